@@ -68,11 +68,12 @@ Ctrl-C or the end of --cpu came first.`,
 	return c
 }
 
-// mostAdviceSeeds is small enough for the sum of two ranges of seeds to fit in an int.
+// mostAdviceSeeds is the maximum for --seeds. It is small enough that the sum of two ranges of seeds fits in an int.
 const mostAdviceSeeds = 1_000_000
 
-// run checks that everything can be read and written; then it tries changes, and writes and reports the results. flags
-// are the flags of this invocation that a repetition needs in addition to the seeds.
+// run first checks that it can read its input and write its output. It then tries changes to the scenario, and writes
+// and reports the results. flags are the flags of this invocation that the command for repeating it needs in addition
+// to the seeds.
 func (j *adviseJob) run(flags []string) error {
 	defer j.Close()
 	if j.options.Budget < 0 {

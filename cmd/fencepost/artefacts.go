@@ -24,7 +24,7 @@ func (j *job) prepare() error {
 	return j.Files.Spare(task.RunsFile, search.PlanFile, search.ScenarioFile, task.VerdictFile)
 }
 
-// one reports whether there is a single run.
+// one reports whether the job consists of a single run.
 func (j *job) one() bool { return j.seeds == 1 && j.shard == search.Whole }
 
 // planPath returns the path of the plan file of a seed's run.
@@ -47,8 +47,9 @@ func (j *job) write(run *single.Run) {
 		task.Repetition{Digest: run.Digest}), run)
 }
 
-// folderOfRuns returns the default output folder for runs. The name has a hash if the plan is not the scenario's own,
-// or if the plan was found beside a scenario file: that scenario need not be the one that the user knows by this name.
+// folderOfRuns returns the default output folder for runs. The name contains a hash if the faults are not those of the
+// scenario, or if the plan was found next to a scenario file, because that scenario may differ from the one that the
+// user knows by this name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
 	if seeds > 1 {
@@ -60,13 +61,13 @@ func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, 
 	return task.FolderFor(name, s, nemesis.Plan{Faults: faults}.String())
 }
 
-// isOwn reports whether faults are the scenario's own.
+// isOwn reports whether faults are exactly the faults that the scenario states.
 func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
-// writeMany writes the summary of many runs, and a folder with files for each run worth showing. It also writes what
-// was run, so that merge can read it and the runs can be made again.
+// writeMany writes the summary of many runs, and a folder with files for each run worth showing. It also writes the
+// record of the runs, for merge, and the scenario and plan from which they can be repeated.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// campaignProgram is the program that runs campaigns. It belongs to a module of its own, so that nobody who builds
-// fencepost has to compile its dependencies.
+// campaignProgram is the name of the program that runs campaigns. It is in a separate module, so that building
+// fencepost does not compile its dependencies.
 const campaignProgram = "fencepost-campaign"
 
 func newCampaign() *cobra.Command {
@@ -42,7 +42,7 @@ of the repository:
 	}
 }
 
-// findCampaign looks for the program in the folder of this one and then in PATH.
+// findCampaign looks for the program in the folder of this program, and then in PATH.
 func findCampaign() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), campaignProgram)); err == nil {
@@ -57,8 +57,8 @@ func findCampaign() (string, error) {
 	return path, nil
 }
 
-// become replaces this process by the program. Where a process cannot be replaced, it runs the program and exits with
-// its code.
+// become replaces this process with the program. On systems where a process cannot be replaced, it runs the program and
+// exits with its exit code.
 func become(path string, args []string) error {
 	if runtime.GOOS != "windows" {
 		return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{path}, args...), os.Environ()))

@@ -92,8 +92,8 @@ leaves open do not count.`,
 	return c
 }
 
-// check reads, judges and reports. It collects garbage more often than the other commands: a history is kept in memory
-// as a whole, so that infrequent collections would cost several times its size.
+// check reads, judges and reports. It collects garbage more often than the other commands do. A whole history is kept
+// in memory, and with infrequent collections the process would need several times the history's size.
 func (r *recorded) check(paths []string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	run, err := r.read(paths)
@@ -122,16 +122,16 @@ func (r *recorded) check(paths []string) error {
 	return r.Emit(report, run.Standing())
 }
 
-// leastRoom is the smallest memory goal, in bytes, for judging a history.
+// leastRoom is the lowest memory limit, in bytes, that is set for judging a history.
 const leastRoom = 400 << 20
 
-// roomFor returns the memory goal, in bytes, for judging a history of n events: twice the size of the events, but at
-// least leastRoom. The garbage collector runs more often to stay below it.
+// roomFor returns the memory limit, in bytes, for judging a history of n events: twice the size of the events, but at
+// least leastRoom. The garbage collector runs more often in order to stay below it.
 func roomFor(n int) int64 {
 	return max(leastRoom, 2*int64(n)*int64(reflect.TypeFor[history.Event]().Size()))
 }
 
-// read combines the files into one history, as the flags say.
+// read combines the files into one history, according to the flags.
 func (r *recorded) read(paths []string) (*single.Run, error) {
 	run := &single.Run{Scenario: filepath.Base(paths[0]), Recording: &single.Recording{Files: paths, Lock: r.lock}}
 	if len(paths) > 1 {
@@ -162,7 +162,7 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 	return run, err
 }
 
-// options returns the options that replace what the headers say.
+// options returns the options that override the headers of the files.
 func (r *recorded) options() (o reading.Options, err error) {
 	if r.reading != "" {
 		o.Reading = new(history.Reading)

@@ -27,7 +27,7 @@ import (
 )
 
 // TestAHistoryIsJudgedAsItsRunWas runs scenarios on every kind of service and checks the histories that they write.
-// Each law must have the same outcome as in the run's own verdict, by the same cause and in the same words.
+// Each law must have the same outcome as in the run's own verdict, with the same cause and the same explanation.
 func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	type laws map[string]struct{ Outcome, Cause, Explanation string }
@@ -52,7 +52,8 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
 			got := is.Laws[law]
-			// What an explanation says about necessary faults was found by running again, which check cannot do.
+			// The run's explanation also says which faults were necessary. That was found by repeating the run, which
+			// check cannot do.
 			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
 				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
 			}
@@ -81,7 +82,7 @@ func historySchema(t *testing.T) *jsonschema.Schema {
 }
 
 // TestHistoriesKeepToTheirSchema validates lines of real histories against the schema. Then it changes, adds and
-// removes single keys; the schema and the reader must agree on whether the line is still valid.
+// removes single keys. The schema and the reader must agree on whether the changed line is valid.
 func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	s := historySchema(t)
 	r := rand.New(rand.NewPCG(5, 13))
@@ -162,8 +163,8 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	}
 }
 
-// timesInOrder checks what a schema cannot express about a grant: it was requested, then decided, then returned to its
-// holder.
+// timesInOrder checks what a schema cannot express about a grant: its times are in the order requested, decided,
+// returned to the holder.
 func timesInOrder(line string) bool {
 	var e struct{ Since, Granted, Time *int64 }
 	if json.Unmarshal([]byte(line), &e) != nil || e.Since == nil || e.Granted == nil || e.Time == nil {
@@ -211,14 +212,14 @@ func TestTheSchemaNamesEveryKey(t *testing.T) {
 	}
 }
 
-// The version of github.com/jepsen-io/knossos that is judged, v0.3.15, and the git hash of its data folder.
+// The version of github.com/jepsen-io/knossos whose histories are judged, v0.3.15, and the git hash of its data folder.
 const (
 	knossosCommit = "9242b067e78fc414832ac6acab8af44ddb5e0d60"
 	knossosData   = "b97f77bc9fb8a935b512a541aff9f83fd006456d"
 )
 
-// knossos returns the folder "data" of github.com/jepsen-io/knossos, which is not part of this project.
-// FENCEPOST_KNOSSOS names it, or it is fetched for the test.
+// knossos returns the path of the folder "data" of github.com/jepsen-io/knossos, which is not part of this project. The
+// environment variable FENCEPOST_KNOSSOS names the folder; without the variable, the test fetches it.
 func knossos(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("FENCEPOST_KNOSSOS"); dir != "" {
@@ -248,15 +249,16 @@ func knossos(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-// published gives the flags with which each kind of Knossos' data is judged: what was recorded, and the initial value.
+// published lists the flags for judging each kind of Knossos' data: the type of object that was recorded, and its
+// initial value.
 var published = map[string][]string{
 	"mutex":          {"--lock", "mutex"},
 	"cas-register":   {"--initial", "nil"},
 	"multi-register": {"--initial", "0"},
 }
 
-// refuted lists the operations that Knossos' own tests name as the first ones that no order explains: by index, and as
-// reported here.
+// refuted lists the first operation of each history that is not linearizable according to Knossos' own tests: its
+// index, and the text with which check reports it.
 var refuted = map[string]struct {
 	at   int
 	says string
@@ -268,9 +270,9 @@ var refuted = map[string]struct {
 	"rethink-fail-smaller.edn": {217, "read by process-12, which returned 3"},
 }
 
-// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, under the strict reading:
-// those in folders named good hold, and those in bad are violated. A history in which nothing took effect never passes,
-// because nothing was judged. With -v the test reports what each history cost.
+// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, under the strict reading.
+// Histories in folders named good must hold, and those in bad must be violated. A history in which nothing took effect
+// never passes, because nothing was judged. With -v the test reports the time and memory for each history.
 func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {
@@ -322,8 +324,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// TestPagesOfManyStaySmall checks that a thousand simultaneous holders, five hundred locks or ten thousand sections
-// give pages that a browser can show, and that both the text and the page say what they leave out.
+// TestPagesOfManyStaySmall checks that histories with a thousand simultaneous holders, five hundred locks or ten
+// thousand sections give pages that a browser can show. Both the text and the page must say what they leave out.
 func TestPagesOfManyStaySmall(t *testing.T) {
 	t.Parallel()
 	const mostFiles, mostBytes = 13, 8 << 20

@@ -47,7 +47,7 @@ func newCompare() *cobra.Command {
 	return c
 }
 
-// again returns the command that performs the same comparison.
+// again returns the command that repeats the comparison.
 func again(seeds int, out string) string {
 	call := fmt.Sprintf("%s compare --seeds %d", output.Program(), seeds)
 	if out != "" {
@@ -56,7 +56,7 @@ func again(seeds int, out string) string {
 	return call
 }
 
-// writeScenarios writes one scenario file for each figure, so that the command run can repeat it.
+// writeScenarios writes the scenario behind each figure to a file, so that the command run can repeat it.
 func writeScenarios(to *output.Files, c *compare.Comparison) {
 	var all []output.File
 	for i := range c.Locks {

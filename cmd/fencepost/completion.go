@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// firstOf returns a function that completes the first argument with one of the words.
+// firstOf returns a function that offers the words as completions of the first argument.
 func firstOf(words func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -16,7 +16,8 @@ func firstOf(words func() []string) cobra.CompletionFunc {
 	}
 }
 
-// scenarioOrFile completes the first argument with a name of the catalogue or, if no name has this prefix, with a file.
+// scenarioOrFile completes the first argument with the name of a catalogue scenario or, if no name has this prefix,
+// with a file.
 func scenarioOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -24,7 +25,7 @@ func scenarioOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return scenarios.Names(), cobra.ShellCompDirectiveDefault
 }
 
-// foldersOnly completes arguments with folders.
+// foldersOnly completes every argument with folders.
 func foldersOnly(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }

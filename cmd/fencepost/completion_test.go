@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// completions returns what the shell is offered as completions after some words.
+// completions returns the completions that the shell is offered after the given words.
 func completions(t *testing.T, words ...string) []string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -49,8 +49,8 @@ func TestEachShellHasItsScript(t *testing.T) {
 	}
 }
 
-// TestBashCompletes lets bash complete a line with the generated script. It defines bash-completion's functions itself,
-// because few machines have that package.
+// TestBashCompletes lets bash complete a line with the generated script. The test defines the functions of the package
+// bash-completion itself, because few machines have that package.
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestBashCompletes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir,
-		"fencepost")); err != nil { // testscript.Main chooses the command by the name with which it is called
+		"fencepost")); err != nil { // testscript.Main chooses the command by the name under which the program is called
 		t.Skip(err)
 	}
 	const script = `

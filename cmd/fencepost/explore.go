@@ -98,7 +98,7 @@ func (x *explore) begin(name string) error {
 	return x.Spare()
 }
 
-// refuse returns an error if the output folder holds the results of another exploration, or of one that is not
+// refuse returns an error if the output folder holds an exploration with other settings, or the same exploration, not
 // finished.
 func (x *explore) refuse() error {
 	before, err := task.ReadResult(x.Out, task.ExplorationFile)
@@ -123,7 +123,7 @@ func (x *explore) refuse() error {
 	return nil
 }
 
-// proceed prepares to resume an exploration. changed reports whether a flag was given.
+// proceed prepares to resume an exploration. changed reports whether the user gave a flag.
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
@@ -138,7 +138,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	// Again, because another process may have continued it until now.
+	// Read the result again, because another process may have continued the exploration in the meantime.
 	if x.Found, err = task.ReadResult(x.resume, task.ExplorationFile); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	return x.Spare()
 }
 
-// run explores, saves findings as it goes, and reports them at the end.
+// run explores, saves findings as it finds them, and reports them at the end.
 func (x *explore) run() error {
 	ctx, stop := output.Interruptible()
 	defer stop()
@@ -182,5 +182,5 @@ func (x *explore) run() error {
 	if x.Files.Fail(err); err != nil && x.Found.Done() == 0 {
 		return err
 	}
-	return x.Conclude(ctx) // also if a run failed: earlier findings are reported, and the failure at the end
+	return x.Conclude(ctx) // Also if a run failed: report the earlier findings, and then the failure.
 }

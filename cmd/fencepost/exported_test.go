@@ -16,11 +16,11 @@ import (
 	"testing"
 )
 
-// forUsers lists the packages whose exported names are for programs outside this repository. "room" means package in
-// these tests.
+// forUsers lists the packages whose exported names are meant for programs outside this repository. In these tests,
+// "room" means package.
 var forUsers = []string{"checker/history", "checker/recorder", "scenarios/locktest"}
 
-// neededAlone lists names that must be exported although no other package uses them, by the reason.
+// neededAlone lists, for each reason, the names that must be exported although no other package uses them.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users learn from it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
@@ -62,9 +62,9 @@ var neededAlone = map[string][]string{
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }
 
-// TestExportedNamesHaveUsers checks that a name that only its own package uses is not exported. A name counts as used
-// if code of another package mentions it, if it is part of something used (a type in a signature or in an exported
-// field, a value of a type), or if an interface requires the method.
+// TestExportedNamesHaveUsers checks that a name used only by its own package is not exported. A name counts as used if
+// code of another package mentions it, if it is part of something used (a type in a signature or in an exported field,
+// a value of a type), or if it is a method that an interface requires.
 func TestExportedNamesHaveUsers(t *testing.T) {
 	t.Parallel()
 	h := readHouse(t)
@@ -81,7 +81,7 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 	}
 }
 
-// house records what the packages declare and use, by "package.Name" and "package.Type.Method".
+// house records the names that the packages declare and use. The keys are "package.Name" and "package.Type.Method".
 type house struct {
 	place    func(name string) string
 	exported map[string]types.Object
@@ -110,7 +110,8 @@ func readHouse(t *testing.T) *house {
 	set := all[0].set
 	var pkgs []*types.Package
 	h.place = func(name string) string { return set.Position(h.exported[name].Pos()).String() }
-	// Imports that a nested module takes from elsewhere are not found; such errors do not matter.
+	// The type checker does not find imports of a nested module from outside this repository. Such errors do not
+	// matter.
 	config := types.Config{Importer: importer.ForCompiler(set, "gc", exportData(t)), Error: func(error) {}}
 	for _, room := range slices.Sorted(maps.Keys(files)) {
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
@@ -122,14 +123,15 @@ func readHouse(t *testing.T) *house {
 		pkgs = append(pkgs, pkg)
 	}
 	seen := map[*types.Package]bool{}
-	for _, pkg := range pkgs { // last, because until then packages that are only imported are known in part
+	// This comes last: until all packages are checked, packages that are only imported are not fully known.
+	for _, pkg := range pkgs {
 		h.askAll(pkg, seen)
 	}
 	h.enliven()
 	return h
 }
 
-// read records what a package declares and uses.
+// read records the names that a package declares and uses.
 func (h *house) read(room string, pkg *types.Package, info *types.Info) {
 	for _, name := range pkg.Scope().Names() {
 		o := pkg.Scope().Lookup(name)
@@ -158,8 +160,8 @@ func (h *house) note(o types.Object) {
 	}
 }
 
-// symbol returns the key of an object. It is empty for objects from outside this repository, and for those that are
-// neither methods nor declared at package level.
+// symbol returns the key of an object. It returns "" for an object from outside this repository, and for one that is
+// neither a method nor declared at package level.
 func symbol(o types.Object) string {
 	if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path(), module) {
 		return ""
@@ -184,7 +186,7 @@ func symbol(o types.Object) string {
 
 func roomOf(o types.Object) string { return strings.TrimPrefix(o.Pkg().Path(), module) }
 
-// askAll records the interfaces of a package and of all packages that it imports, directly or not.
+// askAll records the interfaces of a package and of all packages that it imports, directly or indirectly.
 func (h *house) askAll(pkg *types.Package, seen map[*types.Package]bool) {
 	if seen[pkg] {
 		return
@@ -208,7 +210,7 @@ func (h *house) ask(of types.Type) {
 	}
 }
 
-// asked reports whether some interface requires the method of an exported name.
+// asked reports whether an interface requires m, a method of an exported type.
 func (h *house) asked(m *types.Func) bool {
 	of := m.Signature().Recv().Type()
 	if _, is := of.(*types.Pointer); !is {
@@ -217,7 +219,7 @@ func (h *house) asked(m *types.Func) bool {
 	return slices.ContainsFunc(h.asks[m.Name()], func(i *types.Interface) bool { return types.Implements(of, i) })
 }
 
-// enliven marks the exported names that are used, and what they consist of.
+// enliven marks the exported names that are used, and the types that they consist of.
 func (h *house) enliven() {
 	for name, o := range h.exported {
 		m, _ := o.(*types.Func)
@@ -248,7 +250,7 @@ func (h *house) liven(name string) {
 	h.parts(o.Type())
 }
 
-// parts marks the types of this repository that a type consists of, as far as other packages can see them.
+// parts marks the types of this repository that are part of a type and that other packages can see.
 func (h *house) parts(of types.Type) {
 	switch of := of.(type) {
 	case *types.Alias:

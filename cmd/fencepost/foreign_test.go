@@ -10,25 +10,25 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// foreign is a live run with clients of etcd or ZooKeeper, and its expected result.
+// foreign is a live run with a client of etcd or ZooKeeper, and its expected result.
 type foreign struct {
 	worker, argument, scenario, servers string
 	want                                int
 	says, not                           string // texts that the report must and must not contain; empty: no requirement
 }
 
-// check runs it and compares the result.
+// check performs the live run and compares its result with the expected one.
 func (c *foreign) check(t testing.TB, command string) {
 	t.Helper()
 	code, text := lives(t, c.scenario, command+c.argument, "--servers", c.servers)
-	text = strings.Join(strings.Fields(text), " ") // the report's lines are wrapped
+	text = strings.Join(strings.Fields(text), " ") // the lines of the report are wrapped
 	if code != c.want || !strings.Contains(text, c.says) || c.not != "" && strings.Contains(text, c.not) {
 		t.Errorf("exit %d, want %d, with %q and without %q:\n%s", code, c.want, c.says, c.not, text)
 	}
 }
 
-// TestClientsOfEtcdAndZooKeeper runs locks in two languages on simulated and on real servers, under a pause and under a
-// cut. A connection listener protects against the cut.
+// TestClientsOfEtcdAndZooKeeper runs locks from libraries in two languages, on simulated and on real servers, while a
+// client is paused or cut off. A client that listens for the loss of its connection is safe when it is cut off.
 func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t) // each takes half a minute of real time
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
@@ -56,8 +56,8 @@ func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestFindingsInClientsOfEtcdAndZooKeeper shows what breaks a lock although its library could have prevented it, and
-// what the library does not report.
+// TestFindingsInClientsOfEtcdAndZooKeeper shows violations that the libraries could have prevented, and events that the
+// libraries do not report.
 func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t)
 	file := func(worker, name string) string { return filepath.Join(workers, worker, name) }
@@ -84,20 +84,20 @@ func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestThePrintedSamples shows how the lock classes that the documents print really behave, with the libraries that they
-// import.
+// TestThePrintedSamples shows how lock classes that are printed in the documentation really behave, with the libraries
+// that they import.
 func TestThePrintedSamples(t *testing.T) {
 	printed := filepath.Join(workers, "python-etcd3", "printed.yaml")
 	for _, c := range []foreign{
-		// The key is set, but nobody acquires the lock.
+		// Setting the key succeeds, but nobody acquires the lock.
 		{"python-etcd3", "", printed, "simulated", exitUndecided, "AttributeError: header", "client-1 acquires"},
 		{"python-etcd3", "", printed, "etcd", exitUndecided, "AttributeError: header", "client-1 acquires"},
-		// the folder's czxid serves all holders as their token
+		// All holders use the czxid of the folder as their token.
 		{"kazoo", " default", "printed-zookeeper-lock", "simulated", exitExpected, "token repeated", ""},
-		// a session whose client is stopped lasts longer than 10 s
+		// The session of a stopped client lasts longer than 10 s.
 		{"kazoo", "", "printed-zookeeper-lock", "simulated", exitOtherwise, "lease-exclusion holds",
 			"client-2 acquires"},
-		// The listener's functions do not exist; kazoo prints that and continues.
+		// The functions that the listener calls do not exist. kazoo prints the error and continues.
 		{"kazoo", " default listener", "printed-zookeeper-lock", "simulated", exitExpected,
 			"NameError: name 'abort_current_operations' is not defined", ""},
 	} {

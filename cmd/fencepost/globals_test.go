@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// setGlobals lists, by package, the functions that may change package variables. Most are called while the program is
-// initialised, to fill the registries. Those of locktest run in processes that are started for one test each, and set
-// up what the code under test finds in the standard library.
+// setGlobals lists, for each package, the functions that may change package variables. Most of them are called while
+// the program is initialized, to fill registries. Those of locktest run in a process that is started for a single test.
+// They replace what the code under test finds in the standard library.
 var setGlobals = map[string][]string{
 	"checker":            {"register"},
 	"checker/history":    {"RegisterService"},
@@ -23,8 +23,8 @@ var setGlobals = map[string][]string{
 	"scenarios/locktest": {"newWorker", "nextCall"}, // nextCall counts the calls per test
 }
 
-// TestNoFunctionChangesAGlobal checks that functions do not change package variables; what a run depends on is passed
-// to it as arguments. A changed variable would affect all other runs of the process, and its readers would not know.
+// TestNoFunctionChangesAGlobal checks that functions do not change package variables. Everything that a run depends on
+// is passed to it as an argument. A change to a variable would affect all other runs in the process unnoticed.
 func TestNoFunctionChangesAGlobal(t *testing.T) {
 	globals := map[string][]string{} // by package
 	for _, s := range sources(t) {
@@ -61,8 +61,8 @@ func TestNoFunctionChangesAGlobal(t *testing.T) {
 	}
 }
 
-// changed lists the package variables that a function assigns to, both its own package's and those of others. A name
-// that the function declares anywhere counts as local.
+// changed lists the package variables that a function assigns to, in its own package and in others. A name that is
+// declared anywhere in the function counts as local.
 func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	imported := map[string]bool{}
 	for _, i := range s.file.Imports {
@@ -117,7 +117,7 @@ func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	return names
 }
 
-// variable returns the variable of which an expression is a part, and the name of the field, if any.
+// variable returns the variable that an expression belongs to, and the name of the field, if any.
 func variable(e ast.Expr) (of, field string) {
 	for {
 		switch x := e.(type) {

@@ -16,7 +16,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// The first page of the help names every backend, so that readers see whether their own kind of lock is supported.
+// The first page of the help names every backend, so that readers see whether it supports the kind of lock that they
+// use.
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}

@@ -21,17 +21,17 @@ import (
 
 const module = "github.com/fencepost-sim/fencepost/"
 
-// floors are the layers of the repository. A package imports only packages of its own floor and of those before it.
-// "room" means package in these tests.
+// floors lists the layers of the repository, from bottom to top. A package may import only packages of its own layer
+// and of those below. In these tests, "room" means package.
 var floors = []string{"checker", "sim", "nemesis", "reports", "scenarios", "cmd"}
 
 // worker is the Go client program for live runs.
 const worker = "scenarios/live/workers/redsync"
 
-// campaigns is the program that divides searches among machines.
+// campaigns is the program that distributes searches over several machines.
 const campaigns = "cmd/fencepost-campaign"
 
-// nested lists the modules inside this one. They contain what needs dependencies that users should not have to compile:
+// nested lists the modules inside this one. They contain code with dependencies that users should not have to compile:
 // tests, the Go worker, and the program for campaigns. No package of the main module imports them.
 var nested = []string{campaigns, "reports/browser", worker, "scenarios/locktest/ensembles",
 	"scenarios/locktest/kubernetes",
@@ -41,7 +41,7 @@ func isNested(room string) bool {
 	return slices.ContainsFunc(nested, func(module string) bool { return within(module, room) })
 }
 
-// within reports whether the package room is outer or inside it.
+// within reports whether the package room is outer itself or a package inside it.
 func within(outer, room string) bool { return room == outer || strings.HasPrefix(room, outer+"/") }
 
 func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
@@ -74,14 +74,14 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 	}
 }
 
-// testsOnly lists the packages of this module that only tests import.
+// testsOnly lists the packages of this module that only tests may import.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
 	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest",
 	"scenarios/single/singletest"}
 
-// TestRoomsImportOnlyWhatStandsBelow checks that no package imports one of a higher floor. It also checks that only
-// tests import the packages in testsOnly: checker/slow is slow, and checker/testkit does things at its start, and has a
-// flag, that are only for tests.
+// TestRoomsImportOnlyWhatStandsBelow checks that no package imports one of a higher layer. It also checks that only
+// tests import the packages in testsOnly. For example, checker/slow is slow, and checker/testkit has a flag and an init
+// function that are only for tests.
 func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	floor := func(room string) int {
 		name, _, _ := strings.Cut(room, "/")
@@ -101,9 +101,9 @@ func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	}
 }
 
-// TestOneFlagAndOneSize checks that the flag which renews golden files and the variable which asks for the full size
-// are read in one place only, so that they mean the same everywhere. Nested modules import nothing of this one, and
-// read the variable themselves.
+// TestOneFlagAndOneSize checks that one package alone reads the flag that renews golden files and the variable that
+// asks for the full size, so that both mean the same everywhere. Nested modules are exempt: they import nothing from
+// this one and read the variable themselves.
 func TestOneFlagAndOneSize(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "checker/testkit" || isNested(s.room) {
@@ -131,11 +131,11 @@ func TestOneFlagAndOneSize(t *testing.T) {
 	}
 }
 
-// onlyIn lists library functions that only the given file may call. Other files use that file, so that all input is
-// parsed in the same way.
+// onlyIn lists library functions that only the given file may call. Other files call that file's functions instead, so
+// that all input is parsed in the same way.
 var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
 
-// parsesDurations lists the files that parse durations as a server does: Consul's API takes those of Go.
+// parsesDurations lists the files that parse durations as a server does: Consul's API takes Go durations.
 var parsesDurations = []string{"sim/consul/call.go"}
 
 func TestWhatIsReadInOnePlace(t *testing.T) {
@@ -167,19 +167,19 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 	}
 }
 
-// onHost lists the packages, including those inside them, that may use the host: its files, clock and processes.
+// onHost lists the packages, including those inside them, that may use the host's files, clock and processes.
 var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit", "cmd", "reports", "sim/bubble",
 	"sim/traced", "scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest",
 	"scenarios/remote", "scenarios/temporary"}
 
-// simulated reports whether the code of a package may not use the host.
+// simulated reports whether the code of a package must not use the host.
 func simulated(room string) bool {
 	return !slices.ContainsFunc(onHost, func(host string) bool {
 		return room == host || strings.HasPrefix(room, host+"/")
 	})
 }
 
-// readsFiles may import os, because it loads scenario files.
+// readsFiles is the one simulated file that may import os, because it loads scenario files.
 const readsFiles = "scenarios/file.go"
 
 type source struct {
@@ -190,7 +190,8 @@ type source struct {
 	set  *token.FileSet
 }
 
-// sources returns every Go file of the repository. The files are parsed once for all tests, which only read them.
+// sources returns every Go file of the repository. The files are parsed once and shared by all tests, which do not
+// change them.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsedSources()
@@ -267,28 +268,28 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 	}
 }
 
-// writesFiles is the only package that changes the user's files.
+// writesFiles is the only package that may change the user's files.
 const writesFiles = "checker/safefile"
 
-// writesPrivately lists the files that write for the servers and clients of live runs, and for the go command. They
-// write only in folders that were made for this purpose and that no other user can enter.
+// writesPrivately lists the files that write files for the servers and clients of live runs, and for the go command.
+// They write only in folders that were created for this purpose and that no other user can enter.
 var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/fleet/fleet.go",
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
 	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go"}
 
-// makesFolders is the package that makes temporary folders, and removes those that killed processes have left.
+// makesFolders is the package that creates temporary folders, and removes those left behind by killed processes.
 const makesFolders = "scenarios/temporary"
 
-// becomesCampaign is the file in which the command replaces its process by another program.
+// becomesCampaign is the file in which the command replaces its process with another program.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
-// underTests lists the packages for users' tests, which start processes.
+// underTests lists the packages that users' tests call and that start processes.
 var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
-// inRealTime reports whether a package belongs to live runs, which start programs, listen for them and write files for
-// them.
+// inRealTime reports whether a package belongs to live runs, which start programs, listen on ports for them, and write
+// files for them.
 func inRealTime(room string) bool {
 	return room == "scenarios/live" || strings.HasPrefix(room, "scenarios/live/")
 }
@@ -298,10 +299,10 @@ func inRealTime(room string) bool {
 var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix.go", "sim/bubble/conn.go",
 	"sim/traced/process.go"}
 
-// TestOnlyOneRoomWritesFiles checks that files are written in one package only. Code that opens a file for writing by
-// itself would forget that a link may stand in its place, or that the program may be killed. Packages that start
-// programs may also make temporary folders. The package comment of the program for campaigns says what that program
-// writes.
+// TestOnlyOneRoomWritesFiles checks that only one package writes files. Code that opens a file for writing by itself
+// would not handle a symbolic link in its place, or a program that is killed while it writes. Packages that start
+// programs may also create temporary folders. The files that the program for campaigns writes are described in its
+// package comment.
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
 		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt", "Signal", "Hostname", "Getpid",
@@ -352,13 +353,13 @@ func ofPackage(n ast.Node) (pkg, name string) {
 	return "", ""
 }
 
-// prints lists the files that write to standard output: the frame, through which all results go, and commands that
-// print a file or document as it is.
+// prints lists the files that write to standard output: the frame, through which commands print their results, and the
+// commands that print a file or document unchanged.
 var prints = []string{"cmd/fencepost/check.go", "cmd/output/frame.go", "cmd/fencepost/init.go",
 	"cmd/fencepost/play.go", "cmd/fencepost/show.go"}
 
-// TestResultsAreEmittedInOnePlace checks that no command prints its result by itself, because such a command would
-// forget one of the formats that users can ask for.
+// TestResultsAreEmittedInOnePlace checks that no command prints its result by itself. Such a command could lack one of
+// the formats that users can ask for.
 func TestResultsAreEmittedInOnePlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
@@ -381,11 +382,11 @@ func TestResultsAreEmittedInOnePlace(t *testing.T) {
 	}
 }
 
-// laysOut is the only package that measures the width of text on a terminal, to wrap and clip it.
+// laysOut is the only package that measures the width of text on a terminal, in order to wrap and clip it.
 const laysOut = "reports/text"
 
-// TestOneRoomMeasuresText checks that no other package measures text. Code that counts characters for its layout is
-// wrong for scripts whose characters take two cells.
+// TestOneRoomMeasuresText checks that no other package measures text. A layout that counts characters is wrong for
+// scripts whose characters are two cells wide.
 func TestOneRoomMeasuresText(t *testing.T) {
 	seen := false
 	for _, s := range sources(t) {
@@ -459,8 +460,8 @@ func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 	}
 }
 
-// TestLinesFit120Columns counts a tab as four columns. Raw strings are exempt as data, and directives because they
-// cannot be wrapped.
+// TestLinesFit120Columns checks that no line is longer than 120 columns; a tab counts as four. Raw strings are exempt
+// because they are data, and directives because they cannot be wrapped.
 func TestLinesFit120Columns(t *testing.T) {
 	const most, tab = 120, 4
 	long := 0

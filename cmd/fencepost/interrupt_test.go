@@ -25,12 +25,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// instantOfSignal names the variable that says at which instant the program under test gets a signal; 0 means never.
+// instantOfSignal is the environment variable with the instant at which the program under test gets a signal; 0 means
+// never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
-// interruptedMain is the program, except that it sends itself SIGTERM at one instant and waits until the signal has
-// arrived. The instants are those at which it checks whether to stop, and those at which it reports progress. At the
-// end it prints how many there were.
+// interruptedMain runs the program, which sends itself SIGTERM at one instant and waits until the signal has arrived.
+// An instant is each moment at which the program checks whether to stop or reports progress. At the end,
+// interruptedMain prints the number of instants.
 func interruptedMain() {
 	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
 	if err != nil {
@@ -62,7 +63,7 @@ func interruptedMain() {
 	os.Exit(code)
 }
 
-// asked is a context that calls instant whenever it is asked whether it is done.
+// asked is a context that calls instant whenever its Err method is called.
 type asked struct {
 	context.Context
 	instant func()
@@ -111,7 +112,7 @@ func interruptAt(t *testing.T, instant int, files map[string]string, args ...str
 	return r
 }
 
-// number returns a number of a JSON document, or 0 if there is none.
+// number converts a number from a JSON document to an int; it returns 0 if v is not a number.
 func number(v any) int {
 	n, _ := v.(float64)
 	return int(n)
@@ -127,7 +128,7 @@ func list(v any) []any {
 	return l
 }
 
-// anyOf reports whether so returns true for an element of a list.
+// anyOf reports whether so returns true for at least one element of a list.
 func anyOf(v any, so func(map[string]any) bool) bool {
 	for _, e := range list(v) {
 		if so(object(e)) {
@@ -137,15 +138,15 @@ func anyOf(v any, so func(map[string]any) bool) bool {
 	return false
 }
 
-// longCommands lists the commands that can be interrupted: their arguments, and what their JSON must say for exit 1 and
-// for exit 0.
+// longCommands lists the commands that can be interrupted: their arguments, and the contents that their JSON must have
+// with exit code 1 and with exit code 0.
 var longCommands = []struct {
 	name     string
 	args     []string
 	broken   func(doc map[string]any) bool
-	complete func(doc map[string]any) bool // nil: complete unless it was interrupted
+	complete func(doc map[string]any) bool // nil: the result is complete unless the command was interrupted
 	check    func(t *testing.T, r *outcome)
-	marked   bool // whether it writes a page
+	marked   bool // whether the command writes a page
 }{
 	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"},
 		marked: true, broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
@@ -212,7 +213,7 @@ func brokenPromise(d map[string]any) bool {
 
 func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["seeds"]) }
 
-// reportsWhatTheRecordHolds compares the report of an exploration with the record from which it can be resumed.
+// reportsWhatTheRecordHolds compares the report of an exploration with the saved record from which it can be resumed.
 func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
 	e, err := task.ReadResult(filepath.Join(r.dir, "out"), task.ExplorationFile)
 	if err != nil {
@@ -255,8 +256,8 @@ var interruptedFiles = map[string]string{
 }
 
 // TestInterruptedCommandsReportWhatTheyFound sends each long command a signal at many instants, from its first to its
-// last. The command must report everything that it has found, say that it was interrupted, and exit with the code for
-// its findings.
+// last. The command must report everything that it has found so far, say that it was interrupted, and exit with the
+// code for its findings.
 func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
@@ -305,8 +306,8 @@ func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedAgreementReportsItsRows checks that an interrupted live --agree reports the rows that were finished
-// before the signal, with any result, and the scenario that the signal ended.
+// TestAnInterruptedAgreementReportsItsRows checks that an interrupted live --agree reports every row that was finished
+// before the signal, and the scenario that was running at the signal.
 func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	if !runsHere([]string{"live"}) {
 		t.Skip("live runs on Linux")
@@ -314,7 +315,7 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	t.Parallel()
 	args := []string{"live", "--agree", "--servers", "simulated", "tair-cad-release", "set-nx-px-holder-crash",
 		"kleppmann-gc-pause", "--json", "--workers", "1", "--junit", "junit.xml"}
-	r := interruptAt(t, 2, nil, args...) // when the first row is there and the second may be under way
+	r := interruptAt(t, 2, nil, args...) // at this instant the first row is finished, and the second may be running
 	if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" || r.code != exitUndecided {
 		t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
 	}
@@ -329,7 +330,7 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	r.isMarked(t, false, false)
 }
 
-// isMarked checks that the files say that the work was interrupted.
+// isMarked checks that the written files say that the work was interrupted.
 func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	t.Helper()
 	junit, err := os.ReadFile(filepath.Join(r.dir, "junit.xml"))
@@ -342,8 +343,8 @@ func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	}
 }
 
-// someInstants returns the first few of n instants, then ever fewer, and the last ones. By default it returns only one,
-// in the middle.
+// someInstants returns some of n instants: the first few, then others at growing distances, and the last two. By
+// default it returns only one, in the middle.
 func someInstants(n int) (all []int) {
 	if !testkit.Full() {
 		return []int{n/2 + 1}
@@ -358,7 +359,7 @@ func someInstants(n int) (all []int) {
 	return append(all, n-1, n)
 }
 
-// TestTextSaysThatItWasInterrupted checks the same for the text reports.
+// TestTextSaysThatItWasInterrupted checks that the text reports, too, say that the work was interrupted.
 func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	for _, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
@@ -396,7 +397,7 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 	}
 }
 
-// folder reads all files in a folder. The keys are their paths within it.
+// folder reads all files in a folder. The keys are the paths relative to the folder.
 func folder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -414,9 +415,9 @@ func folder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestSignalsReachTheProgram builds the program, waits until its record holds a finding, and sends it a signal.
+// TestSignalsReachTheProgram builds the program, runs it until its record contains a finding, and sends it a signal.
 func TestSignalsReachTheProgram(t *testing.T) {
-	testkit.FullOnly(t) // it builds the program
+	testkit.FullOnly(t) // the test builds the program
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "fencepost"),
 		".").CombinedOutput(); err != nil {
@@ -456,8 +457,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestAReaderThatHasLeft checks that a reader of the output who stops early, as head does, changes nothing else: the
-// command prints no error, does everything that it does at its end, and exits with the code of its result.
+// TestAReaderThatHasLeft closes the reading end of the command's output early, as head does. The command must still
+// print no error, complete its work, and exit with the code of its result.
 func TestAReaderThatHasLeft(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -506,8 +507,8 @@ func TestAReaderThatHasLeft(t *testing.T) {
 	}
 }
 
-// TestLargestCounts asks each long command for as many runs as possible, and interrupts it once it has performed some.
-// Rows that build hundreds of runs before the first one ends are only tested at the full size.
+// TestLargestCounts asks each long command for as many runs as possible, and interrupts it after some runs. Commands
+// that prepare hundreds of runs before the first one ends are tested only at the full size.
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"
 	for _, args := range [][]string{

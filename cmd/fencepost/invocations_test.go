@@ -13,9 +13,10 @@ import (
 
 // An invocation is a go test command that a document, a script or a comment shows.
 type invocation struct {
-	text     string
-	packages []string // from the top of the repository: checker/linear, or sim/... with those inside; none: any
-	patterns []string // of the tests, benchmarks and fuzz tests that it selects or leaves out
+	text string
+	// relative to the top of the repository: checker/linear, or sim/... including those inside; none: any
+	packages []string
+	patterns []string // the patterns of tests, benchmarks and fuzz tests that it selects or skips
 }
 
 var (

@@ -18,7 +18,7 @@ import (
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *task.Guest // the code whose lock is tested; nil: the scenario's protocol is tested
+	guest    *task.Guest // the code whose lock is tested; nil: the scenario's own protocol is tested
 	first    uint64      // the first seed
 	seeds    int
 	shard    search.Shard
@@ -32,7 +32,7 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: j.scenario.Name, Seed: seed, Faults: j.faults}
 }
 
-// run makes sure that everything can be written; then it runs, writes and reports.
+// run first checks that the results can be written. It then performs the runs, and writes and reports the results.
 func (j *job) run() error {
 	if j.Out == "" {
 		j.Out = folderOfRuns(j.scenario, j.faults, j.replayed, j.first, j.seeds)
@@ -80,7 +80,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run
 	return run, nil
 }
 
-// repeat returns a command that shows the run again, in the way in which this one was invoked.
+// repeat returns a command that shows the run again, with the options of this invocation.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(j.planPath(seed)), j.guest.With())
@@ -114,10 +114,10 @@ func (j *job) runMany() error {
 	if j.Files.Fail(err); err != nil && runs.Done() == 0 {
 		return err
 	}
-	return j.conclude(runs) // also if a run failed: the others are reported, and the failure at the end
+	return j.conclude(runs) // Also if a run failed: report the others, and then the failure.
 }
 
-// conclude writes and reports how the runs came out: all runs, or those performed before an interruption.
+// conclude writes and reports the outcomes of all runs, or of those performed before an interruption.
 func (j *job) conclude(runs *search.Result) error {
 	many, err := j.summary(runs)
 	if err != nil {
@@ -129,12 +129,12 @@ func (j *job) conclude(runs *search.Result) error {
 	return j.Emit(d, standing)
 }
 
-// summary repeats the runs worth showing, because a history is valid only until its runner's next run.
+// summary repeats the runs worth showing, because a runner's history is valid only until its next run.
 func (j *job) summary(runs *search.Result) (*search.RunsReport, error) {
 	s := j.scenario
 	many := &search.RunsReport{Result: runs, Subject: s, Repeat: j.repeatAll()}
 	for _, seed := range runs.Instructive() {
-		j.runner = scenarios.NewRunner(s) // the previous runner holds the history that is shown
+		j.runner = scenarios.NewRunner(s) // keep the history of the previous run, which belongs to its runner
 		run, _, err := j.report(seed)
 		if err != nil {
 			return nil, err

@@ -16,7 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// jsonCalls lists calls of every command that has --json. Together they print every part of that command's document.
+// jsonCalls lists calls of every command that has --json. Together, the calls of a command print every part of its
+// document.
 var jsonCalls = map[string][][]string{
 	"run": {
 		{"run", "kleppmann-gc-pause"}, {"run", "minority-down"}, {"run", "fenced-everysec", "--seeds", "3"},
@@ -74,7 +75,7 @@ var jsonCalls = map[string][][]string{
 	"version": {{"version"}},
 }
 
-// jsonFiles holds the scenarios of these calls.
+// jsonFiles contains the scenarios that these calls use.
 var jsonFiles = map[string]string{
 	"violated.yaml": `name: violated
 servers: {redis: 1}
@@ -112,8 +113,8 @@ lock: {protocol: set-nx-px, retry: {delay: 4s}}
 // runsHere reports whether a call works on this system. Runs in real time need Linux.
 func runsHere(call []string) bool { return call[0] != "live" || runtime.GOOS == "linux" }
 
-// TestEveryCommandKeepsToTheSchema calls all commands that print JSON. It validates what they print, and the documents
-// in their folders, against the one schema.
+// TestEveryCommandKeepsToTheSchema calls all commands that print JSON. It validates the documents that they print, and
+// those in their output folders, against the one schema.
 func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	check := validator(t)
 	t.Chdir(t.TempDir())
@@ -182,8 +183,8 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// validator returns a function that validates a document against the schema and returns the command that the document
-// names.
+// validator returns a function that validates a document against the schema and returns the name of the command in the
+// document.
 func validator(t *testing.T) func(what string, text []byte) string {
 	s := compiled(t)
 	return func(what string, text []byte) string {
@@ -201,8 +202,8 @@ func validator(t *testing.T) func(what string, text []byte) string {
 	}
 }
 
-// TestTheSchemaIsWrittenDown compares the schema with a golden file, so that a diff shows what a change means for
-// readers of the JSON.
+// TestTheSchemaIsWrittenDown compares the schema with a golden file. The diff then shows what a change means for
+// programs that read the JSON.
 func TestTheSchemaIsWrittenDown(t *testing.T) {
 	text, err := document.Schema(described)
 	if err != nil {
@@ -211,7 +212,7 @@ func TestTheSchemaIsWrittenDown(t *testing.T) {
 	testkit.Golden(t, filepath.Join("testdata", "schema.json"), string(text))
 }
 
-// The schema refuses documents that no command may print.
+// The schema rejects documents that no command may print.
 func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
 	var out, problems bytes.Buffer
 	t.Chdir(t.TempDir())

@@ -17,7 +17,7 @@ import (
 )
 
 // junitElement describes an XML element as in Jenkins' junit-10.xsd (xunit-plugin, types/model/xsd): its attributes
-// with the pattern of their values, which attributes it must have, its children, and whether it contains text.
+// with the pattern of their values, its required attributes, its children, and whether it contains text.
 type junitElement struct {
 	attributes map[string]*regexp.Regexp
 	required   []string
@@ -66,9 +66,9 @@ var junitSchema = map[string]junitElement{
 	"failure": note, "error": note, "skipped": note, "system-out": {text: true}, "system-err": {text: true},
 }
 
-// checkJUnit reports how a report deviates from the schema, or from what Jenkins, GitLab and Ant assume: the totals of
-// a suite are the sums over its cases, each case has at most one result and a decimal time, and skipped cases took no
-// time.
+// checkJUnit returns an error if a report deviates from the schema, or from the assumptions of Jenkins, GitLab and Ant:
+// the totals of a suite are the sums over its cases, each case has at most one result and a decimal time, and skipped
+// cases took no time.
 func checkJUnit(text []byte) error {
 	var open []string
 	results, counts := 0, map[string]int{}
@@ -149,7 +149,7 @@ func checkJUnitElement(e xml.StartElement, open []string) error {
 	return nil
 }
 
-// Every command that judges writes JUnit reports that CI systems can read.
+// Every command that judges runs writes JUnit reports that CI systems can read.
 func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Chdir(t.TempDir())
@@ -218,7 +218,7 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// The check refuses reports that CI systems would refuse.
+// checkJUnit rejects reports that CI systems would reject.
 func TestTheJUnitCheckRefusesWrongReports(t *testing.T) {
 	const good = `<testsuites><testsuite name="a" tests="1" failures="0" errors="0" skipped="1" time="0.100">` +
 		`<testcase classname="a" name="b" time="0.100"><skipped type="x" message="y">z</skipped></testcase></testsuite></testsuites>`

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// leaks matches words of Go and its libraries, which mean nothing to a user.
+// leaks matches terms of Go and its libraries that mean nothing to a user.
 var leaks = regexp.MustCompile(
 	`strconv|yaml:|json:|csv:|%!|reflect|goroutine|invalid argument|invalid syntax|parse error|Go (struct|value)|\b(main|scenarios|search|nemesis|pflag|cobra|ast)\.[A-Z]`,
 )
 
-// refused runs a call that must fail as bad input, and returns its error message.
+// refused runs a command that must fail because of bad input, and returns its error message.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -29,7 +29,7 @@ func refused(t *testing.T, args ...string) string {
 	return problems.String()
 }
 
-// Every flag whose value is not just text says what it needs, whatever wrong value is given.
+// For any wrong value of a flag that is not plain text, the error message says which values the flag takes.
 func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0
@@ -55,7 +55,7 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	}
 }
 
-// Files that are damaged, of another kind or of another version are refused in plain words.
+// Files that are damaged, of another kind or of another version are rejected with a plain error message.
 func TestWrongFilesAreToldInPlainWords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{"", "{", "[]", "{}", "null", `{"sum": 1}`, `{"sum": "x", "held": {}}`, `"\u001b"`,

@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// listing is the catalogue or a part of it.
+// listing is the catalogue of scenarios, or a part of it.
 type listing []listedSection
 
-// listedSection holds at least one scenario of a section of the catalogue.
+// listedSection contains one or more scenarios from a section of the catalogue.
 type listedSection struct {
 	title     string
 	scenarios []*scenarios.Scenario
@@ -40,7 +40,7 @@ func (l listing) document() *document.Document {
 	return d
 }
 
-// Text writes each scenario's name, summary and expectation.
+// Text writes the name, summary and expectation of each scenario.
 func (s listedSection) Text(p *text.Writer) {
 	p.Put(new(text.Line).Add(text.Bold, s.title))
 	for _, one := range s.scenarios {
@@ -51,7 +51,7 @@ func (s listedSection) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the same as a table.
+// HTML writes the section as a table.
 func (s listedSection) HTML(p *html.Writer) {
 	t := document.Table{Heading: s.title, Columns: []document.Column{{Title: "expect", Words: true}}}
 	for _, one := range s.scenarios {
@@ -61,7 +61,7 @@ func (s listedSection) HTML(p *html.Writer) {
 	t.HTML(p)
 }
 
-// expectations lists the laws and metrics that a scenario names, each with what is expected of it.
+// expectations lists the laws and metrics that a scenario names, each with its expected outcome.
 func expectations(s *scenarios.Scenario) (all []string) {
 	for _, law := range checker.Laws {
 		if e, named := s.Expect.Laws[law]; named {
@@ -94,7 +94,7 @@ type expectedJSON struct {
 	Cause   string `json:"cause"`
 }
 
-// data returns the JSON object of the listing.
+// data returns the listing as a JSON object.
 func (l listing) data() *listingJSON {
 	d := &listingJSON{Scenarios: []listedJSON{}}
 	for _, section := range l {
@@ -140,8 +140,8 @@ for any text and for one character of a name.`,
 	return c
 }
 
-// sectionsLike returns the scenarios of the catalogue that match the pattern, by section, or all of them without a
-// pattern. It is an error if nothing matches.
+// sectionsLike returns the scenarios of the catalogue that match the pattern, grouped by section. Without a pattern it
+// returns all. It is an error if nothing matches.
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
@@ -172,8 +172,8 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	return list, nil
 }
 
-// searched lists the words that can be suggested for a misspelled pattern: the names of scenarios and all words that
-// list searches.
+// searched lists the words that can be suggested for a misspelled pattern: the names of scenarios, and all words in the
+// texts that list searches.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {
@@ -190,12 +190,12 @@ func searched() []string {
 	return words
 }
 
-// searchedIn returns the texts of a scenario that are searched for a pattern.
+// searchedIn returns the texts of a scenario in which a pattern is searched.
 func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
-// like reports whether a lower-case pattern matches a scenario.
+// like reports whether a scenario matches a pattern, which is in lower case.
 func like(pattern, section string, s *scenarios.Scenario) bool {
 	if strings.ContainsAny(pattern, "*?[") {
 		match, err := path.Match(pattern, s.Name)

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAMisspelledPatternGetsOneThatFinds leaves a letter out of words that list searches, or swaps two letters. If
-// nothing matches the result, the word that is offered instead must match something. The test tries every 50th word;
-// at the full size, every fourth.
+// TestAMisspelledPatternGetsOneThatFinds takes words that list searches, and leaves out a letter or swaps two. If the
+// misspelled word matches nothing, the word that is suggested instead must match something. The test tries every 50th
+// word; at the full size, every fourth.
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong := 0

@@ -39,9 +39,9 @@ type liveJob struct {
 	chosen   bool // whether --servers was given
 	listen   string
 	file     string // the plan's file; empty: the scenario's own faults
-	both     bool   // whether to run both in simulation and live, and to compare
+	both     bool   // whether to run scenarios both in simulation and live, and to compare the verdicts
 	workers  int
-	problems io.Writer // standard error
+	problems io.Writer // the standard error stream
 }
 
 func newLive() *cobra.Command {
@@ -106,7 +106,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf sets j.plan to the plan of the scenario or of the file, with the seed that was given.
+// planOf sets j.plan to the plan of the scenario or of the plan file. seeded reports whether the user gave a seed.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -120,7 +120,7 @@ func (j *liveJob) planOf(seeded bool) (err error) {
 	return err
 }
 
-// liveClient is the command that live runs to start one of Fencepost's own clients.
+// liveClient is the command with which live runs start Fencepost's own clients.
 const liveClient = "live-client"
 
 func newLiveClient() *cobra.Command {
@@ -134,7 +134,7 @@ func newLiveClient() *cobra.Command {
 		}}
 }
 
-// run checks that everything can be written; then it runs, writes and reports.
+// run first checks that the results can be written. It then performs the live run, and writes and reports the results.
 func (j *liveJob) run() error {
 	choice, err := servers.Parse(j.servers)
 	if err != nil {
@@ -187,7 +187,7 @@ func (j *liveJob) run() error {
 	return j.Emit(report, judgement.Standing())
 }
 
-// keep writes what the run was made from, what happened, and what the clients printed.
+// keep writes the inputs of the run, its history, and the output of the clients.
 func (j *liveJob) keep(r *live.Result) {
 	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.with()}) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
@@ -198,8 +198,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged ends the command if the run could not be judged for a reason other than the lock. The history is still
-// written.
+// unjudged ends the command if the run could not be judged for a reason other than the lock. It still writes the
+// history.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -208,8 +208,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess limits the judgement of a run that ended before its work was done to what such a run can show: violations
-// that occurred count, but the absence of a violation does not.
+// decideLess limits the judgement of a run that ended before its work was done. Violations that occurred still count,
+// but the absence of a violation shows nothing.
 func decideLess(j *format.Judgement) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
@@ -225,7 +225,7 @@ func (j *liveJob) options() (live.Options, error) {
 }
 
 // agree runs scenarios both in simulation and live, and compares the verdicts. It runs the given scenarios, or all that
-// the servers support. By default the live side uses real servers of each scenario's kind.
+// the servers support. By default, the live runs use real servers of the kind that each scenario needs.
 func (j *liveJob) agree(given []string) error {
 	agreement := &agree.Agreement{Servers: "real servers", Repeat: output.Program() + " live --agree"}
 	choose := servers.Started
@@ -275,7 +275,7 @@ func (j *liveJob) repeat() string {
 		output.Word(j.Out+"/"+search.PlanFile), j.with())
 }
 
-// with returns those options of the invocation that say what it runs with.
+// with returns the flags for the servers and clients of this invocation, for a command that repeats the run.
 func (j *liveJob) with() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + output.Word(j.servers)

@@ -17,14 +17,13 @@ import (
 
 func main() {
 	process.Main()
-	// A run allocates some tens of KB and leaves almost nothing, so infrequent collections save a tenth of the time.
+	// A run allocates some tens of KB and keeps almost nothing, so infrequent collections save a tenth of the time.
 	debug.SetGCPercent(400)
 	output.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main without the process around it. It writes results to stdout and errors to stderr, and returns the exit
-// code.
+// run is main without the process: it writes results to stdout and errors to stderr, and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	out, problems := output.ForPeople(stdout), output.ForPeople(stderr)
 	args = withLongRun(args)
@@ -68,7 +67,7 @@ ZooKeeper, Kubernetes and Consul.`,
 	return root
 }
 
-// withLongRun allows -run in place of --run, as go test writes it.
+// withLongRun replaces -run, as written for go test, with --run.
 func withLongRun(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {

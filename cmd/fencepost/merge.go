@@ -46,7 +46,7 @@ type merge struct {
 	dirs []string
 }
 
-// run merges the records, which are of the kind of the first.
+// run merges the records, which must all be of the same kind as the first.
 func (m *merge) run() error {
 	file := task.ExplorationFile
 	if _, err := os.Stat(filepath.Join(m.dirs[0], task.RunsFile)); err == nil {
@@ -119,7 +119,7 @@ func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
 	return j.conclude(whole)
 }
 
-// spare returns an error if writing the whole would overwrite one of the parts.
+// spare returns an error if writing the merged result would overwrite one of the parts.
 func (m *merge) spare(out string) error {
 	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
 	if len(m.dirs) > 1 && slices.ContainsFunc(m.dirs, same) {

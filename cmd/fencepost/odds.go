@@ -64,7 +64,7 @@ interval.`,
 	return c
 }
 
-// checkOdds parses the chance, and refuses options that cannot be measured.
+// checkOdds parses the chance, and returns an error for options whose odds cannot be measured.
 func checkOdds(o *compare.Odds, chance string) (err error) {
 	if o.Chance, err = parseChance(chance); err != nil {
 		return err
@@ -88,7 +88,7 @@ func parseChance(text string) (float64, error) {
 	return v / 100, nil
 }
 
-// measureOdds measures the odds for each number of keys held, until it is interrupted.
+// measureOdds measures the odds for each number of keys held. An interruption ends the measurement.
 func measureOdds(asked compare.Odds, measure compare.Options) (*compare.OddsReport, error) {
 	ctx, stop := output.Interruptible()
 	defer stop()

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// The report of each scenario in the catalogue opens, before the picture, with one sentence that says what happened and
-// with what the scenario is meant to show. No part of the report is wider than a terminal of 80 columns.
+// The report of each scenario in the catalogue begins with one sentence that says what happened, and with the purpose
+// of the scenario. The picture comes after them. No part of the report is wider than a terminal of 80 columns.
 func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Named(name)
@@ -53,7 +53,7 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 			t.Errorf("%s speaks of the probe and does not say what it is:\n%s", name, text)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {
-			if utf8.RuneCountInString(l) > 80 && !strings.Contains(l, "://") { // an address stays whole
+			if utf8.RuneCountInString(l) > 80 && !strings.Contains(l, "://") { // a URL is not wrapped
 				t.Errorf("%s: %d columns: %s", name, utf8.RuneCountInString(l), l)
 			}
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// lockPackage is a package with tests of a lock that is written in Go.
+// lockPackage is a package that contains tests of a lock written in Go.
 const lockPackage = "../../scenarios/locktest"
 
 func TestAPackagesTestIsAScenario(t *testing.T) {
-	testkit.FullOnly(t) // it builds test binaries
+	testkit.FullOnly(t) // the test builds test binaries
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir()) // for this test alone
 	plan := filepath.Join(dir, "cut.txt")

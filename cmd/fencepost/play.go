@@ -22,7 +22,7 @@ type playJob struct {
 	open   bool
 }
 
-// firstPlayed is the scenario with which the page begins by default.
+// firstPlayed is the scenario that the page shows at first by default.
 const firstPlayed = "kleppmann-gc-pause"
 
 func newPlay() *cobra.Command {
@@ -105,7 +105,7 @@ func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) er
 	return j.Files.Finish()
 }
 
-// start returns the state with which the page begins.
+// start returns the state in which the page begins.
 func (j *playJob) start() (play.State, error) {
 	s, err := task.Open(j.target)
 	if err == nil {

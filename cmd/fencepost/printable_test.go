@@ -19,10 +19,10 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/task"
 )
 
-// hostile holds texts that a terminal would obey, or would show in another order.
+// hostile lists texts that a terminal would interpret as commands, or would show in another order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2028", "a\rb", "\x07", "a\nb", "\x1b]0;x\x07"}
 
-// checkClean checks that a command refuses its input, with a message that a terminal can show safely.
+// checkClean checks that a command rejects its input with a message that a terminal can show safely.
 func checkClean(t *testing.T, what string, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -72,7 +72,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 		for at := range len(lines[i]) + 1 {
 			bad := hostile[(i+at)%len(hostile)]
 			if strings.Contains(bad, "\n") {
-				continue // it would make another line
+				continue // the text would begin another line
 			}
 			changed := append([]string{}, lines...)
 			changed[i] = lines[i][:at] + bad + lines[i][at:]
@@ -102,8 +102,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNoEscapeOfARecordIsPrinted puts a hostile text into each string of a record, and computes the record's checksum
-// anew.
+// TestNoEscapeOfARecordIsPrinted puts a hostile text into each string of a record, and corrects the record's checksum.
 func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range interruptedFiles {
@@ -155,8 +154,8 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNothingHiddenReachesAPage puts hostile texts into every name and value of a recorded history. They must not
-// appear unescaped in the page, in porcupine's views beside it or in the printed text, and their markup must have no
+// TestNothingHiddenReachesAPage puts hostile texts into every name and value of a recorded history. The texts must not
+// appear unescaped in the page, in porcupine's views next to it or in the printed text, and their markup must have no
 // effect.
 func TestNothingHiddenReachesAPage(t *testing.T) {
 	dir := t.TempDir()
@@ -211,7 +210,7 @@ func TestNothingHiddenReachesAPage(t *testing.T) {
 			if at := strings.IndexFunc(text, hidden); at >= 0 || !utf8.ValidString(text) {
 				t.Errorf("%q: hidden in %s: %q", bad, where, text[max(0, at-50):min(len(text), at+10)])
 			}
-			for _, c := range bad { // in porcupine's views, a script reads what is shown
+			for _, c := range bad { // in porcupine's views, a script reads the texts that are shown
 				read := history.Escape(c)
 				if strings.HasPrefix(where, "p-") && history.Unprintable(c) &&
 					strings.Contains(strings.ReplaceAll(text, `\`+read, ""), read) {
@@ -222,8 +221,7 @@ func TestNothingHiddenReachesAPage(t *testing.T) {
 	}
 }
 
-// TestTwoDoNotResumeOneExploration keeps a folder locked, as another process would, and tries to resume the exploration
-// in it.
+// TestTwoDoNotResumeOneExploration locks a folder, as another process would, and tries to resume the exploration in it.
 func TestTwoDoNotResumeOneExploration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("promised.yaml", []byte(interruptedFiles["promised.yaml"]), 0o666); err != nil {

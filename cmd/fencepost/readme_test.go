@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// blocks lists the program output that documents show: the file, the name of the mark in it, and the content between
-// the marks. The expensive ones are only checked at the full size.
+// blocks lists the blocks of program output in the documents: the file, the name of the marks around the block, and the
+// content between them. Blocks that take long to produce are checked only at the full size.
 var blocks = []struct {
 	file, mark string
 	full       bool
@@ -36,7 +36,7 @@ var blocks = []struct {
 }
 
 // TestDocumentsShowWhatTheCommandsSay checks that the documents show exactly what the program prints. -update rewrites
-// them.
+// the documents.
 func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	}
 }
 
-// TestTheReadmeIsShort bounds the README's length, because its readers have an hour at most.
+// TestTheReadmeIsShort limits the length of the README, because its readers have an hour at most.
 func TestTheReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -130,11 +130,11 @@ func markdownFiles(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestEveryPageOpensWithWhatItsReaderCanDo: the first paragraph of each page, before any table or code, says what its
-// reader can do or knows after reading it.
+// TestEveryPageOpensWithWhatItsReaderCanDo checks the first paragraph of each page, before any table or code: it says
+// what readers can do or know after reading the page.
 func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	for _, path := range markdownFiles(t) {
-		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // a form to fill in
+		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // this page is a form to fill in
 			continue
 		}
 		text, err := os.ReadFile(path)
@@ -263,7 +263,7 @@ func picture(output string) string {
 	return before + "\n```\n"
 }
 
-// overview returns what an exploration prints up to the plan of its first finding.
+// overview returns the part of an exploration's output before the plan of its first finding.
 func overview(output string) string {
 	before, _, _ := strings.Cut(output, "\n   again\n")
 	return before + "\n```\n"

@@ -27,8 +27,8 @@ import (
 var entryOfLog = regexp.MustCompile(`(?m)^## (v\S+), (not yet released|\d{4}-\d\d-\d\d)$`)
 
 // TestTheChangeLogNamesEachVersion checks that the entries of the change log are in the order of their versions, that
-// only the newest can wait for its release, that every version that has a tag has an entry, and that the promise about
-// JSON names the schema that documents have.
+// only the newest may be unreleased, and that every version with a tag has an entry. It also checks that the promise
+// about JSON names the schema that the documents have.
 func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	text := readFrom(t, ".github/CHANGELOG.md")
 	var versions, dates []string
@@ -59,7 +59,7 @@ func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	}
 }
 
-// tags lists the versions for which the clone has tags; a copy of the files without a clone has none.
+// tags lists the versions that have tags in the clone. It returns none if the files are not in a clone.
 func tags(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("git", "tag", "--list", "v*").Output()
@@ -69,8 +69,8 @@ func tags(t *testing.T) []string {
 	return strings.Fields(string(out))
 }
 
-// TestTheModuleCanBeInstalledByItsPath checks for what go install PATH@VERSION refuses: replaced modules, and file
-// names that some system does not allow.
+// TestTheModuleCanBeInstalledByItsPath checks for everything that go install PATH@VERSION rejects: replaced modules,
+// and file names that some systems do not allow.
 func TestTheModuleCanBeInstalledByItsPath(t *testing.T) {
 	if m := regexp.MustCompile(`(?m)^(replace|exclude)\b.*`).FindString(readFrom(t, "go.mod")); m != "" {
 		t.Errorf("go.mod: %s", m)
@@ -84,7 +84,8 @@ func TestTheModuleCanBeInstalledByItsPath(t *testing.T) {
 	}
 }
 
-// TestEveryModuleGetsUpdates checks that dependabot looks at every go.mod, and at no folder that does not exist.
+// TestEveryModuleGetsUpdates checks that dependabot looks at every go.mod, and that its configuration names only
+// folders that exist.
 func TestEveryModuleGetsUpdates(t *testing.T) {
 	var config struct {
 		Updates []struct {
@@ -118,7 +119,8 @@ func TestEveryModuleGetsUpdates(t *testing.T) {
 	}
 }
 
-// TestIssueFormsAreComplete checks that each form has what GitHub requires; otherwise GitHub does not show the form.
+// TestIssueFormsAreComplete checks that each issue form has everything that GitHub requires. GitHub does not show an
+// incomplete form.
 func TestIssueFormsAreComplete(t *testing.T) {
 	forms, err := filepath.Glob("../../.github/ISSUE_TEMPLATE/*.yml")
 	if err != nil || len(forms) < 3 {
@@ -161,7 +163,8 @@ func TestIssueFormsAreComplete(t *testing.T) {
 	}
 }
 
-// TestTheFolderOfAGoCommandStandsFirst: the go command refuses -C after any other flag.
+// TestTheFolderOfAGoCommandStandsFirst checks that -C is the first flag of each go command, because go rejects it in
+// any other position.
 func TestTheFolderOfAGoCommandStandsFirst(t *testing.T) {
 	behind := regexp.MustCompile(`\bgo (build|install|run|test|vet) [^-\n&|;]*-[^C\n&|;][^\n&|;]* -C .*`)
 	first := 0
@@ -179,7 +182,7 @@ func TestTheFolderOfAGoCommandStandsFirst(t *testing.T) {
 
 var targetOfMake = regexp.MustCompile(`(?m)^([a-z]+): #`)
 
-// TestTheMakefileHasWhatItsGuideNames checks that each target is declared, and that the guide names it.
+// TestTheMakefileHasWhatItsGuideNames checks that each target of the Makefile is declared and that the guide names it.
 func TestTheMakefileHasWhatItsGuideNames(t *testing.T) {
 	text, guide := readFrom(t, ".ci/Makefile"), readFrom(t, ".github/CONTRIBUTING.md")
 	_, phony, _ := strings.Cut(text, "\n.PHONY: ")
@@ -196,7 +199,7 @@ func TestTheMakefileHasWhatItsGuideNames(t *testing.T) {
 }
 
 // TestAReleaseIsBuilt builds the release archive for this platform. It checks that the archive contains the programs,
-// and that the bill of materials of fencepost lists every module that the program itself states.
+// and that the bill of materials of fencepost lists every module that is recorded in the program.
 func TestAReleaseIsBuilt(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "bash", "tar", "awk", "sha256sum", "git")

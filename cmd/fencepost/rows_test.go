@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// eachReport runs scenarios of the catalogue (by default every third), after change has altered them, and passes their
-// reports to look.
+// eachReport changes scenarios of the catalogue (by default every third) with the function change, runs them, and
+// passes their reports to look.
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()
 	for i, name := range scenarios.Names() {
@@ -40,7 +40,8 @@ func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *sce
 	}
 }
 
-// textAt returns the text of a report for a terminal of the given width, with all white space reduced to single spaces.
+// textAt returns the text of a report for a terminal of the given width. Each run of white space becomes a single
+// space.
 func textAt(t *testing.T, run *single.Run, width int) string {
 	t.Helper()
 	var b strings.Builder
@@ -52,7 +53,7 @@ func textAt(t *testing.T, run *single.Run, width int) string {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// pageOf returns what the page of a report shows, without its style and script.
+// pageOf returns the visible text of a report's page, without style and script.
 func pageOf(t *testing.T, report *document.Document) string {
 	t.Helper()
 	var b strings.Builder
@@ -64,7 +65,8 @@ func pageOf(t *testing.T, report *document.Document) string {
 	return html.UnescapeString(body)
 }
 
-// TestWhatIsNotJudgedSaysWhy checks that unchecked and undecided laws come with a reason, however narrow the terminal.
+// TestWhatIsNotJudgedSaysWhy checks that each unchecked or undecided law comes with a reason, however narrow the
+// terminal is.
 func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 	reasons := 0
 	eachReport(t, func(*scenarios.Scenario) {}, func(s *scenarios.Scenario, run *single.Run) {
@@ -86,9 +88,9 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAFaultThatDidNothingIsReported runs drawn plans. Each fault that never struck, or struck while nobody held the
-// lock or requested it, must be counted at the beginning of the report, and named with the reason in text, page and
-// JSON. No other fault may be.
+// TestAFaultThatDidNothingIsReported runs randomly drawn plans. A fault had no effect if it never struck, or struck
+// while nobody held the lock or requested it. The beginning of the report must give the number of such faults, and
+// text, page and JSON must name each of them with the reason. They must name no other fault.
 func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	seen, seed := map[bool]int{}, uint64(0)
 	eachReport(t, func(s *scenarios.Scenario) {
@@ -132,8 +134,8 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 }
 
 // TestNothingIsExpectedWithoutExpect removes the expectations from scenarios. Then no format of the report may mention
-// an expectation. With expectations, the lines of the laws that are named mention them; other laws mention them only if
-// they were violated.
+// an expectation. In a report with expectations, the line of a law mentions them only if the scenario names the law or
+// the law was violated.
 func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	expected := func(text string) bool { return strings.Contains(text, "expected") }
 	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }

@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// porcupineViews completes the description of --html for commands that write the page of one run.
+// porcupineViews ends the description of --html for commands that write the page of a single run.
 const porcupineViews = ", and beside it porcupine's own views"
 
-// register registers the flags that run and replay have in common.
+// register registers the flags that run and replay share.
 func (j *job) register(c *cobra.Command) {
 	j.Register(c, porcupineViews+";\nwith many seeds also the pages of single runs")
 	c.Flags().StringVar(&j.Metrics, "metrics", "",
@@ -109,7 +109,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument requires exactly one argument. what describes it in errors.
+// oneArgument requires exactly one argument. what describes the argument in error messages.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -136,7 +136,7 @@ func parsePlan(path string) (nemesis.Plan, error) {
 		return nemesis.Plan{}, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, nemesis.MaxPlan+1)) // one byte too many makes ParsePlan report the size
+	text, err := io.ReadAll(io.LimitReader(f, nemesis.MaxPlan+1)) // with one byte too many, ParsePlan reports the size
 	if err != nil {
 		return nemesis.Plan{}, err
 	}

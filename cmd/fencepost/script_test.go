@@ -18,18 +18,18 @@ import (
 
 func TestMain(m *testing.M) {
 	process.Main()
-	if os.Getenv("FENCEPOST_CLIENT") != "" { // a live run has started this process as one of its clients
+	if os.Getenv("FENCEPOST_CLIENT") != "" { // a live run has started this process as a client
 		main()
 	}
 	flag.Set("test.parallel", "4") // some tests run in real time and mostly wait
 	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
 }
 
-// TestCommand runs what a user types and compares what the user sees.
+// TestCommand types the commands of a user and compares what the user sees.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
 // TestScenario runs each scenario of the catalogue (by default every third) with its first seed, and compares the whole
-// report.
+// report with a golden file.
 func TestScenario(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txtar")
 	if err != nil {
@@ -59,7 +59,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 		Files:               p.Files,
 		UpdateScripts:       *testkit.Update,
 		RequireExplicitExec: true,
-		// [full] marks lines that only run at the full size.
+		// [full] marks lines that run only at the full size.
 		Condition: func(cond string) (bool, error) {
 			if cond != "full" {
 				return false, fmt.Errorf("unknown condition %q", cond)
@@ -74,7 +74,8 @@ func runScripts(t *testing.T, p testscript.Params) {
 	})
 }
 
-// countFolders is the script command "folders DIR PREFIX N": exactly N folders in DIR have names with the prefix.
+// countFolders implements the script command "folders DIR PREFIX N". It checks that exactly N folders in DIR have names
+// with the prefix.
 func countFolders(ts *testscript.TestScript, not bool, args []string) {
 	if not || len(args) != 3 {
 		ts.Fatalf("usage: folders DIR PREFIX N")

@@ -19,9 +19,9 @@ lock: {protocol: set-nx-px, ttl: 500ms}
 work: {hold: 5ms}
 `
 
-// TestPasswordsAreShownNowhere puts a password of the user's servers into every place where it may be given, and into
-// places where it must not. No part of it may appear in the output of a call, in the files that it writes, or in its
-// page. Nor may a client find it in its environment or among the processes of the machine.
+// TestPasswordsAreShownNowhere puts a password for the user's servers into every place where passwords are allowed, and
+// into places where they are not. No part of it may appear in the output of a call, in the files that it writes, or in
+// its page. No client may find it in its environment or in the list of processes.
 func TestPasswordsAreShownNowhere(t *testing.T) {
 	const canary = "kanarienvogel/7,#a@b"
 	here := usersRedis(t, "requirepass \""+canary+"\"")
@@ -32,7 +32,7 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 	const shows = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -a fencepost | tail -c 1000; " +
 		"env | grep FENCEPOST; exit 1"
 	for name, test := range map[string]struct {
-		where   string // env, file, or the word itself
+		where   string // env, file, or the text itself
 		servers string
 		more    []string
 		code    int
@@ -76,8 +76,8 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 			args := []string{"live", "quick.yaml", "--servers", cmp.Or(servers, test.servers)}
 			var out, problems bytes.Buffer
 			code := run(append(args, test.more...), &out, &problems)
-			// On a busy machine a lease of 500 ms may end too early for its holder. The run is judged in that case as
-			// well.
+			// On a busy machine, a lease of 500 ms may end too early for its holder. The test also accepts the verdict
+			// of such a run.
 			judged := code == exitExpected || code == exitOtherwise || code == exitUndecided
 			if code != test.code && !(judged && test.code == exitExpected) {
 				t.Errorf("exit %d, want %d\n%s%s", code, test.code, out.String(), problems.String())

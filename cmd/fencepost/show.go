@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// textOf returns what show prints for a name.
+// textOf returns the text that show prints for a name.
 func textOf(name string) ([]byte, error) {
 	switch name {
 	case "format":

@@ -12,11 +12,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// sweepFile is the file with the sweep's result as JSON, in the output folder.
+// sweepFile is the file in the output folder that contains the sweep's result as JSON.
 const sweepFile = "sweep.json"
 
-// edgeSeeds is the default number of runs on each side of an edge. If none of 300 runs breaks a law, fewer than one run
-// in a hundred does, with 95 % confidence.
+// edgeSeeds is the default number of runs on each side of an edge. If none of 300 runs breaks a law, then, with 95 %
+// confidence, fewer than one run in a hundred breaks it.
 const edgeSeeds = 300
 
 // sweepJob is one invocation of sweep.
@@ -81,7 +81,7 @@ it has found; then exit 3 if no assertion failed.`,
 	return c
 }
 
-// run checks that everything can be read and written; then it sweeps, writes and reports.
+// run first checks that it can read its input and write its output. It then sweeps, and writes and reports the results.
 func (j *sweepJob) run() error {
 	options, err := j.options()
 	if err != nil {
@@ -111,7 +111,7 @@ func (j *sweepJob) run() error {
 	return j.Emit(shown, swept.Standing())
 }
 
-// options reads the flags.
+// options converts the flags to options for the sweep.
 func (j *sweepJob) options() (o sweep.Options, err error) {
 	if j.scenario, err = task.Open(j.target); err != nil {
 		return o, err
@@ -166,12 +166,12 @@ func (j *sweepJob) prepare() error {
 	return j.Files.Spare(sweepFile)
 }
 
-// repeat returns the command that sweeps again.
+// repeat returns the command that repeats the sweep.
 func (j *sweepJob) repeat() string {
 	return strings.Join(append([]string{output.Program(), "sweep", output.Word(j.target)}, j.given()...), " ")
 }
 
-// given returns the flags that say what is swept, as they were typed.
+// given returns the flags that describe the sweep, as they were typed.
 func (j *sweepJob) given() (call []string) {
 	for _, of := range []struct {
 		flag   string

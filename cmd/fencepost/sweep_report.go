@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// report builds the report of the sweep, and writes the scenarios of edges and counterexamples.
+// report builds the report of the sweep, and writes the scenarios at edges and of counterexamples.
 func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 	r := &sweep.Report{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{},
 		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}
@@ -47,8 +47,8 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 	return r, nil
 }
 
-// sides writes the scenarios on both sides of the n-th edge of a law. It returns the command that shows how the law is
-// broken on one side, or "" if it is broken on neither.
+// sides writes the scenarios on both sides of the n-th edge of a law. It returns a command that shows the violation on
+// one of the sides, or "" if the law is broken on neither side.
 func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err error) {
 	for _, side := range []struct {
 		point *sweep.Point
@@ -72,8 +72,8 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 	return again, nil
 }
 
-// counterexample runs the point at which an assertion fails, and writes the scenario, plan, history and verdict to a
-// folder.
+// counterexample runs the scenario at the point where an assertion fails, and writes the scenario, plan, history and
+// verdict to a folder.
 func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*single.Run, error) {
 	place := fmt.Sprintf("assertion-%d", n)
 	text := s.Claimed(a.Counter, a.Law, a.Want)
@@ -82,7 +82,7 @@ func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*si
 	if err != nil {
 		return nil, err
 	}
-	scenario.Path = path // where it will be written
+	scenario.Path = path // the scenario will be written there
 	one := job{scenario: scenario, first: a.Seed, seeds: 1, shard: search.Whole, faults: scenario.Faults,
 		runner: scenarios.NewRunner(scenario)}
 	one.Out = filepath.Join(j.Out, place)

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// usersRedis starts a Redis server such as a user might have, with additional lines of configuration, and returns its
-// address.
+// usersRedis starts a Redis server like one that a user might have, with additional lines of configuration, and returns
+// its address.
 func usersRedis(t *testing.T, config ...string) (here string) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -47,8 +47,8 @@ func usersRedis(t *testing.T, config ...string) (here string) {
 	}
 }
 
-// asker returns a function that sends inline commands to a Redis server. It returns the lines of the reply, without
-// lengths.
+// asker returns a function that sends inline commands to a Redis server. The function returns the lines of the reply
+// that contain values, without the lengths.
 func asker(t *testing.T, here string) func(command string) []string {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -75,8 +75,7 @@ func asker(t *testing.T, here string) func(command string) []string {
 	}
 }
 
-// watch returns a function that returns, one per call, the requests that a Redis server executes from now on, as
-// MONITOR shows them.
+// watch returns a function that returns the next request that a Redis server executes, as MONITOR shows it.
 func watch(t *testing.T, here string) (next func() string) {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -108,7 +107,7 @@ limit: 60s
 `
 
 // TestTheAgainLineRunsOnTheSameServers checks that the repeat command in the report, and the one in the plan file, run
-// on the same servers and leave nothing behind.
+// on the same servers and that nothing is left on the servers afterwards.
 func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	here := usersRedis(t)
 	ask := asker(t, here)
@@ -129,7 +128,7 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 	words := func(command string) []string {
 		all := strings.Fields(strings.NewReplacer("'", "", "\\\n", "").Replace(command))
-		return all[slices.Index(all, "live"):] // in tests, the program is called in another way
+		return all[slices.Index(all, "live"):] // tests call the program in another way
 	}
 	said := call("live", "on-users.yaml", "--servers", "env:FENCEPOST_TEST_ADDRESSES", "--out", "first")
 	_, again, _ := strings.Cut(said, "\nagain")
@@ -148,9 +147,9 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 }
 
-// TestAKilledRunLeavesNothingForEver checks that on the user's servers a lock without a TTL gets one, which is longer
-// than the run. After a kill -9, everything that is left then disappears by itself. Keys that do not belong to the run
-// stay.
+// TestAKilledRunLeavesNothingForEver checks that on the user's servers a lock without a TTL gets one that is longer
+// than the run. After a kill -9, everything that the run left there disappears by itself. Keys that do not belong to
+// the run stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
 	kills := 3
@@ -170,7 +169,8 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, next := 0, watch(t, here)
-	taken := map[string]bool{} // keys, including those of earlier runs, of which requests may still be shown
+	// the keys seen, including those of earlier runs, because MONITOR may still show requests of those runs
+	taken := map[string]bool{}
 	for kill := range kills {
 		run := exec.Command(self)
 		run.Dir = dir
@@ -178,7 +178,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// kill in turn as soon as the key is set, and some requests later
+		// some of the runs are killed as soon as the key is set, the others some requests later
 		for there := false; !there; {
 			if _, key, sets := strings.Cut(next(), `"SETNX" `); sets {
 				key, _, _ = strings.Cut(key, " ")

@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// said is what one format of a report says about the whole: the verdict and the headline.
+// said is the overall result in one format of a report: the verdict and the headline.
 type said struct{ verdict, headline string }
 
-// forms holds all formats of the report of one invocation of run.
+// forms contains the report of one invocation of run in all its formats.
 type forms struct {
 	said   map[string]said
-	green  []string          // the formats that look like a pass
+	green  []string          // the formats that present the result as a pass
 	laws   map[string]string // the verdict on each law, in JUnit
 	signs  map[string]string // the mark of each law, in the step summary
 	broken map[string]bool   // laws that were violated in some run
@@ -39,7 +39,7 @@ func formsOf(t *testing.T, args ...string) forms {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("GITHUB_STEP_SUMMARY", "summary.md")
-	t.Setenv("COLUMNS", "1000") // a headline is one line
+	t.Setenv("COLUMNS", "1000") // wide enough for a headline to fit on one line
 	f := forms{map[string]said{}, nil, map[string]string{}, map[string]string{}, map[string]bool{}}
 	var out, problems bytes.Buffer
 	args = append(args, "--junit", "junit.xml", "--html", "page.html")
@@ -99,7 +99,7 @@ func (f *forms) junit(t *testing.T, text string) {
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatal(err)
 	}
-	output, _, _ := strings.Cut(suites.Suite.Output, "\n") // the text after it is a note
+	output, _, _ := strings.Cut(suites.Suite.Output, "\n") // a note follows the first line
 	verdict, headline, _ := strings.Cut(output, ": ")
 	f.said["JUnit"] = said{verdict, headline}
 	for _, c := range suites.Suite.Cases {
@@ -133,8 +133,8 @@ func (f *forms) json(t *testing.T, text []byte) {
 }
 
 // TestOneRunAndManySayTheSame runs scenarios of the catalogue (by default every 24th) once and with several seeds. All
-// formats of a report must have the same verdict and the same headline. The verdict, and the verdict on each law, must
-// be the same for one run and for many. Nothing that was broken may look like a pass.
+// formats of a report must have the same verdict and the same headline. The overall verdict and the verdict on each law
+// must be the same for one run and for many. A violation may never look like a pass.
 func TestOneRunAndManySayTheSame(t *testing.T) {
 	for i, name := range scenarios.Names() {
 		if !testkit.Full() && i%24 != 0 {
@@ -170,7 +170,7 @@ func TestOneRunAndManySayTheSame(t *testing.T) {
 	}
 }
 
-// agree compares the formats of one report.
+// agree checks that the formats of one report agree.
 func (f *forms) agree(t *testing.T) {
 	t.Helper()
 	for form, s := range f.said {
@@ -190,7 +190,7 @@ func (f *forms) agree(t *testing.T) {
 	}
 }
 
-// plain removes the escapes of a format.
+// plain replaces the escape sequences of a format with the characters that they stand for.
 func plain(s said) said {
 	s.headline = strings.NewReplacer(`\`, "", "&#34;", `"`, "&#39;", "'", "&quot;", `"`).Replace(s.headline)
 	return s

@@ -87,7 +87,8 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	return c
 }
 
-// run makes sure that everything can be read and written; then it verifies, writes and reports.
+// run first checks that it can read its input and write its output. It then verifies, and writes and reports the
+// results.
 func (j *verifyJob) run() error {
 	defer j.Close()
 	defer func() { j.Guest.Close() }()
@@ -142,7 +143,8 @@ func (j *verifyJob) prepare() error {
 	return j.Prepare()
 }
 
-// chosenKinds parses the kinds of faults to try; no names mean all kinds. A space in a name may be written as "-".
+// chosenKinds parses the kinds of faults to try; without names it returns all kinds. A space in a name may be written
+// as "-".
 func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err error) {
 	var words []string
 	for _, k := range nemesis.Kinds {
@@ -171,7 +173,8 @@ func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err
 	return chosen, nil
 }
 
-// nearestWord suggests one of the words instead of a wrong one.
+// nearestWord returns the end of an error message for a wrong word: it suggests the most similar of the words, or lists
+// them all.
 func nearestWord(wrong string, words []string) string {
 	if near := nearest.Word(wrong, words); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
@@ -179,12 +182,12 @@ func nearestWord(wrong string, words []string) string {
 	return "; there are: " + strings.Join(words, ", ")
 }
 
-// repeat returns the command that verifies again.
+// repeat returns the command that repeats the verification.
 func (j *verifyJob) repeat() string {
 	return strings.Join(append([]string{output.Program(), "verify", output.Word(j.target)}, j.given()...), " ")
 }
 
-// given returns the flags that say what is tried, as they were typed.
+// given returns the flags that describe what is verified, as they were typed.
 func (j *verifyJob) given() []string {
 	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "client", "keep-faults",
 		"seed",

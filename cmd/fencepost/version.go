@@ -9,21 +9,21 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// undated is the version of a build that the go command could not take from a tag or a commit.
+// undated is the version of a build for which the go command found neither a tag nor a commit.
 const undated = "(devel)"
 
-// builtFrom says what the program was built from.
+// builtFrom describes the source from which the program was built.
 type builtFrom struct {
 	document.Head
 	Module   string `json:"module"`
 	Version  string `json:"version"`
 	Revision string `json:"revision"` // commit hash; empty if the build did not record it
 	Time     string `json:"time"`     // time of the commit, in RFC 3339
-	Modified bool   `json:"modified"` // whether the work tree had changes
+	Modified bool   `json:"modified"` // whether the work tree had uncommitted changes
 	Go       string `json:"go"`       // version of the Go tool chain
 }
 
-// lines returns the same as lines of text.
+// lines returns the description as lines of text.
 func (b *builtFrom) lines() document.Lines {
 	revision := "not recorded; build in a clone of the repository to record it"
 	switch {
@@ -63,7 +63,7 @@ func ownBuild() *builtFrom {
 	return buildOf(info)
 }
 
-// buildOf extracts what the go command recorded in the build.
+// buildOf extracts the description that the go command recorded in the build.
 func buildOf(info *debug.BuildInfo) *builtFrom {
 	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
 	if b.Version == "" {

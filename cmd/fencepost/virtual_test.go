@@ -15,8 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestWorkersInVirtualTime runs the client programs that come with live runs in virtual time. Each run is made twice,
-// and its calls are compared. A pause breaks each lock, unless the resource asks for a token, as in real time.
+// TestWorkersInVirtualTime runs, in virtual time, the client programs that come with live runs. Some runs are repeated,
+// and the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
+// fencing token.
 func TestWorkersInVirtualTime(t *testing.T) {
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
 	for _, c := range []struct{ worker, argument, scenario, want string }{
@@ -36,7 +37,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 				t.Skip(err)
 			}
 			command := strings.TrimPrefix(workerCommand(t, c.worker), "exec ") + c.argument
-			const twice = 32 // each run whose seed is one more than a multiple of it is made twice
+			const twice = 32 // a run is made twice if its seed is one more than a multiple of this number
 			for n := range testkit.Size(1, 30) {
 				seed := strconv.Itoa(1 + twice*n)
 				var out, problems bytes.Buffer
@@ -51,20 +52,21 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	}
 }
 
-// pageOfVirtualTime writes the worker, the scenario and the plan of the page to a folder, and returns the command of
-// the worker and the report that the page shows. At full size, what these need may not be missing.
+// pageOfVirtualTime writes the worker, the scenario and the plan shown on the page VIRTUAL.md to a folder. It returns
+// the command that starts the worker, and the report that the page shows. If the machine lacks something that the
+// worker needs, the test is skipped; at full size it fails.
 func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
 	}
-	workerCommand(t, "redis-py") // the page's worker needs what this one needs
+	workerCommand(t, "redis-py") // the page's worker has the same dependencies as this one
 	page := readFrom(t, "scenarios/live/VIRTUAL.md")
 	var blocks []string
 	for _, m := range regexp.MustCompile("(?s)```(?:python|yaml|text)\n(.*?)```\n").FindAllStringSubmatch(page, -1) {
 		blocks = append(blocks, m[1])
 	}
-	if len(blocks) != 5 { // the third is the workflow
+	if len(blocks) != 5 { // the third block is the workflow
 		t.Fatalf("the page has %d blocks", len(blocks))
 	}
 	dir = t.TempDir()
@@ -77,8 +79,8 @@ func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	return dir, "/usr/bin/python3 " + filepath.Join(dir, "worker.py"), blocks[4]
 }
 
-// TestThePageOfVirtualTimeShowsItsFinding: the worker, the scenario and the plan of the page give the report that it
-// shows.
+// TestThePageOfVirtualTimeShowsItsFinding checks that the worker, the scenario and the plan on the page VIRTUAL.md
+// produce the report that it shows.
 func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 	dir, command, report := pageOfVirtualTime(t)
 	var out, problems bytes.Buffer
@@ -90,8 +92,8 @@ func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 	}
 }
 
-// TestExploreFindsWhatBreaksTheLockOfThePage: a search with default settings finds within its first schedules what
-// breaks redis-py's lock, and cuts it down to the fault in the page's plan.
+// TestExploreFindsWhatBreaksTheLockOfThePage checks that a search with default settings soon finds a violation of
+// redis-py's lock, and shrinks its plan to the fault in the page's plan.
 func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
 	dir, command, _ := pageOfVirtualTime(t)
 	var out, problems bytes.Buffer
@@ -114,10 +116,10 @@ func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
 	}
 }
 
-// TestEachFaultOfARunOfPrograms: verify tries the single faults of one run of redis-py's lock. A pause breaks it, and
-// the counterexample repeats. A jump of a clock, of a client or of the server, may end a lease early, but nobody then
-// releases what another holds, because the library compares its value first. At the everyday size, that search ends
-// early, undecided.
+// TestEachFaultOfARunOfPrograms lets verify try the single faults of one run of redis-py's lock. A pause breaks the
+// lock, and the counterexample repeats. If a clock jumps, on a client or on the server, a lease may end early. Nobody
+// then releases a lock that another client holds, because the library compares its value first. By default, the search
+// is cut short and remains undecided.
 func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		t.Skip(err)

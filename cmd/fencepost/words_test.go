@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// plainer lists phrases that no screen, page, JSON description or document may use, each with the phrase to use
+// plainer lists phrases that no screen, page, JSON description or document may use. Each comes with the phrase to use
 // instead.
 var plainer = map[string]string{
 	"there to show":   "came out as the file expects",
@@ -25,11 +25,11 @@ var plainer = map[string]string{
 	"does not tell":   "does not record, does not say",
 }
 
-// TestScreensUseTheFieldsWords looks for these phrases in everything that the program may print: the strings in its
-// code, the files that it embeds, the output in golden files, and the documents.
+// TestScreensUseTheFieldsWords looks for the phrases in plainer in everything that the program may print: the strings
+// in its code, the files that it embeds, the output in golden files, and the documents.
 func TestScreensUseTheFieldsWords(t *testing.T) {
 	for where, text := range printed(t) {
-		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // however it is wrapped
+		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // a phrase may be wrapped
 		for phrase, instead := range plainer {
 			if strings.Contains(text, phrase) {
 				t.Errorf("%s says %q in place of %q", where, phrase, instead)
@@ -38,7 +38,7 @@ func TestScreensUseTheFieldsWords(t *testing.T) {
 	}
 }
 
-// printed returns everything that the program may print, by its location.
+// printed returns all texts that the program may print, each with its location as the key.
 func printed(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, s := range sources(t) {

@@ -17,8 +17,9 @@ import (
 // workers is the folder of the client programs that come with live runs.
 const workers = "../../scenarios/live/workers"
 
-// workerCommand prepares a client program and returns its command. If something that it needs is not installed, the
-// test is skipped, because these programs are in other languages than this module; at full size it fails.
+// workerCommand prepares a client program and returns the command that starts it. If the machine lacks something that
+// the program needs, the test is skipped, because these programs are in other languages than this module. At full size
+// the test fails instead.
 func workerCommand(t testing.TB, name string) string {
 	t.Helper()
 	need := func(what string, err error) {
@@ -32,7 +33,7 @@ func workerCommand(t testing.TB, name string) string {
 	}
 	switch name {
 	case "redis-py", "redis-py-sentinel":
-		const python = "/usr/bin/python3" // the system's packages are installed for this one
+		const python = "/usr/bin/python3" // the libraries are installed as system packages, for this interpreter
 		out, err := exec.Command(python, "-c", "import redis.lock, redis.sentinel").CombinedOutput()
 		need("python3-redis is not installed: "+string(out), err)
 		return python + " " + filepath.Join(at, "worker.py")
@@ -84,7 +85,7 @@ func workerCommand(t testing.TB, name string) string {
 	}
 }
 
-// lives runs a scenario with a client program, and returns the exit code and the output.
+// lives runs a scenario live with a client program, and returns the exit code and the output.
 func lives(t testing.TB, scenario, command string, more ...string) (code int, text string) {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -93,8 +94,8 @@ func lives(t testing.TB, scenario, command string, more ...string) (code int, te
 	return code, out.String() + problems.String()
 }
 
-// TestWorkersShowWhatTheyAreThereToShow runs workers in three languages under a pause, with and without a fencing
-// token.
+// TestWorkersShowWhatTheyAreThereToShow runs client programs in three languages while a client is paused, with and
+// without a fencing token.
 func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 	for _, c := range []struct {
 		worker, argument, scenario string
@@ -121,12 +122,12 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 }
 
 // TestALockUnderASentinel checks that a lock is lost in a failover, on simulated and on real servers, unless its client
-// waits until a replica has it. The client of redsync also writes at the end of its section, over what another client
-// has written.
+// waits until a replica has the key. At the end of its section, the client of redsync also overwrites what another
+// client has written.
 //
-// The Redlock for Node may prevent its own acquire, so that it is enough if one of three runs shows the loss. A
-// promoted master knows none of its scripts and answers EVALSHA with NOSCRIPT. The EVAL that the client then sends
-// instead arrives after the release of the same attempt, and leaves a key that belongs to nobody until its TTL ends.
+// The Redlock library for Node may prevent its own acquire, so it is enough if one of three runs shows the loss. A
+// promoted master knows none of the library's scripts and answers EVALSHA with NOSCRIPT. The library then sends EVAL,
+// which arrives after the release of the same attempt and leaves a key that belongs to nobody until its TTL ends.
 func TestALockUnderASentinel(t *testing.T) {
 	testkit.FullOnly(t)
 	for _, servers := range []string{"simulated", "redis"} {
@@ -165,7 +166,7 @@ func (c *underASentinel) holds(t testing.TB, servers string) {
 	t.Errorf("exit %d, want %d\n%s", code, c.want, text)
 }
 
-// TestFindingsInForeignLibrariesRepeat checks that each plan breaks its library's lock in at least nine of ten runs.
+// TestFindingsInForeignLibrariesRepeat checks that each library's plan breaks its lock in at least nine of ten runs.
 func TestFindingsInForeignLibrariesRepeat(t *testing.T) {
 	testkit.FullOnly(t)
 	for worker, scenario := range map[string]string{"redis-py": "late-answer.yaml", "redlock-js": "late-answers.yaml",

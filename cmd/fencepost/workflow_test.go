@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestTheExampleWorkflowsCallWhatThereIs reads the workflows as GitHub does, and compares each call with the commands
-// that exist.
+// TestTheExampleWorkflowsCallWhatThereIs reads the workflows as GitHub does, and checks that the commands and flags in
+// them exist.
 func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	called := append(calledBy(t, "../../.github/workflows/locks.yml"),
 		calledBy(t, "../../.github/workflows/play.yml")...)
@@ -25,8 +25,8 @@ func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestWorkflowsTakeNoMoreThanTheyNeed checks that each workflow states its permissions, and uses actions by commit,
-// because a tag can be moved.
+// TestWorkflowsTakeNoMoreThanTheyNeed checks that each workflow states its permissions, and that it names actions by
+// commit, because a tag can be moved.
 func TestWorkflowsTakeNoMoreThanTheyNeed(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {
@@ -50,7 +50,7 @@ func TestWorkflowsTakeNoMoreThanTheyNeed(t *testing.T) {
 	}
 }
 
-// calledBy lists the flags with which a workflow calls the commands.
+// calledBy lists the flags that a workflow passes to the commands, each with the name of its command.
 func calledBy(t *testing.T, path string) (called []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -87,8 +87,8 @@ func calledBy(t *testing.T, path string) (called []string) {
 	return called
 }
 
-// TestTheFullSizeRunsBySchedule reads the workflow that runs the campaigns at their full size, or only those that are
-// asked for.
+// TestTheFullSizeRunsBySchedule checks the workflow that runs the campaigns at their full size, or only the campaigns
+// that are asked for.
 func TestTheFullSizeRunsBySchedule(t *testing.T) {
 	text, err := os.ReadFile("../../.github/workflows/full.yml")
 	if err != nil {
@@ -111,7 +111,8 @@ func TestTheFullSizeRunsBySchedule(t *testing.T) {
 		t.Errorf("scheduled at %v", workflow.On.Schedule)
 	}
 	job := workflow.Jobs["full"]
-	// The input is passed as a variable, because text that is inserted into a command could itself be a command.
+	// The input is passed as an environment variable. If it were inserted into a command, its text could itself be run
+	// as a command.
 	if workflow.On.Dispatch.Inputs["campaigns"] == nil || job.Env["CAMPAIGNS"] != "${{ inputs.campaigns }}" {
 		t.Errorf("inputs %v, variables %v", workflow.On.Dispatch.Inputs, job.Env)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// FlagProblem describes what is wrong with a flag, and what to write instead or where to look.
+// FlagProblem returns an error that describes what is wrong with a flag, and what to write instead or where to look.
 func FlagProblem(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var outside rangeError
@@ -23,7 +23,7 @@ func FlagProblem(c *cobra.Command, err error) error {
 	return fmt.Errorf("%s\nsee: %s -h", problem(c, err), c.CommandPath())
 }
 
-// problem describes what is wrong with a flag.
+// problem returns a description of what is wrong with a flag.
 func problem(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -41,7 +41,7 @@ func problem(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// flagValues describes the values that a flag of a type takes.
+// flagValues describes the values that a flag of the given type takes.
 func flagValues(kind string) string {
 	switch kind {
 	case "uint64":
@@ -53,10 +53,10 @@ func flagValues(kind string) string {
 	case "bool":
 		return "no value, or =true or =false"
 	}
-	return "a text without unpaired quotes" // lists, which are read as CSV
+	return "a text without unpaired quotes" // flags that take a list, which is parsed as CSV
 }
 
-// CheckArguments refuses an argument with a control character, before it can get into a report.
+// CheckArguments returns an error if an argument contains a control character, so that none gets into a report.
 func CheckArguments(args []string) error {
 	for i, arg := range args {
 		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Program returns the command line that called this program. Under go run, the program is in the build cache.
+// Program returns the command that started this program, for use in printed commands. A program in the build cache was
+// started by go run.
 func Program() string {
 	cache := os.Getenv("GOCACHE")
 	if strings.Contains(os.Args[0], "go-build") || cache != "" && strings.HasPrefix(os.Args[0], cache) {

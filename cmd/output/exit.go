@@ -22,8 +22,8 @@ const (
 // ErrReported ends a command with an error that another process has already reported.
 var ErrReported = errors.New("it is reported already")
 
-// ExitCode returns the exit code of a command that ended with err. It writes to problems what the user must know about
-// the error, after the name of the program. undecided reports whether an error means that the command decided nothing.
+// ExitCode returns the exit code of a command that ended with err. It writes the name of the program and what the user
+// must know about the error to problems. undecided reports whether an error means that the command decided nothing.
 func ExitCode(err error, program string, problems io.Writer, undecided func(error) bool) int {
 	var ended Ended
 	var badFile *format.Error
@@ -39,7 +39,7 @@ func ExitCode(err error, program string, problems io.Writer, undecided func(erro
 		fmt.Fprintf(problems, "%s: %s\n", program, err)
 		return exitUndecided
 	case errors.Is(err, ErrReported):
-	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with a position, as editors expect
+	case errors.As(err, &badFile), errors.As(err, &badPlan): // the message begins with a position, as editors expect
 		fmt.Fprintln(problems, err)
 	default:
 		fmt.Fprintf(problems, "%s: %s\n", program, strings.TrimSpace(err.Error()))

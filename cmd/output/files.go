@@ -1,10 +1,11 @@
 package output
 
-// This file writes what a command leaves: the files in its folder, and files that its flags name. It overwrites and
-// removes only files that this program has written and that were not changed since. Two processes never write to one
-// folder. Files that an earlier call of a command left, and that this call did not write, are removed. Even if the
-// program is killed, the sums in the folder agree with its files. An error in writing one file is reported at the end;
-// the other files are still written, and the report is still printed.
+// This file writes the output files of a command: those in its folder, and those that its flags name. The rules are:
+//   - It overwrites and removes only files that this program has written and nobody has changed since.
+//   - Two processes never write to one folder at the same time.
+//   - Files that an earlier call of a command left are removed, unless this call has written them again.
+//   - The checksums in the folder agree with its files, even if the program is killed.
+//   - If a file cannot be written, the error is reported at the end. The other files and the report are still written.
 
 import (
 	"errors"
@@ -18,13 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// The files that mark a folder as this program's.
+// The names of the files that mark a folder as belonging to this program.
 const (
-	sumsFile = "fencepost.sums" // the sums of the files that the program has written there
-	lockFile = "fencepost.lock" // locked while a process writes there
+	sumsFile = "fencepost.sums" // the checksums of the files that the program has written to the folder
+	lockFile = "fencepost.lock" // locked while a process writes to the folder
 )
 
-// File is a file in the folder of a command. Its name may have slashes.
+// File is a file in the folder of a command. Its name may contain slashes.
 type File struct {
 	Name    string
 	Content []byte
@@ -44,9 +45,9 @@ type Files struct {
 // New returns Files without a folder.
 func New() *Files { return &Files{written: map[string]bool{}, named: map[string]string{}} }
 
-// Take opens a folder for a command and locks out other processes until Close. It creates the folder if it does not
-// exist. It returns an error if the folder cannot be written to, if another process writes there, or if another command
-// has left its files there.
+// Take opens a folder for a command and locks it until Close, so that no other process writes to it. It creates the
+// folder if it does not exist. It returns an error if the folder cannot be written to, if another process is writing to
+// it, or if it contains the files of another command.
 func (f *Files) Take(dir, command string) error {
 	folder, err := safefile.Open(dir)
 	if err != nil {
@@ -69,7 +70,7 @@ func (f *Files) Take(dir, command string) error {
 	return nil
 }
 
-// keepOthersOut locks the folder.
+// keepOthersOut locks the folder, so that no other process writes to it.
 func (f *Files) keepOthersOut() error {
 	for {
 		lock := flock.New(filepath.Join(f.dir, lockFile), flock.SetFlag(os.O_CREATE|os.O_RDONLY|safefile.NoFollow))
@@ -86,7 +87,7 @@ func (f *Files) keepOthersOut() error {
 			f.lock = lock
 			return nil
 		}
-		lock.Close() // the process that had locked this file has removed it since it was opened here
+		lock.Close() // another process held the lock and removed this file after it was opened here
 	}
 }
 
@@ -96,7 +97,7 @@ func (f *Files) Close() {
 		return
 	}
 	if f.lock != nil {
-		f.folder.Remove(lockFile) // while it is still locked
+		f.folder.Remove(lockFile) // while the folder is still locked
 		f.lock.Close()
 		f.lock = nil
 	}
@@ -104,7 +105,7 @@ func (f *Files) Close() {
 	f.folder = nil
 }
 
-// Spare returns an error if a file of these names exists in the folder that Keep would refuse to overwrite.
+// Spare returns an error if the folder contains a file with one of these names that must not be overwritten.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
 		if _, err := f.before(name); err != nil {
@@ -114,7 +115,7 @@ func (f *Files) Spare(names ...string) error {
 	return nil
 }
 
-// Adopt treats a file in the folder as this program's, after the caller has recognised its content.
+// Adopt marks a file in the folder as this program's. The caller must have recognized its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
 // before returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file must
@@ -131,7 +132,7 @@ func (f *Files) before(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Keep writes files to the folder. Finish reports its errors.
+// Keep writes files to the folder. If one cannot be written, Finish returns the error.
 func (f *Files) Keep(files ...File) {
 	if f.dir == "" {
 		return
@@ -166,8 +167,8 @@ func (f *Files) Keep(files ...File) {
 	f.Fail(f.saveSums())
 }
 
-// Finish removes what an earlier call of the command left in the folder and this one has not written, and returns all
-// errors. Call it when everything is written.
+// Finish removes files that an earlier call of the command left in the folder and that this call has not written. It
+// returns all errors so far. Call it after all files are written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
 		return f.failure()
@@ -175,7 +176,7 @@ func (f *Files) Finish() error {
 	stale := slices.DeleteFunc(f.sums.names(), func(name string) bool { return f.written[name] })
 	for _, name := range stale {
 		if before, err := f.before(name); before == nil || err != nil {
-			delete(f.sums.of, name) // removed, or changed by somebody else
+			delete(f.sums.of, name) // the file was removed, or somebody else changed it
 		} else {
 			f.sums.unsettle(name, before, nil)
 		}
@@ -196,7 +197,7 @@ func (f *Files) Finish() error {
 	return f.failure()
 }
 
-// Fail records an error with some file; nil is ignored.
+// Fail records an error for Finish to return. It ignores nil.
 func (f *Files) Fail(err error) {
 	same := func(e error) bool { return e.Error() == err.Error() }
 	if err != nil && !slices.ContainsFunc(f.failed, same) {

@@ -25,9 +25,9 @@ func take(t *testing.T, dir string) *Files {
 	return f
 }
 
-// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random turns. Whatever the person has
-// written last under a name must still be there; the command must report each file that it was refused; and after a
-// call, the folder has none of the command's files except those written in that call.
+// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random turns. The last content that the
+// person has written under a name must still be there, and the command must report each file that it could not write
+// because of that. After a call, the folder must contain no files of the command except those written in that call.
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
 	refused, stale := 0, 0
@@ -114,8 +114,8 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 }
 
 // TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Wherever they
-// stop, each sum that sha256sum would check must agree with its file, each file must be known as the program's, and the
-// next call must leave exactly its own files.
+// stop, each checksum that sha256sum would check must agree with its file, each file must be recognized as the
+// program's, and the next call must leave exactly its own files.
 func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	killed := errors.New("killed")
 	calls := [][][]File{
@@ -143,7 +143,7 @@ func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 				f.Keep(files...)
 			}
 			f.Finish()
-			f.lock.Close() // as when a process ends
+			f.lock.Close() // what happens to the lock when a process ends
 		}
 		agree(t, dir, at)
 		again := take(t, dir)
@@ -165,8 +165,7 @@ func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	}
 }
 
-// agree checks that the sums in a folder agree with its files, and returns the names of the files whose sums are
-// checked.
+// agree checks that the checksums in a folder agree with its files. It returns the names of the files that have one.
 func agree(t *testing.T, dir string, at int) (checked []string) {
 	t.Helper()
 	folder, err := safefile.Open(dir)
@@ -206,7 +205,7 @@ func agree(t *testing.T, dir string, at int) (checked []string) {
 	return checked
 }
 
-// Names in the list of sums that lead out of the folder are not followed.
+// A list of checksums with a name that leads out of the folder is rejected.
 func TestTheListStaysInItsFolder(t *testing.T) {
 	for _, name := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
 		folder, err := safefile.Open(t.TempDir())
@@ -245,9 +244,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksThatLieInWait uses a folder that came from somebody else. Under each name to which a command may write, it
-// contains a link to a file of the user's: in place of a file, of a subfolder, of the sums, and of the lock. The user's
-// file must stay unchanged, and nothing may be created beside it.
+// TestLinksThatLieInWait uses a folder that came from another person. Each name to which a command may write is a link
+// to a file of the user: in place of a file, of a subfolder, of the checksums, and of the lock. The user's file must
+// stay unchanged, and nothing may be created next to it.
 func TestLinksThatLieInWait(t *testing.T) {
 	for _, name := range []string{"plan.txt", "seed-1", "seed-1/plan.txt", sumsFile, lockFile, ".fencepost-new"} {
 		for _, there := range []bool{true, false} {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OnlyBeside returns an error if the call has a flag that cannot be combined with the flag mode, which makes the
-// command do something else.
+// OnlyBeside returns an error if the call has a flag other than mode and those in beside. The flag mode makes the
+// command do something else, to which its other flags do not apply.
 func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -23,7 +23,7 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	return err
 }
 
-// Given returns the named flags that were set in the call, as words of an equivalent command line.
+// Given returns those of the named flags that were set in the call, as words of an equivalent command line.
 func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
@@ -35,7 +35,7 @@ func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 		case !f.Changed:
 		case f.Value.Type() == "bool" && value == "true":
 			words = append(words, "--"+name)
-		case f.Value.Type() == "bool": // a value in a word of its own would be an argument
+		case f.Value.Type() == "bool": // as a separate word, the value would be an argument
 			words = append(words, "--"+name+"="+value)
 		default:
 			words = append(words, "--"+name, Word(value))
@@ -63,10 +63,10 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is more than the number of cores of any machine, and small enough for so many processes to be started.
+// mostWorkers is larger than the number of cores of any machine, yet that many processes can still be started.
 const mostWorkers = 4096
 
-// Workers registers the flag --workers. usage says what the workers do. By default there is one worker per core.
+// Workers registers the flag --workers. usage says what the workers do. The default is one worker per core.
 func Workers(c *cobra.Command, n *int, usage string) {
 	takes := fmt.Sprintf("1 to %d", mostWorkers)
 	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")
@@ -75,7 +75,7 @@ func Workers(c *cobra.Command, n *int, usage string) {
 // String returns the number.
 func (v *count) String() string { return strconv.Itoa(*v.n) }
 
-// Type returns the type of the value, for problem.
+// Type returns the type of the value. The function problem reads it.
 func (v *count) Type() string { return "int" }
 
 // Set parses the number. It returns a rangeError if the number is outside the range.
@@ -91,8 +91,8 @@ func (v *count) Set(text string) error {
 	return nil
 }
 
-// rangeError says which range a number must be in.
+// rangeError is the error for a number outside a range; it says what the range is.
 type rangeError string
 
-// Error returns the requirement, without the name of the flag.
+// Error returns the permitted range, without the name of the flag.
 func (e rangeError) Error() string { return string(e) }

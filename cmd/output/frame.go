@@ -1,9 +1,9 @@
-// Package output contains what all commands that report a result have in common: the flags that say where the result
-// goes, and the output itself, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, or in the
-// summary of a step in a CI system.
+// Package output contains what all commands that report a result have in common. These are the flags that say where the
+// result goes, and the output itself: text or JSON on standard output, a web page, metrics, JUnit XML, or the summary
+// of a step in a CI system.
 //
-// Goals: all output is in one place, so that no command lacks a form; no command starts its work before it is known
-// that all output can be written. Non-goals: the content of a report (reports), and the content of the files in a
+// Goals: all output is written in one place, so that no command lacks a format; no command starts its work before it is
+// known that all output can be written. Non-goals: the content of a report (reports), and the content of the files in a
 // command's folder.
 package output
 
@@ -20,23 +20,23 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Frame holds the output of one call of a command. Its exported fields are values of flags; a command registers the
-// flags that it has.
+// Frame writes the output of one call of a command. Its exported fields are values of flags; a command registers the
+// flags that it supports.
 type Frame struct {
 	JSON    bool
-	JUnit   string // a path, like the next two; empty: write none
+	JUnit   string // a path, like the next two; empty: do not write the file
 	HTML    string
 	Metrics string
 	Out     string // the folder of the command's results; empty: none
-	All     bool   // the text omits nothing
+	All     bool   // whether the text omits nothing
 
 	Files   *Files // all files to write; set by Open
 	command *cobra.Command
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the flags --json, --junit and --html to a command. beside completes the usage of --html: it says what
-// else is written with the page.
+// Register adds the flags --json, --junit and --html to a command. beside ends the usage of --html: it says what else
+// is written with the page.
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
@@ -49,9 +49,9 @@ func (f *Frame) RegisterJSON(c *cobra.Command) {
 	c.Flags().BoolVar(&f.JSON, "json", false, "one JSON document on stdout instead of text; show schema describes it")
 }
 
-// Open checks, before anything runs, that the files in the command's folder, if it has one, and the files that its
-// flags name can be written. kind is the name of the command whose results the folder holds. The caller must call
-// Close.
+// Open checks, before anything runs, that all output files can be written: those in the command's folder, if it has
+// one, and those that its flags name. kind is the name of the command to which the results in the folder belong. The
+// caller must call Close.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {
@@ -71,7 +71,7 @@ func (f *Frame) Open(kind string) error {
 // Close unlocks the folder for other processes. It may be called without Open.
 func (f *Frame) Close() { f.Files.Close() }
 
-// Keep writes a report as JSON to the command's folder. command is the command that the JSON names as its origin.
+// Keep writes a report as JSON to the command's folder. command is the command that the JSON states as its origin.
 func (f *Frame) Keep(name, command string, d *document.Document) {
 	text, err := d.JSON(command)
 	if f.Files.Fail(err); err == nil {
@@ -79,7 +79,7 @@ func (f *Frame) Keep(name, command string, d *document.Document) {
 	}
 }
 
-// Draw writes to the command's folder a file whose content the function write produces.
+// Draw writes a file to the command's folder. The function write produces the content.
 func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	var b bytes.Buffer
 	err := write(&b)
@@ -88,8 +88,8 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report in all requested forms. It returns an error, which ends the command, if something could not be
-// written; otherwise it returns an Ended unless the result is Passed.
+// Emit writes a report in all requested formats. It returns an error if something could not be written. Otherwise it
+// returns nil if the result is Passed, and an Ended if not.
 func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	if f.Metrics != "" {
 		f.Files.write(f.Metrics, metrics, d.Metrics)
@@ -116,10 +116,10 @@ func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	return Ended(s)
 }
 
-// Ended ends a command whose result is not Passed. It does not mean that the command failed.
+// Ended is the error that ends a command with a result other than Passed. It does not mean that the command failed.
 type Ended document.Result
 
-// Error returns the result as a number. main does not print it, but turns it into an exit code.
+// Error returns the result as a number. main does not print it, but converts it to an exit code.
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
@@ -136,10 +136,10 @@ func (f *Frame) Show(d *document.Document) error {
 	return err
 }
 
-// stepSummary is the environment variable with which GitHub names the file for the summary of a step.
+// stepSummary is the environment variable in which GitHub gives the path of the file for the summary of a step.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// count writes the suite for CI systems: as JUnit XML, and to the summary of the step.
+// count writes the test suite for CI systems, as JUnit XML and to the summary of the step.
 func (f *Frame) count(s document.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {
@@ -155,8 +155,8 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns a function that reports progress on standard error: how many things are done, out of how many. Its
-// argument what names the things.
+// Progress returns a function that reports progress on standard error: how many things are done, out of how many. The
+// argument what says what is counted.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// sample returns a document that has all forms.
+// sample returns a document that can be written in every format.
 func sample() *document.Document {
 	return &document.Document{Title: document.Title{Name: "the title"}, Data: &struct{ document.Head }{},
 		Body: []document.Block{document.Paragraph{Words: "the words"}},
@@ -26,7 +26,7 @@ func sample() *document.Document {
 		}}
 }
 
-// TestAReportIsEmittedEveryWayThatIsAskedFor checks that a report is written in every form that was requested, and in
+// TestAReportIsEmittedEveryWayThatIsAskedFor checks that a report is written in every format that was requested, and in
 // no other.
 func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 	ways := map[string]string{"page.html": "the words", "page-more.html": "more", "metrics.txt": "# EOF",

@@ -14,8 +14,9 @@ import (
 type fileKind uint8
 
 const (
-	webPage fileKind = iota // HTML or XML, with a comment at its end that has the hash of the rest
-	metrics                 // OpenMetrics, which allows no such comment; each of its samples has a scenario
+	webPage fileKind = iota // HTML or XML; a comment at the end contains the hash of the rest
+	// OpenMetrics, which does not allow such a comment; each of its samples has the label scenario
+	metrics
 )
 
 const sealBegin, sealEnd = "<!-- fencepost ", " -->\n"
@@ -40,8 +41,8 @@ func (k fileKind) ours(content []byte) bool {
 	return at >= 0 && string(seal(content[:at])) == string(content)
 }
 
-// claim checks, before anything runs, that the file that a flag names can be written without overwriting the user's
-// data. An empty path is ignored.
+// claim checks, before anything runs, that a file named by a flag can be written without overwriting the user's data.
+// It ignores an empty path.
 func (f *Files) claim(flag, path string, kind fileKind) error {
 	if path == "" {
 		return nil
@@ -60,7 +61,7 @@ func (f *Files) claim(flag, path string, kind fileKind) error {
 	return nil
 }
 
-// open resolves a path. It returns an error if the file there was not written by this program.
+// open resolves a path. It returns an error if there is a file that this program has not written.
 func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	if real, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -76,7 +77,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 		return "", err
 	case info.IsDir():
 		return "", errors.New("is a folder; name a file in it")
-	case !info.Mode().IsRegular(): // a terminal, a pipe, /dev/null
+	case !info.Mode().IsRegular(): // for example a terminal, a pipe, or /dev/null
 		return real, nil
 	}
 	if real, err = filepath.EvalSymlinks(real); err != nil {
@@ -89,7 +90,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	return real, err
 }
 
-// write writes a file that a flag names, or a page beside it. Finish reports its errors.
+// write writes a file that a flag names, or a page next to it. If that fails, Finish returns the error.
 func (f *Files) write(path string, kind fileKind, content []byte) {
 	real, err := f.open(path, kind)
 	if err != nil {
@@ -106,8 +107,8 @@ func (f *Files) write(path string, kind fileKind, content []byte) {
 	f.Fail(safefile.Replace(real, content))
 }
 
-// Create writes a new file for the user to edit. From then on the file is the user's. Create returns an error if the
-// file already exists or cannot be written.
+// Create writes a new file for the user to edit; the program does not overwrite it later. Create returns an error if
+// the file already exists or cannot be written.
 func Create(path string, content []byte) error {
 	file, err := safefile.Create(path, 0o666)
 	if errors.Is(err, os.ErrExist) {

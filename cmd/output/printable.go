@@ -10,9 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// printable is a writer of text for people. It replaces characters that a terminal would execute by escapes such as
-// \u001b, which JSON reads as the character. Input is checked where it is read; this covers text that is not checked,
-// such as names in error messages of the file system. If the terminal shows colors, styles pass unchanged.
+// printable is a writer of text for people. It replaces characters that a terminal would interpret as commands with
+// escapes such as \u001b, from which JSON parsers restore the character. Input is checked where it is read; this writer
+// covers text that is not checked, such as names in error messages of the file system. If the terminal shows colors,
+// the escape sequences for text styles pass unchanged.
 type printable struct {
 	to     io.Writer
 	styles bool
@@ -22,8 +23,8 @@ type printable struct {
 // ForPeople returns a writer of text for people, which writes to a terminal or a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write writes all of p. It returns the error of the underlying writer, except that a pipe whose reader has exited is
-// not an error.
+// Write writes all of p. It returns errors of the underlying writer, except the error that the reader of a pipe has
+// exited.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil
@@ -53,7 +54,7 @@ func (w *printable) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// style returns the length of the style at the start of a text, or 0 if there is none.
+// style returns the length of the escape sequence for a text style at the start of words, or 0 if there is none.
 func (w *printable) style(words []byte) int {
 	if !w.styles || words[0] != '\x1b' {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// TestPrintableTakesTextInPieces writes each text in two pieces, divided at any byte.
+// TestPrintableTakesTextInPieces writes each text in two pieces, split at each byte in turn.
 func TestPrintableTakesTextInPieces(t *testing.T) {
 	for text, want := range map[string]string{
 		"a é 世\t\x1b[2J\u009b\n": "a é 世\t" + `\u001b[2J\u009b` + "\n",
@@ -30,7 +30,8 @@ func TestPrintableTakesTextInPieces(t *testing.T) {
 	}
 }
 
-// TestStylesPassWhereThereAreColours writes all styles of a report, and an escape that is not one of them.
+// TestStylesPassWhereThereAreColours checks that the escape sequences of all text styles in reports reach a terminal
+// with colors, and that another escape sequence does not.
 func TestStylesPassWhereThereAreColours(t *testing.T) {
 	words := strings.Join(text.Styles, "x")
 	for _, styles := range []bool{false, true} {

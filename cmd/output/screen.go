@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen says what the reader's terminal can do.
+// screen describes the reader's terminal.
 type screen struct {
 	width int
 	color bool
@@ -22,8 +22,8 @@ type screen struct {
 
 const defaultWidth = 80
 
-// screenOf returns the width and color of the terminal behind w. If w is not a terminal, there is no color. COLUMNS
-// overrides the width in both cases.
+// screenOf returns the width of the terminal behind w, and whether it shows colors. If w is not a terminal, there are
+// no colors. In both cases, the environment variable COLUMNS overrides the width.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
 	if p, ok := w.(*printable); ok {
@@ -64,7 +64,7 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 }
 
 // Interruptible returns a context that is done at the first Ctrl-C, so that the command can report what it has found so
-// far. A second Ctrl-C ends the program at once. It is a variable so that tests can interrupt.
+// far. A second Ctrl-C ends the program immediately. Interruptible is a variable so that tests can replace it.
 var Interruptible = func() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -75,5 +75,5 @@ var Interruptible = func() (context.Context, context.CancelFunc) {
 // the command finishes its work and exits with the code of its result.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// readerHasLeft reports whether a write has failed because its reader has exited.
+// readerHasLeft reports whether a write failed because its reader has exited.
 func readerHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -1,7 +1,7 @@
 package output
 
-// This file determines which share of the seeds this machine runs: from the flag --shard, or from the environment
-// variables that the runner of a test or a job sets.
+// This file determines which share of the seeds this machine runs. The share comes from the flag --shard, or from the
+// environment variables that a test runner or job scheduler sets.
 
 import (
 	"fmt"
@@ -13,19 +13,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The environment variables in which test runners say which share of the work belongs to this process.
+// The environment variables in which test runners state which share of the work belongs to this process.
 const (
-	bazelIndex  = "TEST_SHARD_INDEX" // from 0 (Bazel's test encyclopedia)
+	bazelIndex  = "TEST_SHARD_INDEX" // counts from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"
 	bazelStatus = "TEST_SHARD_STATUS_FILE"
-	jobIndex    = "JOB_COMPLETION_INDEX" // from 0 (an Indexed Job of Kubernetes); no variable has the number of shares
+	// counts from 0 (an Indexed Job of Kubernetes); no variable states the number of shares
+	jobIndex = "JOB_COMPLETION_INDEX"
 )
 
 // Usage is the usage text of the flag --shard.
 const Usage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
 	"; without it $" + bazelIndex + " and $" + bazelTotal + " are obeyed"
 
-// Of parses the value of the flag, or if it is empty, the environment of a test runner.
+// Of parses the value of the flag. If the value is empty, it reads the share from the environment of a test runner.
 func Of(flag string) (search.Shard, error) {
 	index, total := os.Getenv(bazelIndex), os.Getenv(bazelTotal)
 	switch {
@@ -73,7 +74,7 @@ func countFromZero(name, text string) (string, error) {
 	return strconv.Itoa(i + 1), nil
 }
 
-// touch tells Bazel that the program supports shards, by creating the file.
+// touch creates a file, which tells Bazel that the program supports shards.
 func touch(file string) error {
 	if file == "" {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// sums records which files in a folder belong to this program: the files whose content the program has written. They
-// are stored in a file that sha256sum -c can read. While a file is being replaced or removed, its old and its new sum
-// are in comments. Therefore, whenever the program is killed, each sum that sha256sum checks is right.
+// sums records which files in a folder belong to this program: those whose content the program has written. The
+// checksums are stored in a file that sha256sum -c can read. While a file is being replaced or removed, its old and its
+// new checksum are in comments. Therefore, each checksum that sha256sum checks is right, even if the program is killed.
 type sums struct {
 	command  string
-	of       map[string][]string // SHA-256 sums by name; for an unsteady file, all that it may have
+	of       map[string][]string // SHA-256 sums by file name; for an unsteady file, each sum that it may have
 	unsteady map[string]bool     // files that are being replaced or removed
 }
 
@@ -39,14 +39,14 @@ func (s *sums) add(name, sum string) {
 	}
 }
 
-// settle records the content of a file.
+// settle records the checksum of a file that will no longer change.
 func (s *sums) settle(name, sum string) {
 	s.of[name] = []string{sum}
 	delete(s.unsteady, name)
 }
 
-// unsettle records that a file is about to be replaced or removed. before and after are its contents; nil means no
-// file.
+// unsettle records that a file is about to be replaced or removed. before and after are its contents; nil means that
+// there is no file.
 func (s *sums) unsettle(name string, before, after []byte) {
 	s.of[name] = nil
 	for _, content := range [][]byte{before, after} {
@@ -74,7 +74,7 @@ func (s *sums) encode() []byte {
 	return b.Bytes()
 }
 
-// readSums reads the sums that encode wrote to a folder. They are empty if there is no such file.
+// readSums reads the checksums that encode wrote to a folder. They are empty if the folder has no such file.
 func readSums(folder *safefile.Folder) (sums, error) {
 	s := sums{of: map[string][]string{}, unsteady: map[string]bool{}}
 	text, err := folder.Read(sumsFile)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
-// opener returns the system's command that opens a file in the browser.
+// opener returns the command with which the operating system opens a file in the browser.
 func opener() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -23,9 +23,9 @@ func opener() []string {
 	return []string{"xdg-open"}
 }
 
-// OpenInBrowser opens an address that contains a secret, with the system's own command. Other users of the machine can
-// read the arguments of a command, so the argument is a file that only this user may read and that redirects to the
-// address. The caller must call end to remove the file.
+// OpenInBrowser opens a URL that contains a secret, with the command of the operating system. Other users of the
+// machine can read the arguments of a command. The argument is therefore a file that redirects to the URL and that only
+// this user may read. The caller must call end to remove the file.
 func OpenInBrowser(address string) (end func() error, err error) {
 	folder, err := temporary.New()
 	if err != nil {
@@ -43,7 +43,7 @@ func OpenInBrowser(address string) (end func() error, err error) {
 	return end, nil
 }
 
-// leadTo writes a page that redirects to an address.
+// leadTo writes a page that redirects to the given URL.
 func leadTo(address, path string) error {
 	file, err := safefile.Create(path, 0o600)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNoSecretIsInTheCommandThatOpensTheBrowser replaces the system's command by a program that writes down its
-// arguments. The argument must be a file that nobody else may read and that redirects to the address.
+// TestNoSecretIsInTheCommandThatOpensTheBrowser replaces the system's command with a program that records its
+// arguments. The argument must be a file that redirects to the URL and that nobody else may read.
 func TestNoSecretIsInTheCommandThatOpensTheBrowser(t *testing.T) {
 	called := filepath.Join(t.TempDir(), "called")
 	if err := syscall.Mkfifo(called, 0o600); err != nil {
@@ -28,7 +28,7 @@ func TestNoSecretIsInTheCommandThatOpensTheBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, err := os.ReadFile(called) // waits until the other end writes
+	words, err := os.ReadFile(called) // blocks until the command has written its arguments
 	if err != nil || strings.Contains(string(words), secret) {
 		t.Errorf("the command line or the environment has the secret: %s, %v", words, err)
 	}

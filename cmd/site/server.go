@@ -1,7 +1,7 @@
-// Package site shows the page on which a reader plays in a browser. It serves the page on this machine, or writes it as
-// files of a web site, where the simulator runs as WebAssembly in a worker.
+// Package site shows the page on which users play with scenarios in a browser. It serves the page on this machine, or
+// writes it as the files of a web site, where the simulator runs as WebAssembly in a worker.
 //
-// Goals: only somebody who was given the page's address can use it; as files, the page sends nothing to anyone; the
+// Goals: only people who were given the page's URL can use it; as files, the page sends nothing to anyone; the
 // simulator is compiled from the source of the program that writes it. Non-goals: what the page does (scenarios/play).
 package site
 
@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
 
-// Server serves the page, and answers only requests that contain its secret.
+// Server serves the page. It answers only requests whose URL contains its secret.
 type Server struct {
 	listener net.Listener
 	secret   string
@@ -27,12 +27,12 @@ type Server struct {
 	player   play.Player
 	within   time.Duration // how long a client may take to send the header of a request
 
-	sync.Mutex // protects what follows
+	sync.Mutex // protects the fields below
 	start      play.State
 }
 
-// Listen returns a server on a free port of this machine. The page begins with the state start; whenever it is loaded,
-// it begins with the state that again returns, if again succeeds.
+// Listen returns a server on a free port of this machine. Whenever the page is loaded, it begins in the state that
+// again returns. If again fails, the page begins in the previous state, which is start at first.
 func Listen(start play.State, again func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func Listen(start play.State, again func() (play.State, error)) (*Server, error)
 	return &Server{listener: listener, secret: rand.Text(), again: again, start: start, within: 5 * time.Second}, nil
 }
 
-// Address returns the address of the page, with the secret.
+// Address returns the URL of the page, with the secret.
 func (s *Server) Address() string { return "http://" + s.host() + "/" + s.secret + "/" }
 
 func (s *Server) host() string { return s.listener.Addr().String() }
@@ -57,8 +57,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// mostAsked is the largest size of a request, in bytes: twice the size of the largest scenario, because the text of the
-// scenario is escaped in the request.
+// mostAsked is the maximum size of a request, in bytes. It is twice the maximum size of a scenario, because the request
+// contains the scenario as escaped text.
 const mostAsked = 4 << 20
 
 // ServeHTTP serves the page and handles its requests. It refuses a request for any other host, because it comes from a
@@ -77,7 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // page serves the page. It reads the scenario's file again, so that reloading the page shows the current file. If the
-// file cannot be read, the page shows it as it was last.
+// file cannot be read, the page shows the last version that could be read.
 func (s *Server) page(w http.ResponseWriter) {
 	s.Lock()
 	if now, err := s.again(); err == nil {
@@ -94,7 +94,7 @@ func (s *Server) page(w http.ResponseWriter) {
 	}
 }
 
-// ask answers a request with lines of JSON: reports of progress, and then the answer.
+// ask answers a request with lines of JSON: first progress reports, then the answer.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostAsked))
 	if err != nil {

@@ -38,8 +38,8 @@ func (s *Server) answered(method, url, host, body string) *http.Response {
 	return w.Result()
 }
 
-// TestOnlyWhoKnowsTheAddressIsAnswered sends the requests that a page elsewhere or another user of the machine could
-// send.
+// TestOnlyWhoKnowsTheAddressIsAnswered also sends requests that a foreign page or another user of the machine could
+// send. The server must reject these.
 func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{Text: lock, Seed: 1}, nil })
 	root := "http://" + s.host()
@@ -84,7 +84,7 @@ func TestTheFileIsReadAgain(t *testing.T) {
 	shows("changed")
 }
 
-// A client that begins a request and never ends its header does not keep a connection.
+// If a client does not complete the header of its request, the server closes the connection.
 func TestAnUnfinishedHeaderEndsTheConnection(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{}, nil })
 	s.within = 10 * time.Millisecond

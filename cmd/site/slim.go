@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// A slimmer is a library of which the browser's simulator links a copy without the parts that no simulation uses.
+// A slimmer describes how to remove the parts of a library that no simulation uses. The simulator for the browser is
+// linked with the changed copy.
 type slimmer struct {
 	module string
-	within string                 // a package in the module, by its path within the module
+	within string                 // the path of a package within the module
 	change func(dir string) error // changes the copy in dir
 }
 
@@ -20,8 +21,8 @@ var slimmers = []slimmer{
 	{"github.com/alicebob/miniredis/v2", "server", withoutTLS},
 }
 
-// withoutText removes the text form of protobuf's descriptors. To produce that text, descriptors look up their methods
-// by name, and then the linker must keep every method of every type.
+// withoutText removes the code that formats protobuf descriptors as text. That code looks up methods by name, and
+// because of it the linker would have to keep every method of every type.
 func withoutText(dir string) error {
 	const textless = `package descfmt
 
@@ -38,7 +39,7 @@ func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
 	return errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666))
 }
 
-// withoutTLS removes TLS from miniredis, and with it the elliptic curves, whose tables hardly compress.
+// withoutTLS removes TLS from miniredis. That also removes the tables of the elliptic curves, which hardly compress.
 func withoutTLS(dir string) error {
 	const refusing = `package tls
 
@@ -72,7 +73,8 @@ func Dial(string, string, *Config) (net.Conn, error)       { return nil, errors.
 	return errors.Join(os.Mkdir(stub, 0o777), os.WriteFile(filepath.Join(stub, "tls.go"), []byte(refusing), 0o666))
 }
 
-// slim writes a go.mod to dir that equals that of the source except that it uses the changed copies of the slimmers.
+// slim writes a go.mod to dir. It equals the go.mod of the source, except that it uses the changed copies of the
+// libraries.
 func slim(ctx context.Context, source, dir string) (mod string, err error) {
 	sourceMod, err := run(ctx, source, "env", "GOMOD")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 //go:embed worker.js
 var workerScript []byte
 
-// unpackScript decompresses the simulator. Browsers can decompress gzip themselves, but the file would be a third
+// unpackScript decompresses the simulator. Browsers can decompress gzip without a script, but the file would be a third
 // larger.
 //
 //go:embed brotli.js
@@ -35,17 +35,18 @@ const (
 	worker     = modulePath + "/scenarios/play/worker"
 )
 
-// inlined lists the packages in which runs spend their time. Only in these, functions are inlined: that halves the time
-// of a long run, while the program stays a sixth smaller than with inlining everywhere.
+// inlined lists the packages in which runs spend most of their time. The compiler inlines functions only in these
+// packages. A long run then takes half the time, and the program is still a sixth smaller than with inlining
+// everywhere.
 var inlined = []string{"runtime", "internal/runtime/...", modulePath + "/sim", modulePath + "/sim/raft",
 	"go.etcd.io/raft/v3"}
 
-// FileNames are the names of the site's files.
+// FileNames lists the names of the site's files.
 var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm.br", play.Scoreboard}
 
-// Files returns the page, which begins with the state start, the worker that answers its requests, the simulator that
-// the worker loads, and the page with the scoreboard of libraries. If the go command fails, the error contains its
-// output.
+// Files returns the files of the site: the page, which begins in the state start, the worker that answers its requests,
+// the simulator that the worker loads, and the page with the scoreboard of libraries. If the go command fails, the
+// error contains its output.
 func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	program, err := compiled(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The script that Go's runtime needs in a browser comes with the go command that compiled the program.
+	// The script that Go programs need in a browser is part of the Go distribution that compiled the simulator.
 	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func boardPage() ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// pack compresses the program as much as possible, which takes a minute.
+// pack compresses the program at the highest level, which takes a minute.
 func pack(ctx context.Context, program []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w := brotli.NewWriterOptions(&packed, brotli.WriterOptions{Quality: brotli.BestCompression, LGWin: 24})
@@ -106,8 +107,8 @@ func pack(ctx context.Context, program []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// compiled returns the simulator as WebAssembly. It is compiled from the source in the current folder, if that is this
-// module, or else from the version of this program.
+// compiled returns the simulator as WebAssembly. If the current folder is in this module, it compiles the source there;
+// otherwise it compiles the source of this program's version.
 func compiled(ctx context.Context) ([]byte, error) {
 	folder, err := temporary.New()
 	if err != nil {

@@ -15,7 +15,8 @@ type Corpus struct {
 	Options corpus.Options
 }
 
-// CheckCorpus returns an error if the options need more seeds than exist, or ask for too few runs of the sound locks.
+// CheckCorpus returns an error if the options cannot be used, for example because they need more seeds than exist or
+// ask for too few runs of the sound locks.
 func CheckCorpus(o *corpus.Options) error {
 	_, enough := o.Last()
 	switch {
@@ -35,7 +36,7 @@ func CheckCorpus(o *corpus.Options) error {
 }
 
 // Prepare checks, before anything runs, that the scenarios of all mutants and locks can be written. If the call names
-// no folder, it uses a default folder that depends on the options.
+// no folder, Prepare sets a default folder that depends on the options.
 func (j *Corpus) Prepare() error {
 	o := &j.Options
 	if j.Out == "" {
@@ -83,7 +84,7 @@ func (j *Corpus) keep(name string, text []byte) string {
 
 func corpusFile(name string) string { return name + ".yaml" }
 
-// repeat returns the command that runs the same again.
+// repeat returns the command that repeats this call.
 func (j *Corpus) repeat() string {
 	o := &j.Options
 	call := fmt.Sprintf("%s corpus --seeds %d", output.Program(), o.Seeds)

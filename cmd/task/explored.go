@@ -15,12 +15,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Exploration is a call of a command that explores, whether its runs are performed here, are performed elsewhere, or
-// were merged. Each finding is shrunk, written and reported.
+// Exploration is a call of a command that explores. Its runs may be performed here or elsewhere, or merged from parts.
+// Each finding is shrunk, written and reported.
 type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario
-	Test     *Guest // the code of the clients' lock; nil: the scenario's protocol
+	Test     *Guest // the code of the clients' lock; nil: the scenario's own protocol
 	Found    *search.Result
 	// Cut holds findings that have already been shrunk elsewhere, in the order of Found. Those that are missing or nil
 	// are shrunk here.
@@ -35,11 +35,11 @@ func (x *Exploration) Register(c *cobra.Command) {
 	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }
 
-// Prepare checks that everything can be written.
+// Prepare checks, before anything runs, that the results can be written.
 func (x *Exploration) Prepare() error { return x.Open("explore") }
 
-// Spare checks that the folder of the results contains no other files that would be overwritten. Call it after reading
-// the record there, if there is one.
+// Spare checks that the results would not overwrite other files in the folder. If the folder has a record, call Spare
+// after reading it.
 func (x *Exploration) Spare() error {
 	if text, err := readRecord(filepath.Join(x.Out, ExplorationFile), mostRecord); err == nil {
 		x.Files.Adopt(ExplorationFile, text)
@@ -47,7 +47,7 @@ func (x *Exploration) Spare() error {
 	return x.Files.Spare(ExplorationFile, search.ScenarioFile, VerdictFile)
 }
 
-// Conclude shrinks, writes and reports the findings. Once ctx is done it shrinks no further.
+// Conclude shrinks, writes and reports the findings. Once ctx is done, it does not shrink any more.
 func (x *Exploration) Conclude(ctx context.Context) error {
 	plans, err := x.Found.Plans(x.Scenario)
 	if err != nil {
@@ -76,12 +76,12 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 		x.Files.Keep(output.File{Name: c.File(), Content: c.Plan})
 	}
 	d := report.Document()
-	x.Keep(VerdictFile, "explore", d) // the folder holds an exploration, whether it was merged or not
+	x.Keep(VerdictFile, "explore", d) // the folder belongs to explore, even if merge wrote it
 	standing, _ := x.Found.Standing(x.Scenario)
 	return x.Emit(d, standing)
 }
 
-// repeat returns the command that runs the same again, or that continues an unfinished exploration.
+// repeat returns the command that repeats the exploration, or that continues it if it is unfinished.
 func (x *Exploration) repeat() string {
 	e := x.Found
 	if !e.Finished() {
@@ -125,5 +125,5 @@ func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (
 	return reduced, nil
 }
 
-// testPackage is the package name in the Go tests that are written. A user who adopts a test renames it.
+// testPackage is the package name in the Go tests that this program writes. Users rename it when they adopt a test.
 const testPackage = "locks"

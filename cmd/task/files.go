@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// FolderFor returns the default folder of a command's results. Its name contains a hash of the scenario and of asked,
-// so that a different call writes to another folder, and the same call replaces its results.
+// FolderFor returns the default folder for a command's results. Its name contains a hash of the scenario and of asked.
+// A different call therefore writes to another folder, and the same call replaces its results.
 func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -25,7 +25,7 @@ func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// Inputs returns the files that are needed to repeat a run. They include a scenario that is not in the catalogue, so
+// Inputs returns the files that are needed to repeat a run. They include the scenario if it is not in the catalogue, so
 // that the folder can be moved.
 func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.File {
 	if s.Path == "" {
@@ -36,7 +36,7 @@ func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.F
 		{Name: search.ScenarioFile, Text: s.Text()}}
 }
 
-// The files of a folder that hold what happened and the results.
+// The names of the files that contain the history of a run and the results.
 const (
 	HistoryFile = "history.jsonl"
 	VerdictFile = "verdict.json"
@@ -52,7 +52,7 @@ func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run
 	f.Keep(path.Join(place, VerdictFile), "run", run.Document())
 }
 
-// Repetition says how a run is repeated: exactly, with the same digest, or in real time, with options.
+// Repetition says how a run can be repeated: exactly, with the same digest, or in real time, with the same options.
 type Repetition struct{ Digest, Options string }
 
 // planText returns the plan, after a comment that says how to repeat its run.

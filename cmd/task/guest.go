@@ -12,20 +12,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// Guest is the code of the clients' lock, if it is not the scenario's protocol: a test of a Go package, or a program
+// Guest is code that replaces the scenario's own protocol as the clients' lock: a test of a Go package, or a program
 // for each client. A nil Guest means that there is none.
 type Guest struct {
-	*remote.Test        // nil: programs
-	folder, name string // of the test
+	*remote.Test        // nil: the code is a program
+	folder, name string // the folder and name of the test
 	programs     *live.Virtual
-	client       string // command of the programs
+	client       string // the command that starts the program
 }
 
-// TestUsage describes the flag that names the test.
+// TestUsage is the usage text of the flag that names the test.
 const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// OpenTest builds the test of a package and returns a scenario made from its Config. The test's processes perform the
-// runs of the scenario until the test is closed. If name is not a folder, OpenTest opens it as a scenario.
+// OpenTest builds the test of a package and returns a scenario made from its Config. Processes of the test perform the
+// runs of the scenario until the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
 func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -43,7 +43,7 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 }
 
 // OpenBuilt is like OpenTest, for a test binary that is already built. folder is the package's folder, which need not
-// exist on this machine. The test runs in the folder in.
+// exist on this machine. The test runs with in as its working directory.
 func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *Guest, error) {
 	built, err := remote.Open(binary, in, test)
 	if err != nil {
@@ -70,12 +70,12 @@ func hasGo(folder string) bool {
 	return err == nil && len(files) > 0
 }
 
-// ClientUsage describes the flag that names the program.
+// ClientUsage is the usage text of the flag that names the program.
 const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h says what " +
 	"it is given and what it reports"
 
-// OpenWith is like OpenTest. If a command is given, it opens a scenario, and the program of the command is each
-// client of its runs until the Guest is closed.
+// OpenWith is like OpenTest. If client is given, OpenWith instead opens a scenario and runs the command client as each
+// client in it, until the Guest is closed.
 func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	if client == "" {
 		return OpenTest(name, test)
@@ -90,7 +90,7 @@ func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	return With(s, client)
 }
 
-// With returns a copy of a scenario with the program of a command as each client.
+// With returns a copy of a scenario that runs the given command as each client.
 func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, error) {
 	v, err := live.NewVirtual(s, client)
 	if err != nil {
@@ -110,8 +110,8 @@ func (t *Guest) Close() {
 	}
 }
 
-// Argument returns the command-line argument that names a scenario, or the test if it takes the scenario's place,
-// together with the option that names the program.
+// Argument returns the command-line argument that names the scenario or the test, followed by the flag that names the
+// program, if there is one.
 func (t *Guest) Argument(s *scenarios.Scenario) string {
 	word := output.Word(NameOf(s))
 	if t != nil && t.Test != nil {
@@ -120,7 +120,7 @@ func (t *Guest) Argument(s *scenarios.Scenario) string {
 	return word + t.With()
 }
 
-// With returns the option that names the program; empty if there is none.
+// With returns the flag that names the program, or "" if there is none.
 func (t *Guest) With() string {
 	if t == nil || t.programs == nil {
 		return ""
@@ -128,7 +128,7 @@ func (t *Guest) With() string {
 	return " --client " + output.Word(t.client)
 }
 
-// replay returns the command that repeats the run of a plan file.
+// replay returns the command that repeats the run with a plan file.
 func (t *Guest) replay(plan string) string {
 	if t == nil || t.Test == nil {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(plan), t.With())

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Open finds a scenario by its name in the catalogue or by the path of its file.
+// Open returns the scenario with this name in the catalogue, or from the file with this path.
 func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
 
 // OpenFrom is like Open, but a relative path of a file is relative to dir.
@@ -30,7 +30,7 @@ func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// NameOf returns the word by which a command finds the scenario.
+// NameOf returns the name or path under which a command finds the scenario.
 func NameOf(s *scenarios.Scenario) string {
 	if s.Path != "" {
 		return s.Path

@@ -13,17 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The files that explorations and runs of many seeds keep in their folder, so that they can be continued and merged.
+// The names of the files that explorations and runs of many seeds keep in their folder, so that they can be continued
+// and merged.
 const (
 	ExplorationFile = "exploration.json"
 	RunsFile        = "runs.json"
 )
 
-// savedEvery is the time between two saves, and therefore the most work that is lost when the program is killed.
+// savedEvery is the interval between saves. If the program is killed, at most this much work is lost.
 const savedEvery = time.Second
 
-// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that a changed
-// scenario starts again.
+// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that the
+// exploration of a changed scenario begins in another folder.
 func FolderOf(e *search.Result) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {
@@ -32,8 +33,8 @@ func FolderOf(e *search.Result) string {
 	return dir
 }
 
-// ReadResult reads the record of a search in a folder; file is one of ExplorationFile and RunsFile. The error matches
-// os.ErrNotExist if there is none.
+// ReadResult reads the record of a search from a folder; file is ExplorationFile or RunsFile. The error matches
+// os.ErrNotExist if there is no record.
 func ReadResult(dir, file string) (*search.Result, error) {
 	path := filepath.Join(dir, file)
 	text, err := readRecord(path, mostRecord)
@@ -57,11 +58,11 @@ func ReadResult(dir, file string) (*search.Result, error) {
 	return r, nil
 }
 
-// mostRecord is the largest size of a record, in bytes: records of large searches take some MB.
+// mostRecord is the maximum size of a record, in bytes. Records of large searches take some MB.
 const mostRecord = 256 << 20
 
-// readRecord reads the file of a record, which somebody else may have written, if it has at most most bytes. It does
-// not read a file that is known to be longer. Of a file without an end, it reads no more than that.
+// readRecord reads the file of a record, which another person may have written. It returns an error if the file has
+// more than most bytes. It reads nothing if the size is known to be larger, and otherwise no more than the limit.
 func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -83,7 +84,7 @@ func readRecord(path string, most int64) (text []byte, err error) {
 	return text, err
 }
 
-// ScenarioIn opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the
+// ScenarioIn opens the scenario that was run: the one in the catalogue if it is unchanged, otherwise the copy in the
 // folder. matches returns an error if a scenario is not the one that was run.
 func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
@@ -99,7 +100,8 @@ func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 	return s, nil
 }
 
-// Save writes the record. If the program is killed meanwhile, either the old or the new record is complete.
+// Save writes the record to its file. If the program is killed during the write, the file contains the complete old or
+// the complete new record.
 func (x *Exploration) Save() {
 	text, err := x.Found.Encode()
 	x.saved = time.Now()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecordsAreReadUpToALimit: a file of exactly the largest size is read, and one with a byte more is refused,
-// without being read if its length is known. A device that has no end is refused, too.
+// TestRecordsAreReadUpToALimit checks that a file of exactly the maximum size is read, and that a file with one more
+// byte is rejected, without being read if its size is known. A device that never ends is rejected, too.
 func TestRecordsAreReadUpToALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	for _, text := range []string{"", "1234", "12345"} {
@@ -29,7 +29,8 @@ func TestRecordsAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-// TestNoRecordOfAQuarterGigabyteIsRead: the error names the limit. The file is sparse, so that it takes no space.
+// TestNoRecordOfAQuarterGigabyteIsRead checks that the error states the limit. The file is sparse, so it takes no
+// space.
 func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ExplorationFile))
@@ -53,7 +54,8 @@ func refused(t *testing.T, path string, most int64, why string) {
 	}
 }
 
-// TestARecordOfAnotherKindIsRefused: a record is read under the name of its own kind, and refused under the other one.
+// TestARecordOfAnotherKindIsRefused checks that a record is read under the file name of its own kind, and rejected
+// under the name of the other kind.
 func TestARecordOfAnotherKindIsRefused(t *testing.T) {
 	for _, kind := range []string{ExplorationFile, RunsFile} {
 		text, err := os.ReadFile(filepath.Join("../../scenarios/search/testdata/before", kind))

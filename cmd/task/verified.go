@@ -14,8 +14,8 @@ import (
 // Verification is a call of the command that verifies.
 type Verification struct {
 	output.Frame
-	Repeat string // command to paste that verifies again
-	Guest  *Guest // the code of the clients' lock; nil: the scenario's protocol
+	Repeat string // the command with which the user can repeat the verification
+	Guest  *Guest // the code of the clients' lock; nil: the scenario's own protocol
 }
 
 // OneRun returns an error if a flag was set that cannot be combined with --requests.
@@ -38,7 +38,7 @@ func (j *Verification) Prepare() error {
 	return j.Files.Spare(VerdictFile)
 }
 
-// Conclude writes and reports the result, with the files of the counterexample if there is one.
+// Conclude writes and reports the result. It also writes the files of the counterexample, if there is one.
 func (j *Verification) Conclude(v *verify.Verification) error {
 	r := &verify.Report{Verification: v, Files: j.Out, Repeat: j.Repeat}
 	if v.Found != nil {
@@ -53,8 +53,8 @@ func (j *Verification) Conclude(v *verify.Verification) error {
 	return j.Emit(report, standing)
 }
 
-// counterexample repeats the run of the counterexample and writes its files. They include its scenario, which states
-// the delays.
+// counterexample repeats the run of the counterexample and writes its files. One of them is the scenario, with the
+// delays of this run.
 func (j *Verification) counterexample(v *verify.Verification) (*single.Run, error) {
 	s := v.Assignments[v.Found.Assignment].Scenario
 	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
