@@ -24,6 +24,9 @@ type describer struct {
 	// Locks are the locks in use. Servers may also record keys that belong to none of these locks; such keys are called
 	// by their names. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
+	// Bounded contains, for keys that were set without expiry and were given one at the same instant, as a script does
+	// that increments a counter before it sets the expiry, the deadline that they were given.
+	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers, in a history of operations on registers, which has no lock.
 	Registers int
 	Long      bool // include details that are not essential: tokens, servers, deadlines
@@ -283,13 +286,33 @@ func (t *describer) key(e *history.Event, where string) string {
 }
 
 func (t *describer) due(e *history.Event) string {
+	until := cmp.Or(t.Bounded[e], e.Until)
 	switch {
-	case e.Until == history.Never:
+	case until == history.Never:
 		return ", without expiry"
-	case t.Long && e.Until != 0:
-		return ", due " + text.Instant(e.Until)
+	case t.Long && until != 0:
+		return ", due " + text.Instant(until)
 	}
 	return ""
+}
+
+// bounded returns the deadlines that keys were given at the instant at which they were set without expiry.
+func bounded(events []history.Event) map[*history.Event]history.Time {
+	all := map[*history.Event]history.Time{}
+	for i := range events {
+		set := &events[i]
+		if set.F != history.KeySet || set.Until != history.Never {
+			continue
+		}
+		for j := i + 1; j < len(events) && events[j].Time == set.Time; j++ {
+			e := &events[j]
+			same := e.Process == set.Process && e.Lock == set.Lock && e.Member == set.Member && e.Of == set.Of
+			if e.F == history.KeyProlonged && same {
+				all[set] = e.Until
+			}
+		}
+	}
+	return all
 }
 
 func (t *describer) byOther(e *history.Event) string {

@@ -84,3 +84,22 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		}
 	}
 }
+
+// TestAnExpiryThatFollowsAtOnce: a script that increments a counter and then sets the expiry leaves a key with an
+// expiry. A key that gets its expiry later is without one until then.
+func TestAnExpiryThatFollowsAtOnce(t *testing.T) {
+	for later, want := range map[history.Time]string{
+		0: "redis-1: the key is set for x/1",
+		1: "redis-1: the key is set for x/1, without expiry",
+	} {
+		events := []history.Event{
+			{Process: "redis-1", F: history.KeySet, Time: 5, Of: "x/1", Until: history.Never},
+			{Process: "redis-2", F: history.KeyProlonged, Time: 5, Of: "x/1", Until: 7},
+			{Process: "redis-1", F: history.KeyProlonged, Time: 5 + later, Of: "x/1", Until: 9},
+		}
+		by := describer{Bounded: bounded(events)}
+		if got := by.event(&events[0]); got != want {
+			t.Errorf("%d ns later: %q, not %q", later, got, want)
+		}
+	}
+}

@@ -328,7 +328,7 @@ func (l *Lanes) names() []string {
 
 func newDescriber(l *Lanes, long bool) describer {
 	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Locks: l.locks,
-		Registers: l.registers, Long: long}
+		Registers: l.registers, Long: long, Bounded: bounded(l.history.Events)}
 }
 
 // described is an event in words.
