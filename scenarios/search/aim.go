@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim directs drawn faults at what happens in a fault-free run: at its requests and answers, and at the times of its
-// events. A fault that strikes at a random time would seldom hit one particular message among thousands.
+// aim holds what happens in a fault-free run: its requests, and the times of its events. Drawn faults are aimed at
+// these, because a fault at a random time would seldom hit one particular message among thousands.
 type aim struct {
-	seed     uint64 // of the run whose events are known
+	seed     uint64 // seed of the fault-free run
 	known    bool
 	kinds    [][]nemesis.Sent // the requests, grouped by command and by whether their attempt got the lock
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
@@ -22,10 +22,10 @@ type aim struct {
 // aimedTogether is the number of consecutive plans that are aimed at the same run without faults and use its seed.
 const aimedTogether = 16
 
-// baseOf returns the seed of the fault-free run at which the plan of a seed is aimed.
+// baseOf returns the seed of the fault-free run that is used to aim the plan of the given seed.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at makes r the run at which faults are aimed. If the run failed (err is not nil), there is nothing to aim at.
+// at makes r the fault-free run at which faults are aimed. If the run failed (err is not nil), faults are not aimed.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
 	if err == nil { // otherwise the plans' own runs will fail in the same way
@@ -33,7 +33,7 @@ func (a *aim) at(r scenarios.Result, err error) {
 	}
 }
 
-// sort indexes the requests and instants of a run.
+// sort records the requests and instants of a run, and groups the requests by kind.
 func (a *aim) sort(r *scenarios.Result) {
 	got := map[history.Attempt]bool{}
 	for i := range r.History.Events {
@@ -79,15 +79,15 @@ type archer struct {
 
 func (a *archer) below(n int) int { return int(a.random.Uint64() % uint64(n)) }
 
-// request picks a request at random. It first picks the kind of request, so that rare kinds are as likely as frequent
+// request picks a request at random. It first picks a kind of request, so rare kinds are picked as often as frequent
 // ones.
 func (a *archer) request() *nemesis.Sent {
 	of := a.kinds[a.below(len(a.kinds))]
 	return &of[a.below(len(of))]
 }
 
-// near picks one of the instants after the given time. It returns that instant, or 1 µs before it, or up to 3 ms before
-// it. ok is false if there is no instant after the given time.
+// near picks one of the instants after the given time. It returns this instant, or a time shortly before it (1 µs, or
+// up to 3 ms). ok is false if the returned time would not be after the given time.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {
@@ -103,8 +103,9 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault that strikes at a time or with a message, if there is anything to aim at. A fault that strikes at a
-// point is left alone, except that a pause of a client whose lock comes from a library is moved to an answer.
+// turn aims a fault that strikes at a time or at a message, if there is anything to aim at. A fault that strikes at a
+// point in a client's code is not changed, with one exception: if the client's lock comes from a library, a pause is
+// moved to an answer.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case len(a.kinds) == 0:

@@ -18,8 +18,8 @@ work: {cycles: 20, hold: 20ms}
 mix: {aimed: 100%, faults: 4, without: [jump of servers]}
 `
 
-// Aimed plans are valid plans: the mix allows them, they print and parse back, they depend only on their seed, and they
-// strike.
+// Aimed plans are valid: the mix allows them, they can be printed and parsed, they depend only on their seed, and their
+// faults strike.
 func TestAimedPlansArePlans(t *testing.T) {
 	s := parsed(t, aimedAt)
 	plans, err := NewPlans(s)
@@ -75,7 +75,7 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 }
 
-// Aimed faults have the lengths that the mix states, if it states any.
+// An aimed fault is as long as the mix says, if the mix states a length.
 func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
 		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s, delay: 6s..7s", 1)))
@@ -110,7 +110,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// With aimed: 0% no fault is aimed, and no run is performed for aiming.
+// With aimed: 0%, faults are not aimed, and no fault-free run is performed.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)
@@ -124,8 +124,8 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	}
 }
 
-// Aiming finds a violation that needs one particular message to be delayed, which a random plan seldom does. Here it is
-// the release of a failed attempt, which has to arrive after the next attempt has acquired the lock.
+// Aiming finds a violation that occurs only if one particular message is delayed. Random plans seldom do that. Here the
+// message is the release of a failed attempt, which has to arrive after the next attempt has acquired the lock.
 func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 	first := func(aimed string) int {
 		s := parsed(t, `name: late

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// BenchmarkExplore shows how much a second worker helps. It reports the runs per second of kleppmann-gc-pause under the
-// settings of the command. A run includes drawing its plan, judging it and counting its result.
+// BenchmarkExplore measures how much a second worker helps. It reports the runs per second of kleppmann-gc-pause with
+// the command's settings. A run includes drawing the plan, judging the run and counting its result.
 func BenchmarkExplore(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {
@@ -29,8 +29,8 @@ func BenchmarkExplore(b *testing.B) {
 	}
 }
 
-// BenchmarkExploreMemory shows that memory use does not grow with the number of seeds. It reports the largest heap in
-// use after a garbage collection, in MiB. Run it with -benchtime 1x, because a million seeds take minutes.
+// BenchmarkExploreMemory shows that memory use does not grow with the number of seeds. It reports the largest heap size
+// after a garbage collection, in MiB. Run it with -benchtime 1x, because a million seeds take minutes.
 func BenchmarkExploreMemory(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, seeds := range []int{10_000, 100_000, 1_000_000} {
@@ -60,7 +60,8 @@ func BenchmarkExploreMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkFindTheGCPause reports the processor time from a cold start until the first run shows the pause.
+// BenchmarkFindTheGCPause reports the processor time from a cold start to the first run in which the pause breaks the
+// lock.
 func BenchmarkFindTheGCPause(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	start := processor.Time()
@@ -73,8 +74,9 @@ func BenchmarkFindTheGCPause(b *testing.B) {
 	b.ReportMetric((processor.Time()-start).Seconds()/float64(b.N), "cpu-s/find")
 }
 
-// BenchmarkGuided reports the processor time of a run in a search of which half is guided, relative to a search whose
-// plans are all drawn freely. It reports this ratio for each scenario, and their geometric mean.
+// BenchmarkGuided compares the processor time per run of two searches: one in which half of the plans are guided, and
+// one in which all plans are drawn freely. It reports the ratio for each scenario, and the geometric mean of the
+// ratios.
 func BenchmarkGuided(b *testing.B) {
 	product, n := 1.0, 0.0
 	for _, name := range []string{"restart-forgets", "kleppmann-gc-pause", "lua-release-by-slow-client",

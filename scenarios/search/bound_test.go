@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leastProbability returns a lower bound of the probability that a plan consists of a single fault that delays one
-// given message of the fault-free run: a given request or the answer to it. Requests are grouped into classes: classes
-// is the number of classes, and requests is the number of requests in the class of the given one. The bound is computed
-// from the numbers in the mix by a formula that the README states. Its first three factors are the same for any single
-// fault that names a request.
+// leastProbability returns a lower bound for the probability that a plan has exactly one fault, and that this fault
+// delays one given message of the fault-free run: a request, or the answer to it. Requests are grouped into classes:
+// classes is the number of classes, and requests is the number of requests in the class of the given one. The README
+// states the formula, which uses the numbers in the mix. Its first three factors are the same for any single fault that
+// names a request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0
@@ -26,12 +26,12 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 	return (1 - float64(m.Guided)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
 }
 
-// leastUntil returns a lower bound of the probability that a delayed message arrives at one given instant out of all
-// instants after it was sent.
+// leastUntil returns a lower bound for the probability that a delayed message arrives at one given instant. instants is
+// the number of instants after the message was sent.
 func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
 
-// strike identifies a message in the fault-free run, together with how long a fault delays it. An until of 0 matches
-// any delay.
+// strike is a message of the fault-free run and the length of the delay that a fault causes. If until is 0, any delay
+// matches.
 type strike struct {
 	message string
 	until   time.Duration
@@ -80,12 +80,12 @@ mix: {`+test.mix+"}\n"))
 	}
 }
 
-// heldUp identifies the message delayed by a fault.
+// heldUp returns a text that identifies the message that a fault delays.
 func heldUp(f *nemesis.Fault) string {
 	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
 }
 
-// holdTo checks that each message was drawn at least as often as the formula says, minus four standard deviations.
+// holdTo checks that each message was delayed at least as often as the formula says, minus four standard deviations.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {
 		want := least * float64(plans)
@@ -116,7 +116,7 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 	}
 }
 
-// At least the percentage of plans that the mix states is drawn independently of other runs.
+// At least as many plans as the mix states are drawn independently of other runs.
 func TestMostPlansAreDrawnFreely(t *testing.T) {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 30

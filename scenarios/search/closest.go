@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is the closest call of a law: the close call in the run that came closest to violating that law.
+// Close is the close call in the run that came closest to violating a given law.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
@@ -27,8 +27,8 @@ func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 // the lower seed.
 type Closest []Close
 
-// Note adds the close calls that are worth reporting in the run of a seed. It keeps the plan p with them, unless p is
-// nil.
+// Note adds those close calls of a run that are worth reporting. It stores the plan p with them, unless p is nil. seed
+// is the seed of the run.
 func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	for i := range calls {
 		if calls[i].Telling() {
@@ -37,8 +37,9 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	}
 }
 
-// consistent reports whether c can be the result of the given runs: it has at most one close call per law, in the order
-// of the laws, with seeds that were run; and the sentences about the close calls name possible servers.
+// consistent reports whether c can be the result of the given runs. It must have at most one close call per law, in the
+// order of the laws, and the seeds must have been run. If the text about a close call names servers, there must be
+// some.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1
 	for _, call := range c {
@@ -59,8 +60,8 @@ func (c *Closest) Add(more Closest) {
 	}
 }
 
-// add adds a close call if it is closer than the one recorded for its law so far. p is the plan of its run, or nil if
-// call already has it.
+// add adds a close call unless a closer one is already recorded for its law. p is the plan of its run, or nil if call
+// already includes the plan.
 func (c *Closest) add(call Close, p *nemesis.Plan) {
 	at, known := slices.BinarySearchFunc(*c, call.Law, func(o Close, l checker.Law) int {
 		return slices.Index(checker.Laws, o.Law) - slices.Index(checker.Laws, l)
@@ -77,7 +78,7 @@ func (c *Closest) add(call Close, p *nemesis.Plan) {
 	(*c)[at] = call
 }
 
-// Whole returns only the close calls of laws that no run violated.
+// Whole returns the close calls of those laws that no run violated.
 func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	for _, call := range c {
 		if laws.Of(call.Law).Violated == 0 {
@@ -87,12 +88,12 @@ func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	return whole
 }
 
-// words describes how close the call was, for use where the law has already been named.
+// words describes the close call for a text that has already named the law.
 func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }
 
-// of describes the closest call of a law; it returns "" if there was none.
+// of describes the closest call of a law. It returns "" if there was none.
 func (c Closest) of(law checker.Law) string {
 	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
 	if i < 0 {

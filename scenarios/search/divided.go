@@ -1,6 +1,6 @@
 package search
 
-// This file lets other processes perform the runs of an exploration.
+// This file lets other processes perform the runs of an exploration, and the shrinking of its findings.
 
 import (
 	"context"
@@ -17,28 +17,28 @@ import (
 
 // The names of the stages of an exploration.
 const (
-	SeedsStage = "seeds" // the positions of this stage are seeds
-	cutStage   = "cut"   // the positions of this stage are findings
+	SeedsStage = "seeds" // runs seeds; positions are seeds
+	cutStage   = "cut"   // shrinks findings; positions are indices of findings
 )
 
-// handedOut is the number of seeds in a portion that is handed to a process: some seconds of work.
+// handedOut is the number of seeds in the portion that one process gets at a time. They take a few seconds.
 const handedOut = 4096
 
-// stage describes the runs of the exploration as work for other processes.
+// stage describes the runs of the exploration as a campaign stage that other processes can carry out.
 func (e *Result) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.own()
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
-// begun returns the span as it was before anything was run.
+// begun returns a copy of the span in which nothing has been run yet.
 func (s Span) begun() Span {
 	s.Ran = nil
 	return s
 }
 
-// RunBy has other processes perform all runs. Each time it has added the results of a part to e, it calls counted,
-// unless that is nil. Parts that were lost are missing from the result.
+// RunBy has other processes perform all runs. It calls counted, unless that is nil, each time it has added the results
+// of a part to e. Parts that were lost are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()
 	})
 }
 
-// join adds the results of another exploration of the same scenario, which must not have run any of the same seeds.
+// join adds the results of another exploration of the same scenario. The two must not have run any seed in common.
 func (e *Result) join(part *Result) error {
 	if !part.fits(e) {
 		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
@@ -74,8 +74,8 @@ func (e *Result) join(part *Result) error {
 	return nil
 }
 
-// CutBy has other processes shrink the findings of this exploration of s. The results are in the order of the findings.
-// The result is nil for a finding that was lost, and for one whose violation did not occur again.
+// CutBy has other processes shrink the findings of this exploration of s. It returns one result per finding, in the
+// same order. A result is nil if the finding was lost, or if its violation did not occur again.
 func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
@@ -110,7 +110,7 @@ func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaig
 	})
 }
 
-// cutting is the specification of a stage that shrinks findings.
+// cutting is the specification of a stage that shrinks findings, as sent to other processes.
 type cutting struct {
 	Free     bool              `json:"free,omitempty"` // Span.Free of the exploration that the findings belong to
 	Findings campaign.Findings `json:"findings"`
@@ -120,7 +120,7 @@ type cutting struct {
 type Worker struct {
 	scenario *scenarios.Scenario
 	explorer *explorer
-	free     bool // Span.Free of the plans that explorer draws
+	free     bool // whether explorer draws all plans freely (Span.Free)
 }
 
 // NewWorker prepares a worker for s. It returns the same errors as NewPlans.
@@ -129,7 +129,7 @@ func NewWorker(s *scenarios.Scenario) (*Worker, error) {
 	return &Worker{scenario: s, explorer: x}, err
 }
 
-// turnTo prepares the worker to draw the plans of a span.
+// turnTo makes the worker ready to draw the plans of the span s.
 func (w *Worker) turnTo(s *Span) (err error) {
 	if w.free != s.Free {
 		w.free = s.Free
@@ -198,7 +198,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 		if err != nil {
 			return nil, err
 		}
-		if err := ctx.Err(); err != nil { // another worker will shrink what was interrupted
+		if err := ctx.Err(); err != nil { // the finding was interrupted; another worker will shrink it
 			return nil, err
 		}
 		part, err := small.encode()
@@ -210,7 +210,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	return json.Marshal(parts)
 }
 
-// shrunk is the JSON form of a Shrunk. It lacks some fields of Shrunk, which are restored by running the plan again.
+// shrunk is the JSON form of a Shrunk. It omits those fields that can be restored by running the plan again.
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`
@@ -226,14 +226,15 @@ func (r *shrunk) consistent() bool {
 	return slices.Contains(checker.Laws, r.Law) && r.Often >= 0 && r.Runs >= 0 && r.Ending <= campaign.Interrupted
 }
 
-// encode returns the violation as one line of JSON, for decodeShrunk.
+// encode returns the violation as one line of JSON, which decodeShrunk reads.
 func (r *Shrunk) encode() ([]byte, error) {
 	return encode(&shrunk{r.Law, r.Cause, []byte(r.First.String()), []byte(r.Plan.String()), r.Scenario.Text(),
 		r.Often, r.Runs,
 		r.Ending})
 }
 
-// decodeShrunk reads a violation of s that encode wrote, and checks that running it again still shows the violation.
+// decodeShrunk reads a violation of s that encode wrote. It runs the plan again and checks that the violation still
+// occurs.
 func decodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
 	var held shrunk
 	if err := decode(b, &held); err != nil {

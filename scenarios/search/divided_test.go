@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers returns workers that carry out the stages of s in place of other processes. They lose each portion that
-// contains one of the lost seeds.
+// strangers returns workers that stand in for other processes and carry out the stages of s. They lose each portion
+// that contains one of the seeds in lost.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
 		Worker: func() (campaign.Worker, error) { return NewWorker(s) },
@@ -68,7 +68,7 @@ func TestOthersMakeTheSameExploration(t *testing.T) {
 	}
 }
 
-// Seeds that other processes lost are missing from the exploration.
+// Seeds that other processes have lost are missing from the exploration.
 func TestWhatOthersLoseIsMissing(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)

@@ -12,24 +12,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Drawn is what a Result has in addition if the faults of its runs are drawn.
+// Drawn is the additional part of a Result for runs whose faults are drawn at random.
 type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
-	Empty     int              `json:"empty"`     // number of runs without a drawn fault, or with all of them excluded
+	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	Differing Differing        `json:"differing"` // blocks in which a run was not repeatable, so plans were not guided
-	Closest   Closest          `json:"closest"`
+	// blocks without guided plans, because a repeated run came out different
+	Differing Differing `json:"differing"`
+	Closest   Closest   `json:"closest"`
 
-	plans map[uint64]nemesis.Plan // guided plans of findings that this process has found, by the seed
+	plans map[uint64]nemesis.Plan // guided plans of the findings that this process has made, by seed
 }
 
-// Differing counts the blocks of seeds in which a run was repeated in order to vary its plan, and came out different.
+// Differing counts the blocks of seeds in which a run came out different when it was repeated. Runs are repeated before
+// their plans are varied.
 type Differing struct {
 	Blocks int    `json:"blocks"`
-	First  uint64 `json:"first"` // the lowest seed of such runs
+	First  uint64 `json:"first"` // the lowest seed of a run that came out different
 }
 
-// String reports the differing runs in a sentence without a full stop.
+// String describes the runs that came out different, as a sentence without a full stop.
 func (d Differing) String() string {
 	return fmt.Sprintf("the run of seed %d was different when it was made again: in %s of %d seeds the search went on "+
 		"without what runs show", d.First, text.Count(d.Blocks, "block"), together)
@@ -43,7 +45,7 @@ func (d *Differing) add(more Differing) {
 }
 
 // NewExploration prepares to run the given number of seeds (at least 1), beginning with from. It returns an error if
-// the mix can draw no fault, if there are not that many seeds, or if the fault-free run failed.
+// the mix cannot draw any fault, if there are too few seeds after from, or if the fault-free run failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Result, error) {
 	free := !Guides(s, seeds)
 	plans, err := (&Span{Free: free}).Plans(s)
@@ -63,7 +65,7 @@ func newExploration(span Span) *Result {
 	return &Result{Span: span, Laws: campaign.NewLaws(checker.Laws), Drawn: &Drawn{Faults: campaign.NewFaults()}}
 }
 
-// explorer is what one worker needs to run and judge plans.
+// explorer holds what one worker needs to run and judge plans.
 type explorer struct {
 	scenario *scenarios.Scenario
 	plans    *Plans
@@ -83,7 +85,7 @@ func newExplorer(s *scenarios.Scenario, of *Span) (*explorer, error) {
 	return &explorer{scenario: s, plans: plans, runner: runner}, nil
 }
 
-// explore runs the seeds of r, or, once ctx is done, no more of them.
+// explore runs the seeds of r. It stops early when ctx is done.
 func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 	part := newExploration(Span{})
 	for i := range r.count() {
@@ -139,7 +141,8 @@ func (d *Drawn) add(part *Drawn) {
 	d.Closest.Add(part.Closest)
 }
 
-// keep keeps the plans of the findings' first seeds. To draw a guided plan again takes all runs before it in its block.
+// keep stores the plan of each finding's first seed. Otherwise, to draw a guided plan again, all earlier runs of its
+// block would have to be repeated.
 func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	before := r.plans
 	r.plans = nil
@@ -155,7 +158,7 @@ func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	}
 }
 
-// PlanOf returns the plan of a finding. plans draws it if another process has found it.
+// PlanOf returns the plan of a finding. If the finding was made by another process, plans draws the plan again.
 func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	if plan, known := d.plans[f.First]; known {
 		return plan
@@ -163,7 +166,7 @@ func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	return plans.Plan(f.First)
 }
 
-// allFaults returns the counts summed over all kinds of faults.
+// allFaults returns the sum of the counts of all kinds of faults.
 func (d *Drawn) allFaults() (all campaign.Fault) {
 	for _, t := range d.Faults {
 		all.Drawn, all.Struck, all.Met = all.Drawn+t.Drawn, all.Struck+t.Struck, all.Met+t.Met

@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup is the set of findings that have the same smallest plan, with the finding on the gravest law first.
+// planGroup is the set of findings that have the same smallest plan. The finding on the gravest law comes first.
 type planGroup []*ReducedFinding
 
-// planGroups is a block with all findings. Where a text has little room, the last groups get one line each or are only
-// counted.
+// planGroups is a block that shows all findings. In a text with little room, the last groups get one line each, or are
+// only counted.
 type planGroups []planGroup
 
-// byPlan groups the findings by their smallest plan. Findings that break a promise come first, then those that harm the
-// user's work most, then those that were found most often. The order of the groups is that of their first findings.
+// byPlan groups the findings by their smallest plan. Findings that break a promise come first, then those on graver
+// laws, then more frequent ones. The groups are in the order of their first findings.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {
@@ -51,14 +51,14 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict returns the breach of the finding's law by the finding's cause in the smallest run, or nil if that run has no
-// such breach.
+// verdict returns the checker's finding in the smallest run that has the same law and cause as f, or nil if that run
+// has none.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)
 }
 
-// headline says in one sentence what the plan causes.
+// headline returns one sentence that says what the plan causes.
 func (g planGroup) headline() string {
 	if f := g[0].verdict(); f != nil {
 		return headline.Broken(g[0].Run.Recorded(), f)
@@ -66,7 +66,7 @@ func (g planGroup) headline() string {
 	return g[0].violation()
 }
 
-// sign marks a group that breaks a promise.
+// sign returns the symbol, and its style, that marks whether a group breaks a promise.
 func (g planGroup) sign() (string, text.Style) {
 	if g[0].Promised {
 		return document.Failed.Sign(), text.Red
@@ -84,7 +84,7 @@ func (b planGroups) Text(p *text.Writer) {
 	}
 }
 
-// FitText writes groups in full as long as there is room, and always the first one.
+// FitText writes as many groups in full as the room allows, but at least the first.
 func (b planGroups) FitText(p *text.Writer, room int) {
 	for i, g := range b {
 		full := p.Draft()
@@ -92,7 +92,7 @@ func (b planGroups) FitText(p *text.Writer, room int) {
 			full.Blank()
 		}
 		g.text(full)
-		short := 0 // number of lines for the groups that follow
+		short := 0 // number of lines left for the groups that follow
 		if left := len(b) - i - 1; left > 0 {
 			short = left + 1
 		}
@@ -133,7 +133,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes one line per group while there is room, and counts the rest.
+// short writes one line per group as long as there is room, and then the number of the remaining groups.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// spanned returns the span of n seeds of a scenario, all of which have been run.
+// spanned returns a span of n seeds of a scenario. All of them have been run.
 func spanned(scenario string, n int) Span {
 	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }
@@ -49,8 +49,8 @@ func exploreText(t *testing.T, e *Report, opt document.TextOptions) string {
 	return b.String()
 }
 
-// Broken promises come first, then graver laws, then more frequent findings. Each plan is listed once, at the place of
-// the gravest finding that it causes.
+// Findings that break a promise come first, then those on graver laws, then more frequent ones. Each plan is listed
+// once, in the place of the gravest finding that it causes.
 func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
 	e := reported(
 		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),
@@ -74,8 +74,8 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 	}
 }
 
-// However much was found, the report fits on a screen: it names what it can and counts the rest. With --all it shows
-// everything.
+// The report fits on a screen, however many findings there are: it lists as many as it can and counts the rest. With
+// --all it lists all of them.
 func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {
 		var findings []ReducedFinding

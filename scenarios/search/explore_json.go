@@ -22,8 +22,8 @@ type exploreJSON struct {
 	Scenario    string                  `json:"scenario"`
 	Shard       string                  `json:"shard" doc:"the part I/N of the seeds that was run, such as 1/2; empty if all of them were"`
 	From        uint64                  `json:"from"`
-	Seeds       int                     `json:"seeds"` // how many were to be run, by all shards together
-	Runs        int                     `json:"runs"`  // how many were run
+	Seeds       int                     `json:"seeds"` // number of seeds to run, over all shards
+	Runs        int                     `json:"runs"`  // number of seeds that were run
 	Within      string                  `json:"within" doc:"the time in which faults strike"`
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
@@ -64,7 +64,7 @@ type findingJSON struct {
 	Runs        int               `json:"runs"`
 	First       uint64            `json:"first_seed"`
 	Drawn       int               `json:"faults_drawn"`
-	Tries       int               `json:"tries"` // how many runs shrinking it took
+	Tries       int               `json:"tries"` // number of runs that shrinking took
 	Minimal     bool              `json:"minimal"`
 	Interrupted bool              `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Often       int               `json:"seeds_of_16"`

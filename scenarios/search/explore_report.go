@@ -18,34 +18,35 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Report is everything that is reported about an exploration.
+// Report holds everything that is reported about an exploration.
 type Report struct {
 	*Result
 	Subject     *scenarios.Scenario
-	Within      time.Duration // how long faults may strike, from the start of a run
+	Within      time.Duration // faults strike at most this long after the start of a run
 	Findings    []ReducedFinding
 	Unrepeated  []UnrepeatedFinding
-	Interrupted bool   // a signal ended the runs or the shrinking of findings
-	Files       string // folder that holds the files of all findings
+	Interrupted bool   // a signal ended the search or the shrinking of its findings
+	Files       string // folder with the files of all findings
 	Repeat      string // command to paste that repeats or resumes the exploration
 }
 
-// ReducedFinding is a way in which a law was broken, with the smallest plan that still breaks the law in that way.
+// ReducedFinding is a way in which a law was broken, together with the smallest plan that still breaks the law in this
+// way.
 type ReducedFinding struct {
 	campaign.Finding
 	Promised bool
 	Small    *Shrunk
 	Run      *single.Run // the run of the smallest plan
-	Files    []string    // plan, scenario and Go test, in the folder of Run; each fails when it is run again
+	Files    []string    // a plan, a scenario and a Go test in the folder of Run; running any of them fails again
 }
 
-// UnrepeatedFinding is a way in which a law was broken in a run that came out different when it was repeated.
+// UnrepeatedFinding is a violation that did not occur again when its run was repeated.
 type UnrepeatedFinding struct {
 	campaign.Finding
 	Why string // see UnrepeatedError
 }
 
-// String reports the finding in a sentence without a full stop.
+// String describes the finding in a sentence without a full stop.
 func (f UnrepeatedFinding) String() string {
 	return fmt.Sprintf("%s: %s, in %s from seed %d, cannot be shown: %s, so the client's code does not do the same "+
 		"each time", f.Law, f.Cause, text.CountGrouped(f.Runs, "run"), f.First, f.Why)
@@ -62,8 +63,8 @@ func Slug(f campaign.Finding) string {
 // interrupted reports whether a signal ended the shrinking of the finding.
 func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.Interrupted }
 
-// Document builds the report. It begins, on about one screen, with how the laws came out and what broke them, grouped
-// by plan. Then it shows which faults struck, and each finding in full.
+// Document builds the report. The first part takes about one screen. It shows the result for each law, and what broke
+// the laws, grouped by plan. After that come the faults that struck, and each finding in full.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
 	reasons := document.Notes("reason", append(open, r.Failed.more()...))
@@ -90,8 +91,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// notes lists what makes the exploration less meaningful than its numbers suggest, and the violations that cannot be
-// shown.
+// notes lists reasons why the exploration means less than its numbers suggest, and the violations that cannot be shown.
 func (r *Report) notes() (all []string) {
 	for _, f := range r.Unrepeated {
 		all = append(all, f.String())
@@ -99,7 +99,7 @@ func (r *Report) notes() (all []string) {
 	return append(all, r.caveats()...)
 }
 
-// pages returns the pages of the runs that show the findings.
+// pages returns the pages of the runs in which the findings occur.
 func (r *Report) pages() (all []document.Attached) {
 	for _, f := range r.Findings {
 		all = append(all, document.Attached{Slug: Slug(f.Finding), Document: f.Run.Document()})
@@ -107,7 +107,8 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size says how many seeds were run and which was the first, using of as the noun. It names the shard if there is one.
+// size returns a text with the number of seeds that were run, the noun of, the first seed, and the shard if there is
+// one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -116,7 +117,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest says how close the runs came to violating the laws that no run violated, and how to see the closest one.
+// closest describes the closest calls of the laws that no run violated, and says how to view the closest one of all.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
@@ -127,7 +128,7 @@ func (r *Report) closest() document.Facts {
 	return facts
 }
 
-// struck says how many of the faults struck while the lock was in use.
+// struck returns the number of faults that struck while the lock was in use.
 func (r *Report) struck() document.Facts {
 	all := r.allFaults()
 	if all.Drawn == 0 {
@@ -142,7 +143,7 @@ func (r *Report) struck() document.Facts {
 	return facts
 }
 
-// each says where the findings can be read in full.
+// each says where each finding is described in full.
 func (r *Report) each() document.Facts {
 	if len(r.Findings) == 0 {
 		return nil
@@ -151,8 +152,8 @@ func (r *Report) each() document.Facts {
 		Value: "in full, with its timeline: by the command below it, or all with --all"}}
 }
 
-// share returns the percentage of the drawn faults that struck while the lock was held or requested; empty if none was
-// drawn.
+// share returns the percentage of the drawn faults that struck while the lock was held or requested. It returns "" if
+// no fault was drawn.
 func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
 		return ""
@@ -160,10 +161,10 @@ func share(f campaign.Fault) string {
 	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
 }
 
-// metColumn is the column that counts the faults that struck when they could have an effect.
+// metColumn is the column with the number of faults that struck while they could have an effect.
 var metColumn = document.Column{Title: "while held or asked for", Tip: "struck " + campaign.WhileHeld}
 
-// faultTable shows how many faults of each kind were drawn and how many struck.
+// faultTable shows how many faults of each kind were drawn and how many of them struck.
 func (r *Report) faultTable() document.Table {
 	t := document.Table{Heading: "fault", Columns: []document.Column{{Title: "drawn"}, {Title: "struck"}, metColumn,
 		{Title: "share"}}}
@@ -180,7 +181,7 @@ func (r *Report) faultTable() document.Table {
 	return t
 }
 
-// inFull is a block that shows a finding in all detail, optionally with a timeline. Only texts contain it.
+// inFull is a block that shows a finding in full detail, optionally with a timeline. It appears only in texts.
 type inFull struct {
 	*ReducedFinding
 	timeline bool
@@ -218,7 +219,7 @@ func (inFull) HTML(*html.Writer) {}
 // violation names the law and how it was broken.
 func (f *ReducedFinding) violation() string { return string(f.Law) + ": " + f.Cause.String() }
 
-// promise says whether the law was promised.
+// promise returns a text that says whether the scenario promises the law.
 func (f *ReducedFinding) promise() string {
 	if f.Promised {
 		return single.Promised.String()
@@ -226,7 +227,7 @@ func (f *ReducedFinding) promise() string {
 	return document.NotPromised
 }
 
-// size says how often the violation was found, and how far it was shrunk.
+// size says how often the violation was found, and how small the plan became.
 func (f *ReducedFinding) size() string {
 	how := "cut down as far as the budget of runs went"
 	switch {
@@ -241,7 +242,7 @@ func (f *ReducedFinding) size() string {
 		text.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
 }
 
-// suite has one case per law, and one for each reason why the result is open.
+// suite has one test case per law, and one for each reason why the result is undecided.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "explore " + r.Scenario, Repeat: r.Repeat}
 	standing, open := r.Standing(r.Subject)
@@ -262,14 +263,14 @@ func (r *Report) suite() document.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// If all seeds were run, only the shrinking of findings that are not promised can have been interrupted.
+	// All seeds were run, so only the shrinking of findings on laws that are not promised can have been interrupted.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}
 	return s
 }
 
-// stories describes the ways in which one law was broken.
+// stories describes all ways in which the given law was broken.
 func (r *Report) stories(law checker.Law) string {
 	var all []string
 	for _, f := range r.Findings {

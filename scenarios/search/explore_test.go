@@ -39,7 +39,8 @@ func parsed(t testing.TB, text string) *scenarios.Scenario {
 	return s
 }
 
-// explored returns a whole exploration as its record has it, without the plans that it keeps.
+// explored performs a whole exploration. It returns the result as read from its record, which does not contain the
+// plans that the Result keeps.
 func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Result {
 	t.Helper()
 	e, err := NewExploration(s, from, seeds, shard)
@@ -64,7 +65,7 @@ func TestTheGCPauseIsFoundFromTheDefaultMix(t *testing.T) {
 	t.Errorf("300 seeds found %+v", e.Findings)
 }
 
-// The counts of an exploration equal those from running and judging each plan by hand.
+// An exploration counts the same as if each plan is run and judged separately.
 func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	s := named(t, "fenced-gc-pause")
 	e := explored(t, s, 7, 150, Whole, 2)
@@ -114,7 +115,7 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	}
 }
 
-// Workers, shards, interruptions and resumptions do not change what is found, even if runs guide plans.
+// The result does not depend on the number of workers or shards, or on interruptions, even if runs guide plans.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 	for guided, seeds := range map[int]int{0: 333, 50: together} {
 		s := named(t, "kleppmann-gc-pause")
@@ -212,7 +213,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range line[:len(line)-1] { // the final line break may be missing
+	for i := range line[:len(line)-1] { // every shorter prefix is damaged; only the final line break may be missing
 		for _, bad := range [][]byte{line[:i],
 			append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
 			if e, err := Decode(bad); !errors.Is(err, errDamaged) {
@@ -222,8 +223,9 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestRecordsOfTheEarlierVersionAreRead: records from when explorations and runs of many seeds had types of their own
-// are read, and written with the same content. A record cannot be of both kinds, nor of none.
+// TestRecordsOfTheEarlierVersionAreRead checks that records in the earlier format can be read, and are written again
+// with the same content. That format had one type for explorations and another for runs of many seeds. A record must be
+// of exactly one of these kinds.
 func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	content := func(line []byte) (held map[string]any) {
 		var r record
@@ -258,7 +260,7 @@ func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	}
 }
 
-// isRefused fails the test unless the record of forged is rejected even though its checksum is valid.
+// isRefused fails the test unless decoding the record of forged fails. The record's checksum is valid.
 func isRefused(t *testing.T, what string, forged *Result) {
 	t.Helper()
 	line, err := forged.Encode()
@@ -270,7 +272,7 @@ func isRefused(t *testing.T, what string, forged *Result) {
 	}
 }
 
-// A record with a valid checksum is refused if no search can have produced its contents.
+// A record is refused, although its checksum is valid, if no search can have produced its contents.
 func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 1)
 	if !e.consistent() || len(e.Findings) < 2 {
@@ -350,8 +352,8 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 }
 
-// Closest calls that cannot have occurred in any run are refused even if the checksum is valid, because a report would
-// print them.
+// A record is refused, although its checksum is valid, if its closest calls cannot have occurred in any run. Otherwise
+// a report would print them.
 func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
 	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
 	if len(made.Closest) < 2 || !made.consistent() {

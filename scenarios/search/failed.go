@@ -10,20 +10,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Failed counts the runs that could not be judged because the code of the lock itself failed in them.
+// Failed counts the runs that could not be judged, because the lock's own code failed.
 type Failed struct {
 	Runs  int      `json:"runs"`
 	First uint64   `json:"first"` // the lowest seed of a failed run
-	Why   []string `json:"why"`   // how that run failed, line by line
+	Why   []string `json:"why"`   // how the run of seed First failed, one string per line
 }
 
-// mostWhy is the number of lines of a failure that are kept.
+// mostWhy is the maximum number of lines kept of the description of a failure.
 const mostWhy = 12
 
-// addresses matches the parts of a failure's text that differ from process to process.
+// addresses matches the parts of a failure's text that are different in each process.
 var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
 
-// note counts a run if err says that the code of the lock itself failed in it, and reports whether it did.
+// note counts the run as failed if err says that the lock's own code failed, and reports whether it did.
 func (f *Failed) note(seed uint64, err error) (failed bool) {
 	var code *scenarios.CodeError
 	if !errors.As(err, &code) {
@@ -56,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open says that these runs, out of the given number of runs, leave it open whether the promises are kept. It returns
-// nil if none failed.
+// open returns a sentence which says that, because of the failed runs, it is undecided whether the promises are kept.
+// of is the total number of runs. open returns nil if no run failed.
 func (f *Failed) open(of int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -66,10 +66,10 @@ func (f *Failed) open(of int) []string {
 		f.Runs, of, f.First, f.Why[0])}
 }
 
-// more returns the lines of the failure after the first, which is in the sentence that open returns.
+// more returns the lines of the failure after the first. The first line is part of the sentence that open returns.
 func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether f is possible for an exploration of which the given number of runs are done.
+// consistent reports whether f is possible for an exploration that has performed the given number of runs.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

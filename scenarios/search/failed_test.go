@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking returns a scenario with a lock from a library. Its runs are the same as with the protocol alike, except that
-// the lock's code fails for every third seed.
+// breaking returns a scenario with a library's lock. The runs are the same as with the protocol named by alike, but the
+// lock's code fails for every third seed.
 func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +
@@ -40,8 +40,8 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	return s
 }
 
-// If some runs fail, an exploration still performs the others and counts the failed ones, whatever the workers and
-// portions.
+// If some runs fail, an exploration still performs the other runs and counts the failed ones. This does not depend on
+// the number of workers or the portions.
 func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Result
@@ -81,7 +81,8 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 }
 
-// If some runs of one plan with many seeds fail, the others are still performed and the failed ones are counted.
+// If one plan is run with many seeds and some of the runs fail, the others are still performed and the failed ones are
+// counted.
 func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Result

@@ -13,16 +13,16 @@ import (
 // FirstViolation is the result of a search for the first seed whose run breaks a promise.
 type FirstViolation struct {
 	Found       bool
-	Interrupted bool        // ctx ended the search before a violation was found, with some seeds left
-	Runs        int         // number of runs performed, including the violating one
+	Interrupted bool        // ctx was done before a violation was found and before all seeds were run
+	Runs        int         // number of runs performed, including the one with the violation
 	Law         checker.Law // the first law broken in that run, in the order of checker.Laws
 	Cause       checker.Cause
-	Plan        string // plan of that run, in the form that ParsePlan reads
+	Plan        string // plan of that run, in the format that ParsePlan reads
 }
 
-// FindFirst runs random plans on a scenario, beginning with the seed from, until a run breaks a law that the scenario
-// promises or the given number of seeds is used up. It ends early when ctx is done. An error names the seed whose run
-// failed.
+// FindFirst runs random plans on a scenario, beginning with the seed from. It stops at the first run that breaks a law
+// that the scenario promises, after the given number of seeds, or when ctx is done. If a run fails, the error names its
+// seed.
 func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (first FirstViolation, err error) {
 	first.Runs, err = Each(ctx, s, from, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
 		for i := range v.Findings {
@@ -37,9 +37,8 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 	return first, err
 }
 
-// Each performs, one after the other, the runs that an exploration of the same seeds performs, until judged returns
-// false. It returns the number of runs performed. It ends early when ctx is done. An error names the seed whose run
-// failed.
+// Each performs the same runs as an exploration of these seeds, one after the other, until judged returns false or ctx
+// is done. It returns the number of runs performed. If a run fails, the error names its seed.
 func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
 	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {
 	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)

@@ -38,7 +38,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	}
 }
 
-// A search from a later seed finds what a search from the first seed would find if it continued until there.
+// A search that begins at a later seed finds the same violation as a search from the first seed that gets that far.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {
@@ -57,7 +57,7 @@ func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	}
 }
 
-// A violation of a law that is not promised does not end the search.
+// The search goes on after a violation of a law that the scenario does not promise.
 func TestAViolationOfWhatIsNotPromisedIsPassedOver(t *testing.T) {
 	got, err := FindFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Found || got.Runs != 100 {

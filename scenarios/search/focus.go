@@ -45,8 +45,7 @@ func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// client picks the client that a fault strikes: mostly the holder, and sometimes the client that requests the lock
-// next.
+// client picks the client that a fault strikes: usually the holder, sometimes the client that requests the lock next.
 func (v *variation) client() sim.ProcessID {
 	if v.call.Next != "" && v.below(4) == 0 {
 		return v.call.Next
@@ -54,8 +53,8 @@ func (v *variation) client() sim.ProcessID {
 	return v.call.Holder
 }
 
-// window returns the time within which a fault can make a difference. It begins with the holder's acquire call or with
-// the grant. It ends with the lease, or with the act of the holder that made the call a close one.
+// window returns the period in which a fault can make a difference. It begins with the holder's acquire call or with
+// the grant. It ends with the lease, or with the action of the holder that was a close call.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -72,7 +71,7 @@ func (v *variation) window() (from, to time.Duration) {
 	return from, to
 }
 
-// end returns when the lease ended. A fault makes a difference if it lasts until then or longer.
+// end returns the time at which the lease ended. A fault makes a difference if it lasts at least until then.
 func (v *variation) end() time.Duration {
 	if v.call.To == history.Never {
 		return v.call.From.Duration() + time.Second
@@ -112,8 +111,8 @@ func (v *variation) alike(a, b sim.ProcessID) bool {
 	return false
 }
 
-// exchange returns the fault with the processes a and b swapped. If they belong to different groups of equal size, the
-// whole groups are swapped.
+// exchange returns the fault with processes a and b swapped. If they belong to different groups of equal size, all
+// members of the two groups are swapped.
 func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault {
 	as, bs := []sim.ProcessID{a}, []sim.ProcessID{b}
 	for _, group := range v.plans.scenario.Targets().Groups {
@@ -138,9 +137,9 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 	})
 }
 
-// mirror looks for faults that involve a server that lost the holder's key, and adds a copy of each for a server that
-// still has the key. If the plan then has too many faults, the copies replace faults that involve neither server; if
-// even that is not enough, mirror changes nothing.
+// mirror copies each fault that involves a server that lost the holder's key, so that the copy strikes a server that
+// still has the key. If the plan then has too many faults, mirror removes faults that involve neither server. If it
+// would still have too many, mirror changes nothing.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -177,9 +176,9 @@ func (v *variation) mirror() {
 	v.faults = append(kept, others...)
 }
 
-// requests returns the requests around the close call: those of the client, of the holder's attempt and of the next
-// holder's attempt. If the close call is about late requests, the result may include earlier ones, because they may
-// still arrive.
+// requests returns the requests around the close call: those of the given client, of the holder's attempt and of the
+// next holder's attempt. If the close call is about late requests, the result may include earlier requests, because
+// they may arrive late.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()
@@ -204,13 +203,13 @@ func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	return near
 }
 
-// stale reports whether the close call is about requests that arrive late.
+// stale reports whether the close call is about requests that arrived late.
 func (v *variation) stale() bool {
 	return v.call.Way == margin.Removed || v.call.Way == margin.Requests
 }
 
-// late makes a fault that strikes one message strike the request r or its answer. If the close call is about late
-// requests, it may delay the message so that it arrives between from and to.
+// late moves a fault that strikes one message to the request r or to its answer. If the close call is about late
+// requests, late may delay the message so that it arrives between from and to.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {
@@ -228,7 +227,8 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duratio
 	return f
 }
 
-// when picks an instant during the close call or shortly before it: at or just before some event, or at any time.
+// when picks a time between from and to, or shortly before from. It is the time of some event, or a little earlier, or
+// any time.
 func (v *variation) when(from, to time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {
@@ -247,7 +247,7 @@ func (v *variation) when(from, to time.Duration) time.Duration {
 		return max(called-time.Duration(v.below(1000))*time.Millisecond, 0)
 	case 2: // soon after the grant
 		return granted + time.Duration(1+v.below(1000))*time.Millisecond>>v.below(10)
-	case 3: // around the acquire
+	case 3: // during the acquire call or shortly before it
 		if granted > called && v.below(2) == 0 {
 			return v.between(called, granted)
 		}
@@ -261,8 +261,8 @@ func (v *variation) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 
-// length picks how long a fault that strikes at the given time may last: until around the end of the lease, until well
-// after it, or until something happens. ok is false if the fault's length should stay as it is.
+// length picks the length of a fault that begins at the time at. The fault ends around the end of the lease, well after
+// it, or near some event. ok is false if the fault should keep its length.
 func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
 	end := at
 	switch v.below(4) {

@@ -12,65 +12,66 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// together is the number of plans in a block. Blocks begin at multiples of it. The result of a run guides only plans of
-// its own block, so that a search can process its blocks anywhere and in any order. together is a multiple of
+// together is the number of plans in a block. Blocks begin at multiples of together. A run guides only plans of its own
+// block, so a search can process the blocks in any order and in several processes. together is a multiple of
 // aimedTogether.
 const together = 512
 
-// alone is the number of plans at the beginning of a block that are always drawn freely, whatever the mix says.
+// alone is the number of plans at the start of each block that are always drawn freely, regardless of the mix.
 const alone = 32
 
-// BlockOf returns the first seed of the block of a seed. A guided plan depends on the runs of its block from that seed
-// on.
+// BlockOf returns the first seed of the block that contains seed. A guided plan depends on all earlier runs of its
+// block.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
 // guide holds what the runs of one block have shown so far.
 type guide struct {
 	first  uint64         // first seed of the block
 	plans  []nemesis.Plan // the plans of the block's seeds, from first on
-	runs   int            // how many of plans have been run: all, or all except the last
+	runs   int            // number of plans that have been run: all of them, or all but the last
 	niches [niches]niche
-	choice choice // what the latest plan varies
+	choice choice // which plan the latest plan varies
 	latest Shown
-	// differ is the seed of a run that came out different when it was repeated; noticed is the seed for whose plan it
-	// was repeated. Both are nil if no run came out different. After that, all plans of the block are drawn freely.
+	// differ is the seed of a run that came out different when it was repeated. noticed is the seed whose plan was
+	// being drawn at that time. Both are nil if there was no such run. Afterwards, all plans of the block are drawn
+	// freely.
 	differ, noticed *uint64
-	repeated        bool // a run of the block was repeated and came out the same
+	repeated        bool // some run of the block was repeated and came out the same
 	reader          margin.Reader
 	checker         checker.Checker
-	runner          *scenarios.Runner // performs the runs that the user of the plans has not; nil until one is needed
+	runner          *scenarios.Runner // performs the runs that the caller has not performed; nil until needed
 }
 
-// choice says which plan is varied to make a new one.
+// choice identifies the plan that is varied to make a new one.
 type choice struct {
-	parent *elite // nil: the plan was drawn freely
+	parent *elite // nil if the new plan is drawn freely
 	niche  int
 }
 
-// Shown is what later plans of a block need to know about the run of one of its seeds. The zero value represents a run
-// whose process ended before the plan was drawn.
+// Shown holds what later plans of a block need to know about an earlier run of the block. The zero value stands for a
+// run whose process ended before it drew the plan.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
-	Calls  []margin.Call `json:",omitempty"` // the close calls that matter to later plans; none if the run failed
-	// Parent is the seed of the run whose plan was varied to draw this plan. Niche is where the search had kept that
-	// run. Parent is nil if the plan was drawn freely.
+	Calls  []margin.Call `json:",omitempty"` // the close calls that later plans use; empty if the run failed
+	// Parent is the seed of the run whose plan was varied to make this plan. Niche is the index of the niche that
+	// contained the parent. Parent is nil if the plan was drawn freely.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
-	// Differing, if set, is the seed of a run that came out different when it was repeated in order to draw this plan.
-	// From this plan on, the plans of the block are drawn freely.
+	// Differing is set if a run was repeated to draw this plan and came out different. It is the seed of that run. This
+	// plan and all later plans of the block are drawn freely.
 	Differing *uint64 `json:",omitempty"`
 }
 
-// Judged is a run with its close calls.
+// Judged is the result of a run, with its close calls.
 type Judged struct {
 	Result *scenarios.Result
 	Calls  []margin.Call
 }
 
-// Learn tells p the result of a run that the caller has performed with Plan(seed) and judged by all laws, so that p
-// need not perform that run itself. The zero Judged means that the run failed. To have an effect, Learn must be called
-// before the next Plan.
+// Learn gives p the result of a run of Plan(seed), so that p need not perform the run itself. The caller has judged the
+// run by all laws. The zero Judged means that the run failed. Learn has an effect only if it is called before the next
+// call of Plan.
 func (p *Plans) Learn(seed uint64, j Judged) {
 	g := &p.guide
 	if n := len(g.plans); n > g.runs && g.first+uint64(n-1) == seed {
@@ -78,7 +79,8 @@ func (p *Plans) Learn(seed uint64, j Judged) {
 	}
 }
 
-// Shown returns what Resume needs to know about the run that was learned last. At least one run must have been learned.
+// Shown returns what Resume needs to know about the latest run that was learned. It must not be called before a run was
+// learned.
 func (p *Plans) Shown() Shown {
 	g := &p.guide
 	s, at := g.latest, g.runs-1
@@ -86,8 +88,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of the run that came out different when it was repeated for the plan of seed; nil if none
-// did.
+// differing returns the seed of the run that was repeated for the plan of the given seed and came out different. It
+// returns nil if there is no such run.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -95,9 +97,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume continues in the middle of the block of seed, where another process stopped. shown holds what the runs of the
-// block have shown, from its first seed to the one before seed. It returns an error if a plan cannot be parsed or if it
-// varies a plan that is not known.
+// Resume continues in the middle of a block, at seed, where another process stopped. shown describes the runs from the
+// first seed of the block to the one before seed. Resume returns an error if a plan cannot be parsed, or if a plan
+// varies one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -129,7 +131,7 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	return nil
 }
 
-// shown extracts from a run what later plans need to know.
+// shown extracts what later plans need to know about a run.
 func (g *guide) shown(j Judged) (s Shown) {
 	if c := &g.choice; c.parent != nil {
 		s.Parent, s.Niche = &c.parent.seed, c.niche
@@ -147,7 +149,7 @@ func (g *guide) shown(j Judged) (s Shown) {
 	return s
 }
 
-// learn records the run of the latest plan. r is nil if the run's result is not available.
+// learn records the run of the latest plan. r is nil if the result is not available.
 func (g *guide) learn(s Shown, r *scenarios.Result) {
 	at := g.runs
 	g.runs, g.latest = at+1, s
@@ -184,7 +186,7 @@ func (g *guide) begin(block uint64) {
 	g.niches = [niches]niche{}
 }
 
-// guided returns the plan of a seed, given what the earlier runs of its block have shown.
+// guided returns the plan of a seed. It depends on the earlier runs of the seed's block.
 func (p *Plans) guided(seed uint64) nemesis.Plan {
 	g := &p.guide
 	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {
@@ -199,7 +201,7 @@ func (p *Plans) guided(seed uint64) nemesis.Plan {
 	return g.plans[seed-g.first]
 }
 
-// catchUp performs the run of the latest plan, if the user of the plans has not.
+// catchUp performs the run of the latest plan if the caller has not performed it.
 func (p *Plans) catchUp() {
 	g := &p.guide
 	if g.runner == nil {
@@ -215,7 +217,8 @@ func (p *Plans) catchUp() {
 	g.learn(g.shown(Judged{&r, g.reader.Read(g.checker.Trace(r.History), &v, r.Sent)}), &r)
 }
 
-// next draws the plan of the next seed of the block, or varies a plan that came close.
+// next returns the plan of the next seed of the block. It draws the plan, or varies a plan whose run came close to a
+// violation.
 func (p *Plans) next(seed uint64) nemesis.Plan {
 	drawn := p.drawn(seed)
 	g := &p.guide
@@ -248,14 +251,14 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the plan of a seed should vary another one (if there is one to vary), and returns the seed's
-// random stream.
+// varies reports whether the plan of a seed should vary an earlier plan, provided that there is one worth varying. It
+// also returns the seed's random stream.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the plan of a seed is drawn freely, that is, independently of the results of other runs.
+// Free reports whether the plan of a seed is drawn freely, i.e. does not depend on the results of other runs.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true
@@ -264,8 +267,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run comes out different if the way in which the program draws, runs or records changes.
-// If there are plans that vary another one, it returns such a plan.
+// sample returns a plan whose run depends on how the program draws, runs and records, so a change in any of these shows
+// in the run. If some plans vary other plans, sample returns such a plan.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

@@ -25,14 +25,14 @@ func guidedPlans(t *testing.T) *Plans {
 	return plans
 }
 
-// judged returns a run with its close calls, for Learn.
+// judged returns a run with its close calls, to be passed to Learn.
 func judged(r *scenarios.Result) Judged {
 	c := new(checker.Checker)
 	v := c.Check(r.History)
 	return Judged{r, new(margin.Reader).Read(c.Trace(r.History), &v, r.Sent)}
 }
 
-// The plan of a seed depends on the seed alone, whatever the order of the calls and whether or not Learn is called.
+// The plan of a seed depends only on the seed. The order of the calls does not matter, nor whether Learn is called.
 func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	inOrder, varied := guidedPlans(t), 0
 	r := scenarios.NewRunner(inOrder.scenario)
@@ -73,7 +73,7 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 		t.Errorf("%d of %d plans vary one with another run's seed", varied, len(all))
 	}
 	anyhow := guidedPlans(t)
-	anyhow.Learn(3, Judged{}) // for a plan that nobody has requested
+	anyhow.Learn(3, Judged{}) // this plan was never requested
 	for _, seed := range []uint64{together + 7, 40, 41, 7, together - 1, 40} {
 		if got := anyhow.Plan(seed); !reflect.DeepEqual(got, all[seed]) {
 			t.Errorf("seed %d: %s, not %s", seed, got, all[seed])
@@ -84,8 +84,8 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// Plans that are resumed in the middle of a block, any number of times, equal those drawn without a break. This also
-// holds if runs failed and if a run came out different when it was repeated.
+// Plans are the same if they are resumed in the middle of a block, any number of times, and if they are drawn without a
+// break. This also holds if some runs failed, and if a repeated run came out different.
 func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	whole, parts := guidedPlans(t), guidedPlans(t)
 	r := scenarios.NewRunner(whole.scenario)
@@ -139,7 +139,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A failed run does not guide any plan, and the search goes on.
+// A failed run does not guide any plan, and the search continues.
 func TestAFailedRunGuidesNobody(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	s.Mix.Guided = 80
@@ -149,7 +149,7 @@ func TestAFailedRunGuidesNobody(t *testing.T) {
 	}
 }
 
-// If the runs of a library's lock differ for the same seed, the report says so, and the search goes on without guiding
+// If runs of a library's lock with the same seed differ, the report says so, and the search continues without guided
 // plans.
 func TestRunsThatDifferGuideNobody(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library}\n" +

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// niches is the number of niches. There are two per margin.Way: one for close calls in which no key was lost yet, and
-// one for those in which a key was lost. Losing the first key is an intermediate step, and its plans must not be
-// displaced by closer calls that lost none.
+// niches is the number of niches, two per margin.Way. One is for close calls before any key was lost, the other for
+// close calls after a key was lost. Losing a key is a step towards a violation, so plans that lose one must not be
+// displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
-// nicheOf returns the index of the niche of a close call.
+// nicheOf returns the index of the niche to which a close call belongs.
 func nicheOf(c *margin.Call) int {
 	if len(c.Gone) > 0 && c.Way != margin.Mixed {
 		return margin.Ways + int(c.Way)
@@ -24,29 +24,29 @@ func nicheOf(c *margin.Call) int {
 // niche holds the plans that came closest to one kind of violation (a margin.Way).
 type niche struct {
 	elites []*elite // sorted, the closest first
-	broken int      // how many variations of its plans violated the law
-	idle   int      // how many variations were run since one came closer; halved each time one does
+	broken int      // number of variations of its plans that violated the law
+	idle   int      // number of variations without progress; halved after each success
 }
 
 // elite is a plan that is worth varying.
 type elite struct {
 	plan   nemesis.Plan
-	seed   uint64 // the seed that the plan was drawn for; its runs use plan.Seed
+	seed   uint64 // the seed for which the plan was drawn; its runs use plan.Seed
 	call   margin.Call
 	digest sim.Digest
-	kinds  string      // kinds of its faults
-	tried  int         // number of its variations since one came closer
-	aim    *aim        // what happens in its run; nil if not known
-	find   func() *aim // computes aim while the result of the run is at hand; nil otherwise
+	kinds  string      // the kinds of the plan's faults
+	tried  int         // number of the plan's variations since one came closer
+	aim    *aim        // what happens in the plan's run; nil if not known
+	find   func() *aim // computes aim as long as the result of the run is available; nil otherwise
 }
 
 const (
-	most     = 6  // plans in a niche
-	alike    = 2  // plans of a niche with the same kinds of faults
-	patience = 40 // a plan is dropped after this many variations that do not come closer
+	most     = 6  // maximum number of plans in a niche
+	alike    = 2  // maximum number of plans with the same kinds of faults in a niche
+	patience = 40 // number of variations without a closer one after which a plan is dropped
 )
 
-// kindsOf returns a string that identifies the set of kinds of the faults.
+// kindsOf returns a string that identifies which kinds occur among the faults.
 func kindsOf(faults []nemesis.Fault) string {
 	var b []byte
 	for i := range faults {
@@ -56,14 +56,14 @@ func kindsOf(faults []nemesis.Fault) string {
 	return string(slices.Compact(b))
 }
 
-// admits reports whether a close call is close enough for the niche.
+// admits reports whether a close call is close enough to be added to the niche.
 func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan if it is close enough. It replaces a plan with the same kinds of faults and an equal margin.
-// Otherwise, if there are now too many plans (in all, or with the same kinds of faults), it removes the one that came
-// least close.
+// keep adds a plan if it is close enough. The plan replaces one with the same kinds of faults and the same margin, if
+// there is one. Otherwise, if there are too many plans in all or with these kinds of faults, the one with the largest
+// margin is removed.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return
@@ -83,7 +83,7 @@ func (n *niche) keep(e elite) {
 	replaced := -1
 	switch {
 	case twin >= 0:
-		replaced, e.tried = twin, n.elites[twin].tried // it inherits the count of variations
+		replaced, e.tried = twin, n.elites[twin].tried // e takes over the number of variations tried
 	case same >= alike:
 		if replaced = last; e.call.Value > n.elites[last].call.Value {
 			return
@@ -104,7 +104,7 @@ func (n *niche) keep(e elite) {
 	n.elites = slices.Insert(n.elites, at, &e)
 }
 
-// credit records the result of a variation.
+// credit counts a variation and its result.
 func (n *niche) credit(c *choice, closer, broken bool) {
 	n.idle++
 	c.parent.tried++
@@ -120,17 +120,18 @@ func (n *niche) credit(c *choice, closer, broken bool) {
 	n.elites = slices.DeleteFunc(n.elites, func(e *elite) bool { return e.tried >= patience })
 }
 
-// weight returns the relative frequency with which the niche is chosen. It decreases with the number of violations
-// already found and with the number of variations without progress.
+// weight returns how often the niche is chosen relative to others. It decreases with the number of violations already
+// found and with the number of variations without progress.
 func (n *niche) weight() int {
 	if len(n.elites) == 0 {
 		return 0
 	}
-	const unit = 64 // number of variations without progress that halves the weight
+	const unit = 64 // after this many variations without progress, the weight is halved
 	return max(max(1000/(1+n.broken), 200)*unit/(unit+n.idle), 20)
 }
 
-// choose picks a niche and one of its plans, preferring closer ones. It returns nil if no run came close.
+// choose picks a niche and one of its plans, preferably a closer one. It returns nil if no run came close to a
+// violation.
 func (g *guide) choose(random *sim.Stream) (*elite, int) {
 	sum := 0
 	for i := range g.niches {

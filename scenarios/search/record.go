@@ -16,14 +16,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// record is the form in which a search is stored between two invocations of the program. Its checksum tells an intact
-// record from a damaged one.
+// record is the form in which a search is stored between two invocations of the program. Its checksum shows whether it
+// is damaged.
 type record struct {
-	Sum  string          `json:"sum"` // SHA-256 of held, as written
+	Sum  string          `json:"sum"` // SHA-256 of the field held, as written
 	Held json.RawMessage `json:"held"`
 }
 
-// encode returns a search as one line of JSON, for decode.
+// encode returns a search as one line of JSON, which decode reads.
 func encode(v any) ([]byte, error) {
 	held, err := json.Marshal(v)
 	if err != nil {
@@ -38,10 +38,10 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errDamaged reports a record that is truncated, was changed since it was written, or is of another kind.
+// errDamaged reports a record that is truncated, that was changed after it was written, or that is of another kind.
 var errDamaged = errors.New("is damaged, or is not a record of this kind")
 
-// decode reads into v what encode wrote. An error wraps errDamaged.
+// decode reads what encode wrote, and stores it in v. If the record is damaged, the error wraps errDamaged.
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -65,7 +65,7 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	return nil
 }
 
-// unprintable reports whether a string in a JSON text has a control character. No record of this program has one.
+// unprintable reports whether a string in a JSON text contains a control character. Records of this program never do.
 func unprintable(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -79,12 +79,12 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is a length that exceeds every kind and every detail of a cause.
+// longestCause is longer than any kind and any detail of a cause.
 const longestCause = 64
 
-// consistentFindings reports whether the findings can have come from the runs ran, given how often each law was broken.
-// Each finding must name a seed that was run; no two may be equal; none may have more runs than broke its law; and for
-// each law, the runs of its findings must add up to at least the number of runs that broke it.
+// consistentFindings reports whether the findings can be the result of the runs in ran. laws says how often each law
+// was broken. Each finding must name a seed that was run. No two findings may be equal, and none may have more runs
+// than broke its law. For each law, the runs of its findings must add up to at least the number of runs that broke it.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {
@@ -102,7 +102,7 @@ func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) b
 	})
 }
 
-// consistentLaws reports whether the outcomes of each law add up to the number of runs.
+// consistentLaws reports whether, for each law, the numbers of outcomes add up to the number of runs.
 func consistentLaws(tallies campaign.Laws, runs int) bool {
 	return slices.EqualFunc(tallies, checker.Laws, func(t campaign.Law, l checker.Law) bool {
 		free := t.Free()

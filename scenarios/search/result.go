@@ -10,19 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Result sums up the runs that a search has performed so far: an exploration, whose faults are drawn (Drawn), or runs
-// of the same faults (Repeated). It keeps only counts of its runs, so its size does not grow with the number of seeds.
-// Every other detail of a run can be obtained by running its seed again.
+// Result sums up the runs that a search has performed so far. The search is an exploration, in which faults are drawn
+// at random (Drawn), or a series of runs with the same faults (Repeated). Result only counts its runs, so its size does
+// not grow with the number of seeds. Any other detail of a run can be obtained by running its seed again.
 type Result struct {
 	Span
-	Failed   Failed            `json:"failed"` // these runs are counted nowhere else except in Ran and Empty
+	Failed   Failed            `json:"failed"` // otherwise these runs are counted only in Ran and Empty
 	Laws     campaign.Laws     `json:"laws"`   // in the order of checker.Laws
 	Findings campaign.Findings `json:"findings"`
 	*Drawn
 	*Repeated
 }
 
-// like returns a Result of the same kind as r, for a span, with all counts at zero.
+// like returns a Result of the same kind as r, for the given span and with all counts at zero.
 func (r *Result) like(span Span) *Result {
 	if r.Repeated != nil {
 		return newRuns(span, r.Plan)
@@ -35,12 +35,12 @@ func (r *Result) portion() uint64 {
 	if r.Drawn == nil || r.Free {
 		return portion
 	}
-	return together // a worker that begins within a block must also perform the block's earlier runs
+	return together // a worker that begins inside a block would first have to repeat the block's earlier runs
 }
 
-// Run continues the search on the given number of workers (0: one per core), until all seeds are done or ctx is done.
-// Each time it has added the results of a portion to r, it calls counted, unless that is nil. The result does not
-// depend on the workers, the portions or interruptions.
+// Run continues the search with the given number of workers (0: one per core), until all seeds are done or ctx is done.
+// It calls counted, unless that is nil, each time it has added the results of a portion to r. The result does not
+// depend on the number of workers, the portions or interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {
@@ -62,8 +62,8 @@ func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, co
 	return err
 }
 
-// runner returns the function with which one worker runs seeds of s. It stops within its range once ctx is done: a run
-// of programs may take seconds.
+// runner returns the function that a worker uses to run seeds of s. The function stops within its range once ctx is
+// done, because a single run of real programs may take seconds.
 func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	if r.Repeated != nil {
 		return r.repeater(ctx, s)
@@ -72,7 +72,7 @@ func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range)
 	return func(seeds Range) (*Result, error) { return x.explore(ctx, seeds) }, err
 }
 
-// count adds the verdict on one run.
+// count adds the verdict on one run to the counts.
 func (r *Result) count(seed uint64, v checker.Verdict, p checker.Promise) (undecided bool) {
 	undecided = r.Laws.Count(v)
 	r.Laws.Excuse(v, p)
@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns the plan whose run determines the Identity of a search of s.
+// sample returns the plan whose run determines the Identity of this search of s.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()
@@ -107,8 +107,8 @@ func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	return plans.sample(), nil
 }
 
-// Matches returns an error that says why the result does not belong to s and this version of the program; nil if it
-// does.
+// Matches returns nil if the result belongs to s and this version of the program. Otherwise it returns an error that
+// says what differs.
 func (r *Result) Matches(s *scenarios.Scenario) error {
 	sample, err := r.sample(s)
 	if err != nil {
@@ -117,13 +117,13 @@ func (r *Result) Matches(s *scenarios.Scenario) error {
 	return r.differs(s, sample)
 }
 
-// fits reports whether two results are of the same runs, apart from their seeds.
+// fits reports whether two results come from the same kind of runs, apart from their seeds.
 func (r *Result) fits(other *Result) bool {
 	return r.Scenario == other.Scenario && r.Identity == other.Identity && (r.Drawn == nil) == (other.Drawn == nil)
 }
 
-// Merge combines the shards of one search. The result equals that of the search as a whole. An error says which shards
-// do not fit together or overlap. It calls part i by the name that name(i) returns.
+// Merge combines the shards of one search. The result is the same as that of the whole search. If shards overlap or do
+// not fit together, the error says which; it calls part i by the name that name(i) returns.
 func Merge(parts []*Result, name func(int) string) (*Result, error) {
 	span, err := joined(parts, name)
 	if err != nil {
@@ -136,10 +136,10 @@ func Merge(parts []*Result, name func(int) string) (*Result, error) {
 	return whole, nil
 }
 
-// Encode returns the result as one line of JSON, for Decode.
+// Encode returns the result as one line of JSON, which Decode reads.
 func (r *Result) Encode() ([]byte, error) { return encode(r) }
 
-// Decode reads what Encode wrote. It returns an error if b is truncated, was changed since it was written, or is of
+// Decode reads what Encode wrote. It returns an error if b is truncated, was changed after it was written, or is of
 // another kind.
 func Decode(b []byte) (*Result, error) {
 	r := new(Result)

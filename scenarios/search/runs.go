@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Repeated is what a Result has in addition if all its runs have the same faults.
+// Repeated is the additional part of a Result for runs that all have the same faults.
 type Repeated struct {
 	Plan     []campaign.Planned `json:"plan"`
 	Campaign format.Campaign    `json:"campaign"`
@@ -23,7 +23,7 @@ func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds i
 	return newRuns(span, campaign.NewPlanned(faults)), err
 }
 
-// newRuns returns the runs of the span with all counts at zero. The faults are those of plan.
+// newRuns returns a Result for the seeds of the span with all counts at zero. All runs have the faults of plan.
 func newRuns(span Span, plan []campaign.Planned) *Result {
 	r := &Result{Span: span, Laws: campaign.NewLaws(checker.Laws),
 		Repeated: &Repeated{Plan: make([]campaign.Planned, len(plan))}}
@@ -33,7 +33,7 @@ func newRuns(span Span, plan []campaign.Planned) *Result {
 	return r
 }
 
-// Given returns the faults of all runs.
+// Given returns the faults that all runs have.
 func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	var faults []nemesis.Fault
 	for _, p := range r.Plan {
@@ -46,7 +46,7 @@ func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// repeater returns the function with which one worker runs seeds of s with the faults of r, until ctx is done.
+// repeater returns the function that a worker uses to run seeds of s with the faults of r, until ctx is done.
 func (r *Result) repeater(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	faults, err := r.Given()
 	runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}

@@ -22,9 +22,10 @@ type runsJSON struct {
 	Faults      []plannedJSON                   `json:"faults"`
 	Groups      []groupJSON                     `json:"groups" doc:"what came out otherwise"`
 	AsExpected  bool                            `json:"expected"`
-	Verdict     string                          `json:"verdict" of:"verdict"` // the verdict in the title of the text
-	Headline    string                          `json:"headline" doc:"what happened, in a sentence or two"`
-	Runs        []*single.RunObject             `json:"runs" doc:"those worth showing"`
+	// the verdict, as in the title of the text
+	Verdict  string              `json:"verdict" of:"verdict"`
+	Headline string              `json:"headline" doc:"what happened, in a sentence or two"`
+	Runs     []*single.RunObject `json:"runs" doc:"those worth showing"`
 }
 
 type plannedJSON struct {

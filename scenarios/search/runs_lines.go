@@ -13,17 +13,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// runsLine compares how a law or a metric came out, over all runs, with what is expected of it.
+// runsLine compares the results for a law or a metric, over all runs, with what the scenario expects.
 type runsLine struct {
 	single.ExpectLine
-	got string // how it came out, in the terms that the scenario file uses
+	got string // the result, in the words of the scenario file
 	how string // text that follows the verdict, such as " in 10 of 10 runs"
 }
 
 // runsLines has one line for each law and for each metric that the scenario names.
 type runsLines []runsLine
 
-// expected returns the comparisons alone.
+// expected returns only the comparisons.
 func (all runsLines) expected() (lines []single.ExpectLine) {
 	for _, l := range all {
 		lines = append(lines, l.ExpectLine)
@@ -31,7 +31,7 @@ func (all runsLines) expected() (lines []single.ExpectLine) {
 	return lines
 }
 
-// assess returns how a law is shown in the table of laws.
+// assess returns the assessment that the table of laws shows for a law.
 func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	l := &all[slices.IndexFunc(all, func(l runsLine) bool { return l.Name == string(law.Law) })]
 	is := campaign.Assessment{Result: l.Standing.Mark()}
@@ -47,7 +47,7 @@ func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	return is
 }
 
-// lines compares each law, and each metric that the scenario names, with what is expected of it.
+// lines compares each law, and each metric that the scenario names, with what the scenario expects.
 func (r *RunsReport) lines() (lines runsLines) {
 	of := " of " + text.CountGrouped(r.judged(), "run")
 	for _, l := range r.Laws {
@@ -81,8 +81,8 @@ func (r *RunsReport) lines() (lines runsLines) {
 	return lines
 }
 
-// otherwise says how, and in how many runs, the result for a law or metric differed from what was expected; empty if it
-// never did.
+// otherwise says how the result for a law or metric differed from what was expected, and in how many runs. It returns
+// "" if it never differed.
 func (r *RunsReport) otherwise(name, of string) string {
 	var ways []string
 	for i := range r.Campaign.Groups {
@@ -94,7 +94,7 @@ func (r *RunsReport) otherwise(name, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// causes lists the causes by which a law was broken, with the number of runs for each.
+// causes lists the causes of the violations of a law, with the number of runs for each.
 func (r *RunsReport) causes(law checker.Law, of string) string {
 	var ways []string
 	for _, f := range r.Findings {
@@ -105,7 +105,8 @@ func (r *RunsReport) causes(law checker.Law, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// suite has one case per law, one per metric that the scenario names, and one for each reason why the result is open.
+// suite has one test case per law, one per metric that the scenario names, and one for each reason why the result is
+// undecided.
 func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suite {
 	s := document.Suite{Name: "run " + r.Scenario, Verdict: title.Verdict, Headline: title.Headline, Note: r.idle(),
 		Repeat: r.Repeat}
@@ -121,13 +122,14 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 	return s
 }
 
-// shows returns the run that shows how something differed from the expectation or why it is undecided; nil if there is
-// no such run.
+// shows returns the run that shows why the result differs from the expectation or is undecided. It returns nil if there
+// is no such run.
 func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {
 	case document.Failed:
-		for _, g := range slices.Backward(r.Campaign.Groups) { // the most frequent way is first, so it is set last
+		// the most frequent group is first, so its run is set last
+		for _, g := range slices.Backward(r.Campaign.Groups) {
 			if g.Name == c.Name {
 				seed = g.First
 			}

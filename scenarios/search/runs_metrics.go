@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// openMetrics returns the totals of many runs in the OpenMetrics text format, as gauges: the number of runs with each
-// outcome, the number of runs with each outcome of each law, and the number of runs in which each fault of the plan
-// struck.
+// openMetrics returns the totals of all runs as gauges in the OpenMetrics text format. These are the number of runs
+// with each outcome, the number of runs with each outcome of each law, and for each fault of the plan the number of
+// runs in which it struck.
 func (r *RunsReport) openMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {
@@ -44,7 +44,7 @@ func (r *RunsReport) openMetrics() []byte {
 	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
 			"Runs in which a fault of the plan struck, and in which it struck "+campaign.WhileHeld+".")
-		for i, f := range r.Plan { // the number tells equal faults apart
+		for i, f := range r.Plan { // the number distinguishes equal faults
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
 			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect",

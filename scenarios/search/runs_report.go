@@ -17,18 +17,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// RunsReport is everything that is reported about many runs of one scenario.
+// RunsReport holds everything that is reported about many runs of one scenario.
 type RunsReport struct {
 	*Result
 	Subject *scenarios.Scenario
-	Shown   []*single.Run // runs of the seeds of Instructive; the text shows the first in full
-	Sample  *single.Run   // a run that came out as expected, if Shown is empty; may be nil
-	Repeat  string        // command to paste that performs the same runs again
+	Shown   []*single.Run // runs of the seeds that Instructive returns; the text shows the first in full
+	Sample  *single.Run   // a run that came out as expected; used if Shown is empty; may be nil
+	Repeat  string        // shell command that performs the same runs again
 }
 
-// Instructive returns the seeds of the runs worth showing, the most instructive first. These are the first run of each
-// way in which runs differed from the expectation, ordered from the gravest law. If there are none, it is the first
-// undecided run. If all runs came out as expected, there are no such seeds.
+// Instructive returns the seeds of the runs worth showing, the most instructive first. For each way in which runs
+// differed from the expectation, it returns the first such run; ways on graver laws come first. If no run differed, it
+// returns the first undecided run. If all runs came out as expected, it returns nothing.
 func (r *Result) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
 	slices.SortStableFunc(groups, func(a, b format.Group) int {
@@ -45,8 +45,8 @@ func (r *Result) Instructive() (seeds []uint64) {
 	return seeds
 }
 
-// Samples yields seeds for choosing an example when all runs came out as expected; the first of them whose run can be
-// judged is the example. If some runs break a law, Samples yields only the first run that breaks the gravest one.
+// Samples yields seeds from which to choose an example if all runs came out as expected. The example is the first seed
+// whose run can be judged. If some runs break a law, Samples yields only the first run that breaks the gravest law.
 func (r *Result) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
@@ -65,8 +65,8 @@ func (r *Result) Samples() iter.Seq[uint64] {
 	}
 }
 
-// Document builds the report: how the runs came out, which ones did not come out as expected, how each law did, and the
-// most instructive run.
+// Document builds the report: the overall result, the runs that did not come out as expected, the result for each law,
+// and the most instructive run.
 func (r *RunsReport) Document() *document.Document {
 	lines := r.lines()
 	standing := r.standing(lines)
@@ -93,7 +93,7 @@ func (r *RunsReport) Document() *document.Document {
 	return d
 }
 
-// example shows the most instructive run, with links to the pages of all runs that are shown.
+// example shows the most instructive run, and links to the pages of all runs that are shown.
 func (r *RunsReport) example() (blocks []document.Block) {
 	run, why := r.best()
 	if run == nil {
@@ -101,7 +101,7 @@ func (r *RunsReport) example() (blocks []document.Block) {
 	}
 	for _, b := range run.Excerpt(fmt.Sprintf("%s: seed %d", why, run.Seed)) {
 		if _, whole := b.(document.Whole); whole && run == r.Sample {
-			continue // if all runs came out as expected, a text needs no example
+			continue // a text needs no example if all runs came out as expected
 		}
 		blocks = append(blocks, b)
 	}
@@ -113,7 +113,7 @@ func (r *RunsReport) example() (blocks []document.Block) {
 	return append(blocks, document.OnPage{Block: document.Section{Body: []document.Block{links}}})
 }
 
-// best returns the most instructive run and says why it was chosen. The run is nil if there is none.
+// best returns the most instructive run, and why it was chosen. run is nil if there is none.
 func (r *RunsReport) best() (run *single.Run, why string) {
 	switch {
 	case len(r.Shown) == 0:
@@ -136,20 +136,20 @@ func (r *RunsReport) pages() (all []document.Attached) {
 	return all
 }
 
-// open says why the result is not final, one sentence per reason.
+// open returns the reasons why the result is undecided, one sentence each.
 func (r *RunsReport) open() []string {
 	_, open := r.Standing(r.Subject)
 	return open
 }
 
-// judged returns how many runs were judged.
+// judged returns the number of runs that were judged.
 func (r *Result) judged() int { return r.Done() - r.Failed.Runs }
 
-// undecided returns how many runs are undecided, including those that could not be judged or that an interruption left
-// out.
+// undecided returns the number of undecided runs. It includes the runs that could not be judged, and those that were
+// not performed because of an interruption.
 func (r *Result) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
 
-// totals lists how many runs came out in each way.
+// totals returns the number of runs with each outcome.
 func (r *RunsReport) totals(s document.Standing) document.Totals {
 	c, good := &r.Campaign, document.Good
 	if s.Broken {
@@ -161,7 +161,7 @@ func (r *RunsReport) totals(s document.Standing) document.Totals {
 		{Count: c.Digests(), Words: "distinct runs, by digest"}}
 }
 
-// got says how a law or metric came out. For a metric it says "outside", because the values differ from run to run.
+// got returns the result for a law or metric. For a metric it is "outside", because the values differ from run to run.
 func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
 // differences lists the ways in which runs differed from the expectation.
@@ -192,7 +192,7 @@ func (r *RunsReport) faultTable() document.Table {
 	return t
 }
 
-// idle names the faults that cannot have had an effect in any run.
+// idle lists the faults that cannot have had an effect in any run.
 func (r *RunsReport) idle() string {
 	never, vain := 0, 0
 	for _, f := range r.Plan {
@@ -207,7 +207,8 @@ func (r *RunsReport) idle() string {
 	return single.IdleFaults(never, vain, len(r.Plan))
 }
 
-// headline says what happened: how often the gravest law was broken, and how it was broken in the most instructive run.
+// headline returns a sentence that says how often the gravest law was broken, and how it was broken in the most
+// instructive run.
 func (r *RunsReport) headline() string {
 	run, _ := r.best()
 	if run == nil {
@@ -238,7 +239,7 @@ func (r *RunsReport) verdict() (v checker.Verdict) {
 	return v
 }
 
-// standing says how the runs compare with what their scenario expects.
+// standing returns how the runs compare with what their scenario expects.
 func (r *RunsReport) standing(lines runsLines) document.Standing {
 	s := document.Standing{Named: single.Named(lines.expected()), Excused: true}
 	s.Result, _ = r.Standing(r.Subject)

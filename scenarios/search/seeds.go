@@ -14,7 +14,7 @@ import (
 // Range is the set of seeds from First to Last, both included.
 type Range struct{ First, Last uint64 } // First <= Last
 
-// rangeOf returns the range of n seeds that begins with first; n must be at least 1.
+// rangeOf returns the range of n seeds from first on. n must be at least 1.
 func rangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
 
 // count returns the number of seeds in the range, or math.MaxInt if there are more.
@@ -28,7 +28,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d–%d", r.First, r.Last)
 }
 
-// MarshalJSON writes [first, last].
+// MarshalJSON returns [first, last].
 func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal([2]uint64{r.First, r.Last}) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -39,7 +39,7 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Ranges is a set of seeds. The ranges ascend, and at least one seed that belongs to none of them lies between any two.
+// Ranges is a set of seeds. The ranges are in ascending order, and there is a gap of at least one seed between any two.
 // Equal sets are therefore equal values.
 type Ranges []Range
 
@@ -76,7 +76,7 @@ func (r Ranges) with(more Ranges) Ranges {
 // without returns the seeds of r that are not in some.
 func (r Ranges) without(some Ranges) (left Ranges) {
 	for _, one := range r {
-		whole := true // the rest of one is still in the result
+		whole := true // whether the rest of one is still to be added
 		for _, gone := range some {
 			if gone.Last < one.First || gone.First > one.Last {
 				continue
@@ -122,7 +122,7 @@ func (r Ranges) portion(i int, size uint64) Range {
 	panic("search: there is no such portion")
 }
 
-// consistent reports whether r satisfies the invariant of its type and lies within the given range.
+// consistent reports whether r is in ascending order with gaps, as its type requires, and lies within the given range.
 func (r Ranges) consistent(within Range) bool {
 	for i, one := range r {
 		if one.First > one.Last || one.First < within.First || one.Last > within.Last ||
@@ -133,10 +133,10 @@ func (r Ranges) consistent(within Range) bool {
 	return true
 }
 
-// mostNamed is the number of ranges that String names one by one.
+// mostNamed is the maximum number of ranges that String lists.
 const mostNamed = 5
 
-// String names the seeds, such as "51–70 and 301–500".
+// String lists the seeds, e.g. "51–70 and 301–500".
 func (r Ranges) String() string {
 	var words []string
 	for _, one := range r[:min(len(r), mostNamed)] {

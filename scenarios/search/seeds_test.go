@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// few lists the seeds from which small sets are made; some are the highest possible.
+// few contains the seeds from which the test's sets are made. Some are the highest possible seeds.
 var few = []uint64{0, 1, 2, 3, 4, 5, math.MaxUint64 - 2, math.MaxUint64 - 1, math.MaxUint64}
 
 // rangesOf returns the set that contains few[i] for each bit i that is set in bits.
@@ -26,7 +26,7 @@ func rangesOf(bits int) (r Ranges) {
 	return r
 }
 
-// Operations on sets of seeds agree with the same operations on bit sets.
+// Operations on sets of seeds give the same results as on bit sets.
 func TestSetsOfSeedsAreSets(t *testing.T) {
 	everything := Range{0, math.MaxUint64}
 	for a := range 1 << len(few) {
@@ -48,7 +48,7 @@ func TestSetsOfSeedsAreSets(t *testing.T) {
 	}
 }
 
-// The portions of a set, in order, make up the set.
+// The portions of a set, in order, add up to the set.
 func TestPortionsAreTheSet(t *testing.T) {
 	for bits := range 1 << len(few) {
 		r := rangesOf(bits)
@@ -81,7 +81,7 @@ func TestSeedsAreNamed(t *testing.T) {
 	}
 }
 
-// Ranges that do not form a valid set are inconsistent.
+// Ranges that break the rules of their type are reported as inconsistent.
 func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	for _, r := range []Ranges{{{2, 1}}, {{1, 2}, {2, 3}}, {{1, 2}, {3, 4}}, {{5, 6}, {1, 2}}, {{0, 3}}, {{3, 11}}} {
 		if r.consistent(Range{1, 10}) {
@@ -90,7 +90,7 @@ func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	}
 }
 
-// The parts of an exploration, merged in any order and grouping, equal the exploration as a whole.
+// Merging the parts of an exploration, in any order and grouping, gives the same result as the whole exploration.
 func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	const from, seeds = 5, 120
@@ -126,8 +126,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	}
 }
 
-// Seeds that were not run are reported as missing, even if they lie between seeds that were run, and they can be run
-// later.
+// Seeds that were not run are reported as missing, even if they lie between seeds that were run. They can be run later.
 func TestAGapIsAGap(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	name := func(int) string { return "a part" }

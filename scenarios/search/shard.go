@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Shard is one of several consecutive, nearly equal shares of some work.
+// Shard is one of several consecutive shares of some work. The shares have nearly the same size.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
-// Whole is the shard that consists of all the work.
+// Whole is the shard that contains all the work.
 var Whole = Shard{1, 1}
 
 // maxShards is the largest number of shards.
@@ -34,13 +34,14 @@ func ParseShard(text string) (Shard, error) {
 // String returns a text such as "2/5".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Size returns how many of n positions the shard has.
+// Size returns how many of n positions belong to the shard.
 func (s Shard) Size(n int) int {
 	from, to := s.bounds(n)
 	return to - from
 }
 
-// bounds returns the half-open range [from, to) of the shard among n positions counted from 0.
+// bounds returns the half-open range [from, to) of the positions that belong to the shard. There are n positions,
+// counted from 0.
 func (s Shard) bounds(n int) (from, to int) {
 	of := func(i int) int {
 		hi, lo := bits.Mul64(uint64(n), uint64(i))
@@ -50,10 +51,10 @@ func (s Shard) bounds(n int) (from, to int) {
 	return of(s.Index - 1), of(s.Index)
 }
 
-// MarshalJSON writes the shard in the form of String.
+// MarshalJSON returns the string that String returns, as JSON.
 func (s Shard) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// UnmarshalJSON reads the shard in the form of String.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (s *Shard) UnmarshalJSON(b []byte) (err error) {
 	var text string
 	if err = json.Unmarshal(b, &text); err == nil {

@@ -15,37 +15,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is the largest number of runs that Shrink performs if its caller sets no limit. Most shrinks take a few
-// hundred.
+// shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
 
-// Shrunk is a violation that was shrunk to a minimal scenario and minimal faults that still show it.
+// Shrunk is a violation together with a minimal scenario and minimal faults that still cause it.
 type Shrunk struct {
 	Law   checker.Law
 	Cause checker.Cause
 	First nemesis.Plan // the plan as it was found
 	// Plan is what is left of First. Its Scenario is the name of the scenario in the field Scenario.
 	Plan nemesis.Plan
-	// Scenario is what is left of the scenario, with the faults of Plan as its own and the expectation that the law
-	// holds. Running its Text with the seed of Plan fails until the lock is fixed.
+	// Scenario is what is left of the scenario. It contains the faults of Plan and the expectation that the law holds.
+	// Running its Text with the seed of Plan fails until the lock is fixed.
 	Scenario *scenarios.Scenario
-	Finding  checker.Finding // the finding on the law in the run of Plan
+	Finding  checker.Finding // the checker's finding on the law in the run of Plan
 	Digest   sim.Digest      // digest of that run
-	Often    int             // how many of the seeds 1 to shrink.OtherSeeds show the violation
+	Often    int             // number of seeds from 1 to shrink.OtherSeeds that show the violation
 	Runs     int             // number of runs that the shrink took
-	Ending   campaign.Ending // Complete: nothing is left that could be removed or simplified
+	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that violates a law in a scenario, together with the scenario, until no further step is
-// possible. Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or
-// lock can be removed from the scenario, without losing the violation of the law by the same cause. The faults and
-// expectations in the scenario itself are ignored. At the end, the result is run once more from its printed texts. The
-// result depends only on the arguments, unless ctx interrupts it.
+// Shrink reduces a plan that violates a law, and the scenario in which it does so, until no further step is possible.
+// Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be
+// removed from the scenario, without losing the violation of the law by the same cause. The faults and expectations in
+// the scenario itself are ignored. At the end, the result is run once more from its printed texts. The result depends
+// only on the arguments, unless ctx interrupts it.
 //
-// runs is the largest number of runs that Shrink may perform; 0 stands for shrinkRuns. If the limit is reached or ctx
-// is done, the result is what has been reached by then, and its Ending says so; if ctx is done from the start, the
-// result is the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a
-// run fails, and an *UnrepeatedError if a run that should show the violation does not.
+// runs is the maximum number of runs; 0 stands for shrinkRuns. If Shrink reaches this limit or ctx is done, it returns
+// what it has reached by then, and Ending says so. If ctx is done from the start, the result is the violation as it was
+// found. Shrink returns an error if the plan is not valid for the scenario or if a run fails. It returns an
+// *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -80,18 +79,19 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 }
 
 // UnrepeatedError reports a violation that occurred in a run, but not when the run was repeated. This means that the
-// client's code does not behave the same in each run of the same plan.
+// client's code behaves differently in different runs of the same plan.
 type UnrepeatedError struct {
 	Law   checker.Law
 	Cause checker.Cause
-	Why   string // what was different the second time; completes a sentence about the violation
+	Why   string // what was different the second time, as the end of a sentence about the violation
 }
 
-// Error names the violation and says what was different.
+// Error returns the violation and what was different.
 func (e *UnrepeatedError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Law, e.Cause, e.Why) }
 
-// shrink alternates between the plan and the scenario. It first shortens both, and only then simplifies the faults.
-// Otherwise a fault that waits for a point of the last client would keep that client in the scenario.
+// shrink alternates between reducing the plan and reducing the scenario. It first shortens both, and only then
+// simplifies the faults. Otherwise a fault that waits for a point in the last client's code would keep that client in
+// the scenario.
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
 		before, faults := s, p
@@ -104,9 +104,8 @@ func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 	}
 }
 
-// nameOf returns a name for the scenario that shows a violation. It consists of the name of the scenario in which the
-// violation was found, the law and the cause. A name has at most 64 letters; if it is too long, the scenario's part is
-// truncated.
+// nameOf returns a name for the scenario that shows a violation: the name of the scenario in which the violation was
+// found, the law and the cause. A name has at most 64 letters. If it is too long, the scenario's part is truncated.
 func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 	const longest = 64
 	why := cause.Detail

@@ -9,8 +9,8 @@ import (
 )
 
 // BenchmarkShrink shrinks violations that 2,000 random plans cause in a scenario: the first ten for each law and cause.
-// It reports the number of violations, their numbers of faults before and after (median and maximum), how many are left
-// with at most one fault, and the cost of a shrink (medians).
+// It reports the number of violations, their numbers of faults before and after (median and maximum), how many end up
+// with at most one fault, and the cost of a shrink (median).
 func BenchmarkShrink(b *testing.B) {
 	for _, name := range []string{"kleppmann-gc-pause", "fenced-gc-pause", "failover-loses-lock", "restart-everysec",
 		"no-elapsed-check",

@@ -22,9 +22,9 @@ type File struct {
 	Text []byte
 }
 
-// Files returns the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a
-// scenario (fencepost run with the plan's seed) and a Go test in the package pkg. If the lock comes from a library
-// there is no Go test; the test of the library's lock repeats the plan instead.
+// Files returns the files for one folder: a plan (for fencepost replay), a scenario (for fencepost run with the plan's
+// seed) and a Go test in the package pkg. Running any of them fails again. If the lock comes from a library, there is
+// no Go test; the test of the library's lock can repeat the plan instead.
 func (r *Shrunk) Files(pkg string) []File {
 	if r.Scenario.FromLibrary() {
 		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
@@ -37,7 +37,7 @@ func (r *Shrunk) Files(pkg string) []File {
 	}
 }
 
-// Explained runs the plan and returns the run with the reasons of its violations.
+// Explained runs the plan and returns the run with an explanation of its violations.
 func (r *Shrunk) Explained() (*single.Run, error) {
 	result, err := scenarios.NewRunner(r.Scenario).Run(r.Plan)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText returns the plan as the text of a file in the same folder as the scenario's file.
+// PlanText returns the plan as the text of a file. The file belongs in the folder of the scenario's file.
 func (r *Shrunk) PlanText() []byte {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
@@ -61,8 +61,8 @@ func (r *Shrunk) PlanText() []byte {
 		r.Law, r.Cause, PlanFile, uint64(r.Digest), p)
 }
 
-// goTest is the text of a test file. %[1]s is its package, %[2]s the test's name, %[3]s what breaks, %[4]s the scenario
-// as a Go literal, %[5]d the seed, and %[6]s the law.
+// goTest is the template of a test file. %[1]s is its package, %[2]s the test's name, %[3]s what breaks, %[4]s the
+// scenario as a Go literal, %[5]d the seed, and %[6]s the law.
 const goTest = `package %[1]s
 
 import (
@@ -83,7 +83,7 @@ func %[2]s(t *testing.T) {
 `
 
 // goTest returns a file with a regression test for the package pkg. The test needs no module but this one. It fails as
-// long as the law does not hold, and also if the scenario was changed so that it no longer exercises the law.
+// long as the law is violated, and also if the scenario was changed so that it no longer exercises the law.
 func (r *Shrunk) goTest(pkg string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())),
@@ -91,7 +91,7 @@ func (r *Shrunk) goTest(pkg string) []byte {
 	return b.Bytes()
 }
 
-// goString returns a text as a Go string literal, a raw one if possible.
+// goString returns a text as a Go string literal: a raw literal if possible.
 func goString(s string) string {
 	if strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
 		return "`" + s + "`"
@@ -99,7 +99,7 @@ func goString(s string) string {
 	return strconv.Quote(s)
 }
 
-// camel turns "mutual-exclusion" into "MutualExclusion".
+// camel converts a name such as "mutual-exclusion" to the form "MutualExclusion".
 func camel(s string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(s, "-") {

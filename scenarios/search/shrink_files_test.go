@@ -91,7 +91,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	}
 }
 
-// module creates a folder with a module that depends on the present copy of this one and on its dependencies.
+// module creates a folder with a module that depends on this working copy and on its dependencies.
 func module(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -119,8 +119,7 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// Whatever the name and the contents of a scenario, the names and texts of its files are valid for Go and for the
-// scenario format.
+// Whatever a scenario's name and contents, its files have valid names and contents, both as Go and as scenarios.
 func TestFilesOfOddScenarios(t *testing.T) {
 	for _, odd := range []struct{ name, source string }{
 		{"a", "plain"},
@@ -144,8 +143,7 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	}
 }
 
-// Each law and each cause can be part of a scenario's name, and for each law the checker has a constant that is named
-// after it.
+// Every law and every cause can be part of a scenario's name. For every law the checker has a constant with its name.
 func TestNamesOfShrunkScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../checker/*.go")
 	if err != nil {
@@ -183,7 +181,7 @@ func TestNamesOfShrunkScenarios(t *testing.T) {
 	}
 }
 
-// The sentence about the number of other seeds is right for each number.
+// The sentence about other seeds that show the violation is correct for any number of seeds.
 func TestHowManyOtherSeedsShowIt(t *testing.T) {
 	for often, want := range map[int]string{0: "so does none of the seeds", 1: "so does one of the seeds",
 		16: "so do 16 of the seeds"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// result builds the Shrunk from what is left of scenario and plan, and checks that its texts show the violation again.
+// result builds the Shrunk from the reduced scenario and plan, and checks that their texts show the violation again.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
 	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates),
@@ -36,7 +36,7 @@ func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *
 		case law == r.Law:
 			doc.Set("expect."+string(law), "holds")
 		case verdict.Of(law).Outcome == checker.Violated, !slices.Contains(original.Promise.Laws, law):
-			doc.Set("expect."+string(law), "any") // fixing this law need not fix that one
+			doc.Set("expect."+string(law), "any") // other laws may stay broken when this one is fixed
 		}
 	}
 	doc.Arrange(scenarios.TopKeys())
@@ -67,8 +67,8 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	return v, nil
 }
 
-// failsAgain runs the scenario and the plan from their texts, and returns an error unless both show the violation in
-// the same run.
+// failsAgain runs the violation from the scenario's text and from the plan's text. It returns an error unless both show
+// the violation in the same run.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (r *Shrunk) failsAgain() error {
 	return nil
 }
 
-// summary describes in plain words what the scenario shows.
+// summary describes what the scenario shows.
 func (r *Shrunk) summary(found string) string {
 	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so %s of the seeds 1 to "+
 		"%d.",
@@ -98,7 +98,7 @@ func (r *Shrunk) summary(found string) string {
 		r.others(), shrink.OtherSeeds)
 }
 
-// others completes the sentence "and so ... of the seeds" with the number of other seeds that show the violation.
+// others returns the number of other seeds that show the violation, to complete the sentence "and so ... of the seeds".
 func (r *Shrunk) others() string {
 	switch r.Often {
 	case 0:
@@ -109,7 +109,7 @@ func (r *Shrunk) others() string {
 	return fmt.Sprintf("do %d", r.Often)
 }
 
-// story says what happens when the law is broken.
+// story describes what happens when the law is broken.
 func (r *Shrunk) story() string {
 	if r.Law == checker.ResourceSafety && r.Cause.Kind == checker.LostUpdate {
 		return "an update of the data is lost"

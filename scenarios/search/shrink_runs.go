@@ -17,22 +17,22 @@ type shrinker struct {
 	ctx      context.Context
 	law      checker.Law
 	cause    checker.Cause
-	most     int // limit on the number of runs
+	most     int // maximum number of runs
 	runs     int
-	ending   campaign.Ending // why no more runs are performed; zero while more are allowed
+	ending   campaign.Ending // why the shrink stops; zero while it may continue
 	err      error           // error of a run; ends the shrink
 	checker  checker.Checker
 	original *scenarios.Scenario
-	subjects map[string]*subject // by the scenario's text
+	subjects map[string]*subject // keyed by the scenario's text
 }
 
-// subject is one version of the scenario, with what is known about plans for it.
+// subject is one version of the scenario, with the known results of plans for it.
 type subject struct {
 	*shrinker
 	doc      *format.Document
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
-	known    map[string]bool // by the plan's text: whether it violates the law by the cause
+	known    map[string]bool // whether a plan violates the law by the cause; keyed by the plan's text
 }
 
 // subject returns the version of the scenario that a document describes. It returns a *format.Error if the document is
@@ -51,8 +51,8 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan violates the law by the cause. Once the shrink has to end, it runs no more plans: a plan
-// whose result is not known then counts as not failing.
+// fails reports whether a plan violates the law by the cause. Once the shrink has to stop, it no longer runs plans, and
+// a plan whose result is not known counts as not failing.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
 		return false
@@ -60,14 +60,14 @@ func (s *subject) fails(p nemesis.Plan) bool {
 	return s.violates(p)
 }
 
-// violates is like fails, but runs the plan even if the shrink has to end.
+// violates is like fails, but runs the plan even if the shrink has to stop.
 func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
 		return known
 	}
 	if slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Trigger.Time >= s.scenario.Limit }) {
-		return false // a scenario cannot state such a fault
+		return false // a scenario cannot contain such a fault
 	}
 	if s.runner == nil {
 		s.runner = scenarios.NewRunner(s.scenario)
@@ -88,7 +88,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	return s.known[text]
 }
 
-// over reports whether the shrink has to end, and records why.
+// over reports whether the shrink has to stop, and records why.
 func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
@@ -100,8 +100,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name looks for faults that identify a message by its number, and identifies the message by its contents instead. It
-// keeps a replacement only if the plan still fails.
+// name changes faults that identify a message by its number so that they identify it by its contents instead. It keeps
+// a change only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

@@ -19,8 +19,8 @@ type edit struct {
 	plan nemesis.Plan
 }
 
-// reduce reduces what the clients do, but leaves the lock as it is, until no further edit preserves the violation. It
-// tries each edit first under the plan's own seed, then under others.
+// reduce makes the clients do less until no further edit preserves the violation. It does not change the lock. It tries
+// each edit first with the plan's own seed, then with others.
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for again := true; again; {
 		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
@@ -30,7 +30,7 @@ func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 	return s, p
 }
 
-// seedSearch looks for a seed under which a plan fails.
+// seedSearch looks for a seed with which a plan fails.
 type seedSearch func(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, bool)
 
 func underOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, bool) {
@@ -47,13 +47,13 @@ func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subjec
 		if q, ok := try(e.plan, t.fails); ok {
 			return t, q, true
 		}
-		t.runner = nil // frees memory: t is unlikely to be needed again
+		t.runner = nil // free memory; t is unlikely to be needed again
 	}
 	return s, p, false
 }
 
-// compareSizes orders scenarios by size: number of clients, then of cycles, of writes and of locks, then length of the
-// text.
+// compareSizes compares scenarios by their number of clients, then of cycles, of writes and of locks, and then by the
+// length of the text.
 func compareSizes(a, b *subject) int {
 	size := func(s *subject) []int {
 		cycles, writes, locks := 0, 0, 0
@@ -65,7 +65,7 @@ func compareSizes(a, b *subject) int {
 	return slices.Compare(size(a), size(b))
 }
 
-// edits lists the changes to try, the largest first.
+// edits lists the edits to try, the largest first.
 func edits(s *subject, p nemesis.Plan) []edit {
 	var list []edit
 	clients := len(s.scenario.Clients)
@@ -91,7 +91,7 @@ func edits(s *subject, p nemesis.Plan) []edit {
 	return list
 }
 
-// fewer tries two kinds of edit: it removes a count from the document, so that its default applies, and it lowers the
+// fewer adds two kinds of edit: removing a count from the document, so that its default applies, and lowering the
 // count.
 func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)
@@ -107,7 +107,7 @@ func fewer(doc *format.Document, path string, least int, change func(func(*forma
 	}
 }
 
-// fewerLocks tries to remove each lock from all lists of locks, and from each single list. It leaves no list empty.
+// fewerLocks adds edits that remove one lock from all lists of locks, or from one list. It leaves no list empty.
 func fewerLocks(doc *format.Document, works []string, change func(func(*format.Document))) {
 	without := func(d *format.Document, lock string, works ...string) {
 		for _, work := range works {
@@ -125,13 +125,13 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 	}
 }
 
-// withoutClients removes n clients, beginning with the client from (counted from 0), and renumbers the clients after
+// withoutClients removes n clients, beginning with client number from (counted from 0), and renumbers the clients after
 // them.
 func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
 		switch i := clientNumber(string(id)) - 1; {
-		case i < from: // names that are not a client's have number 0, thus -1 here
+		case i < from: // names of other processes have number 0, so i is -1
 			return id
 		case i < from+n:
 			return ""
@@ -146,15 +146,15 @@ func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) 
 	for i, f := range p.Faults {
 		p.Faults[i] = withoutGone(f.Renamed(renamed))
 		if t := &p.Faults[i].Trigger; f.Trigger.By != "" && t.By == "" && f.Kind != 0 {
-			t.By = clientID(0) // any other client will do
+			t.By = clientID(0) // By may be any other client
 		}
 	}
 	p.Faults = slices.DeleteFunc(p.Faults, func(f nemesis.Fault) bool { return f.Kind == 0 })
 	return edit{doc, p}
 }
 
-// withoutGone repairs a fault in which removed clients have the empty name. If it struck only them, it returns the zero
-// Fault.
+// withoutGone removes from a fault the removed clients, which have the empty name. If the fault struck only such
+// clients, withoutGone returns the zero Fault.
 func withoutGone(f nemesis.Fault) nemesis.Fault {
 	gone := func(id sim.ProcessID) bool { return id == "" }
 	if f.Kind.Has(nemesis.FieldSides) {
@@ -168,11 +168,11 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// renameKeys renames the clients in the keys of a mapping, and removes keys that name a removed client.
+// renameKeys renames clients that are keys of a mapping, and removes the keys of removed clients.
 func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
-	// The keys are renamed in ascending order, so that no key gets the name of one that has not been renamed yet.
+	// The keys are renamed in ascending order, so a new name never equals a key that has not been renamed yet.
 	for _, key := range keys {
 		words := strings.Fields(key)
 		for i, word := range words {

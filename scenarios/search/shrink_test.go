@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// planOf returns a plan with a seed and with faults given as lines.
+// planOf returns a plan with the given seed and faults, one fault per line.
 func planOf(t testing.TB, seed uint64, lines ...string) nemesis.Plan {
 	t.Helper()
 	p := nemesis.Plan{Scenario: "test", Seed: seed}
@@ -31,14 +31,15 @@ func planOf(t testing.TB, seed uint64, lines ...string) nemesis.Plan {
 	return p
 }
 
-// violation is a plan with the law that it violates and the cause.
+// violation is a plan, together with the law that it violates and the cause.
 type violation struct {
 	law   checker.Law
 	cause checker.Cause
 	plan  nemesis.Plan
 }
 
-// drawViolations draws a plan for each seed from 1 on and returns the violations, the first few of each law and cause.
+// drawViolations draws a plan for each seed from 1 to seeds and returns the violations. For each law and cause it
+// returns only the first few.
 func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) []violation {
 	t.Helper()
 	r := scenarios.NewRunner(s)
@@ -80,7 +81,7 @@ func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	return r
 }
 
-// Every plan in which Kleppmann's pause happens, whether random or written by hand, is shrunk to one line with a round
+// Every plan that contains Kleppmann's pause, whether random or written by hand, is shrunk to one line with a round
 // number.
 func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
@@ -113,8 +114,9 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// Violations in the catalogue under random faults shrink to a minimum. The test checks this by runs of its own: no
-// fault can be removed or simplified, and the scenario cannot be made smaller. The result fails again from its texts.
+// Violations that random faults cause in the catalogue's scenarios are shrunk to a minimum. The test verifies with its
+// own runs that no fault can be removed or simplified, that the scenario cannot be made smaller, and that running the
+// printed texts fails again.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client",
 		"get-then-del-race", "etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
@@ -166,7 +168,7 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 		if fewer := strings.Replace(text, change.from, change.to, 1); fewer != text {
 			s, err := scenarios.Parse("fewer", []byte(fewer))
 			if err != nil {
-				continue // a client that is needed is gone
+				continue // the edit removed a client that the plan needs
 			}
 			if q, ok := shrink.UnderSomeSeed(r.Plan, failsIn(t, r, s)); ok {
 				t.Errorf("%s by %s: with %s it fails too:\n%s%s", r.Law, r.Cause, change.to, fewer, q)
@@ -175,7 +177,7 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 	}
 }
 
-// failsIn returns a function that reports whether a plan violates the law of r by the cause of r in a scenario.
+// failsIn returns a function that reports whether, in s, a plan violates the law of r by the cause of r.
 func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) bool {
 	runner := scenarios.NewRunner(s)
 	return func(p nemesis.Plan) bool {
@@ -188,7 +190,7 @@ func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) 
 	}
 }
 
-// checkFailsAgain reads and runs the plan file and the scenario file as their users would.
+// checkFailsAgain reads and runs the plan file and the scenario file as a user would.
 func checkFailsAgain(t *testing.T, r *Shrunk) {
 	t.Helper()
 	files := map[string][]byte{}
@@ -339,7 +341,7 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done once Err has been called left times.
+// doneAfter is a context that is done after the given number of calls of Err.
 type doneAfter struct {
 	context.Context
 	left int

@@ -13,30 +13,31 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Span says which seeds of a scenario a search should run, and which of them it has run. Spans of different seeds can
-// be merged in any order and grouping.
+// Span lists the seeds of a scenario that a search should run, and those that it has run. Spans with different seeds
+// can be merged in any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
 	Identity Identity `json:"identity"`
 	From     uint64   `json:"from"`  // the first seed
-	Seeds    int      `json:"seeds"` // how many seeds, over all shards; at least 1
+	Seeds    int      `json:"seeds"` // number of seeds of all shards; at least 1
 	Shard    Shard    `json:"shard"` // the share of these seeds that this search runs
-	// Free says that all plans are drawn freely although the scenario's mix asks for guided ones, because there are too
-	// few seeds for runs to guide plans.
+	// Free says that all plans are drawn freely although the mix asks for guided plans, because there are too few seeds
+	// for guiding.
 	Free bool   `json:"free,omitempty"`
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
-// Identity identifies everything on which the runs of a search depend. Results with different identities cannot be
+// Identity identifies everything that the runs of a search depend on. Results with different identities cannot be
 // combined or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
-	// Behaviour is the digest of one run. It changes if the program draws, runs or records in another way, or if the
-	// faults that all runs have in common change.
+	// Behaviour is the digest of one run. It changes if the program draws, runs or records in a different way, or if
+	// the faults of the runs change (if all runs have the same faults).
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span of a search of s that has run nothing yet. The run of p determines its Identity.Behaviour.
+// newSpan returns the span of a search of s that has not run anything yet. The run of p determines its
+// Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are no %d seeds from %d on", seeds, from)
@@ -59,7 +60,7 @@ func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
 func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 	r, err := scenarios.NewRunner(s).Run(p)
 	var failed *scenarios.CodeError
-	if err != nil && !errors.As(err, &failed) { // for this digest, a failed run is as good as any other
+	if err != nil && !errors.As(err, &failed) { // a failed run also gives a usable digest
 		return Identity{}, err
 	}
 	sum := sha256.Sum256(s.Text())
@@ -69,16 +70,16 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 // all returns the seeds of all shards.
 func (s Span) all() Range { return rangeOf(s.From, uint64(s.Seeds)) }
 
-// own returns the seeds of the span's shard.
+// own returns the seeds that belong to the span's shard.
 func (s Span) own() Range {
 	from, to := s.Shard.bounds(s.Seeds)
 	return rangeOf(s.From+uint64(from), uint64(to-from))
 }
 
-// Size returns how many seeds the span's shard has.
+// Size returns the number of seeds in the span's shard.
 func (s Span) Size() int { return s.own().count() }
 
-// Done returns how many seeds have been run.
+// Done returns the number of seeds that have been run.
 func (s Span) Done() int { return s.Ran.count() }
 
 // missing returns the seeds of the span's shard that have not been run.
@@ -92,7 +93,7 @@ func (s Span) consistent() bool {
 		s.Ran.consistent(s.own())
 }
 
-// unfinished says which seeds are missing; nil if none is.
+// unfinished returns a sentence that says which seeds are missing, or nil if none is.
 func (s Span) unfinished() []string {
 	missing := s.missing()
 	if len(missing) == 0 {
@@ -105,8 +106,8 @@ func (s Span) unfinished() []string {
 	return []string{said}
 }
 
-// differs returns an error that says why the span does not belong to sc and this version of the program; nil if it
-// does. p is the plan whose run yields the Identity.
+// differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
+// says what differs. The run of p determines the Identity.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {
@@ -122,7 +123,7 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is the number of seeds in one job. It is large enough to make handing out a job cheap.
+// portion is the number of seeds in one job. It is large enough that handing out jobs costs little.
 const portion = 8
 
 // isDone reports whether ctx is done.
@@ -135,9 +136,8 @@ func isDone(ctx context.Context) bool {
 	}
 }
 
-// joined returns a span that covers all parts: from the lowest to the highest seed that belongs to one of the parts,
-// with nothing run yet. An error says which parts do not fit together or overlap. It calls part i by the name that
-// name(i) returns.
+// joined returns a span that covers all parts, from their lowest to their highest seed, in which nothing has been run
+// yet. If parts overlap or do not fit together, the error says which; it calls part i by the name that name(i) returns.
 func joined(parts []*Result, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

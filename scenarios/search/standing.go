@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Standing sums up the search of s. An exploration is Failed if a promise was broken. It is Undecided if seeds are
+// Standing sums up this search of s. An exploration is Failed if a promise was broken. It is Undecided if seeds are
 // left, if a law whose outcome the scenario requires was never exercised, if some runs could not be judged, or if no
 // fault ever struck while the lock was in use. Runs of the same faults are Failed if some did not come out as s
-// expects, and otherwise Undecided if some are left or could not be judged. open says why it is undecided, one sentence
-// per reason.
+// expects. Otherwise they are Undecided if some are left or could not be judged. open gives the reasons why the search
+// is Undecided, one sentence each.
 func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if e.Repeated != nil {
 		return e.compared()
@@ -41,7 +41,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	return document.Passed, nil
 }
 
-// compared is Standing for runs of the same faults.
+// compared returns the Standing of runs with the same faults.
 func (e *Result) compared() (standing document.Result, open []string) {
 	open = append(e.unfinished(), e.Failed.open(e.Done())...)
 	standing = e.Campaign.Standing()
@@ -51,7 +51,7 @@ func (e *Result) compared() (standing document.Result, open []string) {
 	return standing, open
 }
 
-// caveats lists what makes the exploration less meaningful than its numbers suggest, one sentence each.
+// caveats returns reasons why the exploration means less than its numbers suggest, one sentence each.
 func (e *Result) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {

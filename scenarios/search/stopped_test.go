@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAnInterruptedSearchStopsAfterTheRunUnderWay: a run of programs may take seconds, so a search that is interrupted
-// in the midst of a portion makes no other run. It keeps what it has, and the rest gives what it would have given.
+// TestAnInterruptedSearchStopsAfterTheRunUnderWay checks that a search that is interrupted within a portion performs no
+// further run, because a run of real programs may take seconds. The search keeps its results so far. When it is
+// continued, the result is the same as without the interruption.
 func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 	const seeds, last = 40, 5
 	plain := named(t, "fenced-gc-pause")
@@ -40,7 +41,8 @@ func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 		if err := cut.Run(ctx, s, 1, nil); err != nil {
 			t.Fatal(err)
 		}
-		if n := cut.Done(); made != last || n < 1 || n > last { // a search first makes runs that it does not count
+		// before the counted runs, a search performs some that it does not count
+		if n := cut.Done(); made != last || n < 1 || n > last {
 			t.Errorf("%s: %d runs are made and %d counted, when the %dth is interrupted", what, made, n, last)
 		}
 		stop = func() {}
@@ -68,8 +70,8 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 	return c
 }
 
-// TestTheFirstPlansOfFindingsAreKept: the plans of findings are those that were drawn, also in a process that has only
-// the record.
+// TestTheFirstPlansOfFindingsAreKept checks that the plans of findings are those that were drawn, even in a process
+// that has only the record.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e := newCampaign(t, func() (*Result, error) { return NewExploration(s, 1, together+50, Whole) })

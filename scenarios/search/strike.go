@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes lists, for each margin.Way, functions that produce faults to turn such a close call into a violation. A
+// strikes lists, for each margin.Way, functions that return faults meant to turn such a close call into a violation. A
 // function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
@@ -27,8 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike returns the faults of one of these functions, chosen at random. It returns none if they have no possible
-// target.
+// strike calls one of these functions, chosen at random, and returns its faults. It returns none if the faults have no
+// possible target.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -38,7 +38,7 @@ func (v *variation) strike() []nemesis.Fault {
 	return of[v.below(len(of))](v)
 }
 
-// standing picks a server on which the holder's key exists, or returns "" if there is none.
+// standing picks a server on which the holder's key exists. It returns "" if there is none.
 func (v *variation) standing() sim.ProcessID {
 	if n := len(v.call.Standing); n > 0 {
 		return v.call.Standing[v.below(n)]
@@ -46,18 +46,18 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// some picks a duration from 1 ms up to most; all orders of magnitude are equally likely.
+// some picks a duration from 1 ms to most. Short and long durations are equally likely on a logarithmic scale.
 func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the time at. The fault ends at most most (or 1 s, if that is more)
-// after end.
+// beyond picks the length of a fault that begins at the time at. The fault ends after end, by no more than most or 1 s,
+// whichever is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
 
-// fastServer makes the clock of a server run ahead, so that a key expires early there.
+// fastServer makes a server's clock run fast, so that keys expire early there.
 func (v *variation) fastServer() []nemesis.Fault {
 	from, to := v.window()
 	server, at := v.standing(), v.when(from, to)
@@ -69,7 +69,7 @@ func (v *variation) fastServer() []nemesis.Fault {
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// fewerKeys cuts the holder off from as many servers as it can do without, until it has been granted the lock.
+// fewerKeys cuts the holder off from as many servers as it can do without, until the lock is granted.
 func (v *variation) fewerKeys() []nemesis.Fault {
 	c := v.call
 	if c.Spare < 1 || c.Spare > len(c.Standing) {
@@ -85,7 +85,7 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// slowClient sets the holder's clock back or slows it down, so that the holder believes that its lease lasts longer.
+// slowClient sets the holder's clock back or slows it down, so that the holder thinks that its lease lasts longer.
 func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
@@ -118,7 +118,7 @@ func (v *variation) forgetful() []nemesis.Fault {
 		Restart: v.some(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// failOver keeps a replica from learning of the holder's key, and then promotes that replica.
+// failOver prevents a replica from receiving the holder's key, and then promotes this replica.
 func (v *variation) failOver() []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	server := v.standing()
@@ -140,7 +140,7 @@ func (v *variation) failOver() []nemesis.Fault {
 	return nil
 }
 
-// isolate cuts the master or leader, together with a client, off from all other servers.
+// isolate cuts the master or leader, together with one client, off from all other servers.
 func (v *variation) isolate() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -150,11 +150,11 @@ func (v *variation) isolate() []nemesis.Fault {
 	return v.aside(v.standing(), at)
 }
 
-// replace isolates the master or leader and pauses it until another one has taken its place. The pause ends shortly
-// before the holder sends its next request. The old master or leader then serves that request, because it does not know
-// yet that it was replaced.
+// replace isolates the master or leader and pauses it until it has been replaced by another server. The pause ends
+// shortly before the holder sends its next request. The paused server then serves this request, because it does not
+// know yet that it was replaced.
 func (v *variation) replace() []nemesis.Fault {
-	const elected = 1500 * time.Millisecond // within this time a service has usually elected another leader
+	const elected = 1500 * time.Millisecond // by then a service has usually elected another leader
 	from, to := v.window()
 	at := (from + v.some(to-from)).Truncate(time.Millisecond)
 	end := at + v.some(to-from)
@@ -171,8 +171,8 @@ func (v *variation) replace() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: at}})
 }
 
-// aside cuts a server and a client off from all other servers of the service or group, from the given time until after
-// the end of the lease. It returns none if there are no others.
+// aside cuts a server, together with a client, off from all other servers of the service or group, from the given time
+// until after the end of the lease. It returns no fault if there are no other servers.
 func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	var far []sim.ProcessID
@@ -188,7 +188,7 @@ func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Faul
 		For: v.beyond(at, v.end(), v.end()-v.call.From.Duration()), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// asks returns when the first request of the holder left after the given time. ok is false if there was none.
+// asks returns the time at which the holder sent its first request after the given time. ok is false if there was none.
 func (v *variation) asks(after time.Duration) (first time.Duration, ok bool) {
 	for _, of := range v.kinds {
 		for i := range of {
@@ -208,8 +208,8 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 	})
 }
 
-// pauseClient pauses the holder until after the end of its lease. The pause begins at some time before that end, or
-// when a message of the holder is in transit.
+// pauseClient pauses the holder until after the end of its lease. The pause begins before the lease ends, or when a
+// message of the holder is in transit.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -224,9 +224,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate makes the holder rely on its lease for too long. The holder may already do so, by more time than another
-// client needs to acquire the lock. In that case, overstate mostly keeps it from learning of a new end of its lease, or
-// from leaving before that end.
+// overstate makes the holder rely on its lease for too long. If the holder already relies on it for longer than another
+// client needs to acquire the lock, overstate usually keeps the holder from learning of a new end of its lease, or from
+// leaving before that end.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -243,8 +243,8 @@ func (v *variation) lateWrite() []nemesis.Fault {
 		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// lateAnswer delays one of the last answers that the holder received before it was told of its lease. The holder then
-// computes the lease from too late a time.
+// lateAnswer delays one of the last answers that the holder received before it was granted the lock. The holder then
+// computes its lease from too late a time.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -267,9 +267,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateTry delays a request by which the holder abandoned an earlier attempt, so that it arrives after a later attempt
-// has set the holder's key. Only their order tells which requests these are: any request that the holder sent to a
-// server before it was granted the lock may be one, except the first and the last.
+// lateTry delays a request by which the holder gave up an earlier attempt, so that it arrives after a later attempt has
+// set the holder's key. Such a request is recognized only by its position: it may be any request that the holder sent
+// to a server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -291,8 +291,8 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest delays the last request of an attempt to a server, so that it arrives while the holder's key is there. If
-// the close call is about a late request of the holder itself, the request arrives when the next holder's key is there.
+// lateRequest delays the last request of an attempt to a server, so that it arrives while the holder's key exists. If
+// the close call is about a late request of the holder itself, the request arrives while the next holder's key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}
@@ -316,7 +316,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			}
 		}
 	}
-	if !own { // a single request only tried to acquire the lock, and removes nothing
+	if !own { // an attempt with a single request only tried to acquire the lock and removes nothing
 		attempts = slices.DeleteFunc(attempts, func(a history.Attempt) bool { return first[a] == last[a] })
 	}
 	if len(attempts) == 0 {
@@ -332,7 +332,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			from = max(from, (v.call.At + v.call.After).Duration())
 		}
 		to = from + ttl
-	case v.below(2) == 0: // its key then stays until it expires; the next holder acquires afterwards
+	case v.below(2) == 0: // the attempt's key stays until it expires, and the next holder acquires the lock after that
 		expires := first[attempt].Left.Duration() + ttl
 		from, to = expires, expires+to-from
 	}
