@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestWhatWentWithoutAnAnswerMayHaveTakenEffect cuts the holder off before it releases and before it extends, with
-// every protocol that does so. The outcome must be info, because the request may have taken effect.
+// TestWhatWentWithoutAnAnswerMayHaveTakenEffect cuts the holder off before it releases, and before it extends, with
+// every protocol that does so. The outcome of the operation must be info, because the request may have taken effect.
 func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 	for _, test := range []struct{ protocol, servers, cut string }{
 		{"set-nx-px", "redis: 1", "redis-1"},
@@ -25,7 +25,7 @@ func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 			t.Errorf("%s of %s: %+v, want info for want of a reply", lock, test.servers, got)
 		}
 		if test.protocol == "setnx" || !strings.HasPrefix(test.servers, "redis") {
-			continue // extends nothing, or through its session
+			continue // the protocol does not extend, or extends through its session
 		}
 		lock = "{protocol: " + test.protocol + ", extension: {every: 1s}}"
 		if got := returned(t, test.servers, lock, "cut client-1 | "+test.cut+" after before-extend",
@@ -35,7 +35,7 @@ func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 	}
 }
 
-// returned returns the first reply to an operation of the only client, under one fault.
+// returned runs a scenario with one client under one fault. It returns the client's first reply to the operation f.
 func returned(t *testing.T, servers, lock, fault string, f history.F) history.Event {
 	s, err := Parse("cut.yaml", []byte("name: cut\nservers: {"+servers+"}\nclients: 1\nlock: "+lock+
 		"\nwork: {hold: 2s}\nfaults:\n  - "+fault+"\nlimit: 60s\n"))

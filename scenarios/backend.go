@@ -12,52 +12,53 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Backend describes a kind of lock servers: how many a scenario may have, how they are made, and what depends on the
-// kind. Each kind is registered in a file of its own, and no other file refers to the kind.
+// Backend describes a kind of lock server: how many a scenario may have, how they are created, and what depends on the
+// kind. Each kind is registered in a separate file, and no other file refers to it.
 type Backend struct {
-	Kind    locks.Backend   // the key under servers, and the prefix of their names: etcd-1 …
+	Kind    locks.Backend   // the key under servers, and the prefix of server names: etcd-1 …
 	Called  string          // the common name of the servers: "Redis"
 	Place   int             // position in the reference, from 1
-	Most    int             // largest number of servers
+	Most    int             // maximum number of servers
 	Meaning string          // description of the key in the reference
-	Service history.Service // the service of a lock on these servers whose code is unknown
-	// Several is that service if there are several servers that stand alone; empty: Service.
+	Service history.Service // the service that these servers provide to a lock whose code is unknown
+	// Several replaces Service if there are several independent servers. If it is empty, Service applies.
 	Several history.Service
-	// Redis says that the servers are Redis nodes: faults such as "client pause" can strike them. Each has a URL of its
-	// own, and live runs read the requests of clients.
+	// Redis says that the servers are Redis nodes. Faults such as "client pause" can then strike them, each has a URL
+	// of its own, and live runs read the clients' requests.
 	Redis   bool
-	Steady  bool // they never read their wall clock
+	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
-	// Settings are the keys under servers that only servers of this kind accept. fields names further such keys,
-	// which have their own reading code. check, if set, reports problems in the description of the servers.
+	// Settings are the keys under servers that only servers of this kind accept. fields returns further such keys,
+	// which have their own parsing code. check, if set, reports problems in the description of the servers.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
-	// Silence returns how long a member may go on serving clients after it last heard from its leader. It is nil if
-	// no setting limits that time.
+	// Silence returns how long a member may continue to serve clients after it last received a message from its leader.
+	// It is nil if no setting limits that time.
 	Silence func(*Servers) time.Duration
-	// Fixed says that a shorter run in real time cannot divide all times by the same number, because the servers
-	// round some of them to steps of their own or limit them.
-	Fixed  bool
-	Name   func(args []string) string // returns the name of a request; nil: its first word, as for Redis commands
-	Upkeep []string                   // lower-case names of requests that only keep a connection or session alive
-	// Former maps the names that earlier versions gave to requests of the modeled clients, in upper case, to their
-	// present names.
+	// Fixed says that a run in real time cannot be made shorter by dividing all times by the same number, because the
+	// servers round or limit some of the times.
+	Fixed bool
+	// returns the name of a request; nil: the name is the first word, as for Redis commands
+	Name   func(args []string) string
+	Upkeep []string // lower-case names of requests that only keep a connection or session alive
+	// Former maps request names that earlier versions used for the modeled clients, in upper case, to the present
+	// names.
 	Former map[string]string
-	// The fields below are for clients that run a released library (protocol library). If Front is nil, no library
-	// can use these servers.
+	// The fields below are for clients that use a released library (protocol library). If Front is nil, libraries
+	// cannot use these servers.
 	Front sim.Front
-	Paths bool // libraries append something to the lock's name, or prepend a path to it, to form keys
-	// Lasts returns how long such a lock can keep others waiting after its holder has last been heard of. If it is nil,
-	// that is the TTL.
+	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
+	// Lasts returns how long a library's lock can block other clients after the servers last received a message from
+	// its holder. If Lasts is nil, this is the TTL.
 	Lasts  func(ttl time.Duration) time.Duration
-	Scheme string // the prefix of HOST:PORT in the address of a member: "http://"
+	Scheme string // prefix of a member's address, before HOST:PORT: "http://"
 }
 
 // backends lists all kinds of servers in the order of the reference.
 var backends []*Backend
 
-// RegisterBackend adds a kind of servers. The service of its locks is registered by [history.RegisterService].
+// RegisterBackend adds a kind of server. [history.RegisterService] registers the service of its locks.
 func RegisterBackend(b *Backend) {
 	for i := range b.Settings {
 		b.Settings[i] = b.inForce(b.Settings[i])
@@ -66,7 +67,7 @@ func RegisterBackend(b *Backend) {
 	slices.SortFunc(backends, func(a, b *Backend) int { return a.Place - b.Place })
 }
 
-// backend returns the kind of the servers, or nil if the file does not name a valid one.
+// backend returns the kind of the servers, or nil if the file does not name a valid kind.
 func (s *Servers) backend() *Backend {
 	for _, b := range backends {
 		if b.Kind == s.Backend {
@@ -76,8 +77,7 @@ func (s *Servers) backend() *Backend {
 	return nil
 }
 
-// naming returns the function that names the requests of the run that is about to begin. It resets n, which is reused
-// from run to run.
+// naming returns the function that names the requests of the next run. It resets n, which is reused from run to run.
 func (b *Backend) naming(n *redis.Namer) func(args []string) string {
 	if b.Name != nil {
 		return b.Name
@@ -86,7 +86,7 @@ func (b *Backend) naming(n *redis.Namer) func(args []string) string {
 	return n.Name
 }
 
-// isUpkeep reports whether a request only keeps a connection or a session alive and concerns no lock.
+// isUpkeep reports whether a request only keeps a connection or a session alive and does not concern a lock.
 func (b *Backend) isUpkeep(args []string) bool {
 	name := args[0]
 	if b.Name != nil {
@@ -95,21 +95,21 @@ func (b *Backend) isUpkeep(args []string) bool {
 	return slices.Contains(b.Upkeep, strings.ToLower(name))
 }
 
-// Front returns the front of the servers, which speaks their wire protocol with clients outside the simulation. It is
-// nil if they have none.
+// Front returns the servers' front, which speaks their wire protocol with clients outside the simulation. It returns
+// nil if they have no front.
 func (s *Servers) Front() sim.Front { return s.backend().Front }
 
 // Called returns the common name of the servers, such as "Redis".
 func (s *Servers) Called() string { return s.backend().Called }
 
-// Variable returns the environment variable that tells a program the addresses of the members. Each member is given
-// as HOST:PORT: "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT".
+// Variable returns the setting of an environment variable that tells a program the addresses of the members. Each
+// member is given as HOST:PORT. The result is e.g. "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT".
 func (s *Servers) Variable(members []string) string {
 	b := s.backend()
 	return "FENCEPOST_" + strings.ToUpper(string(b.Kind)) + "=" + b.Scheme + strings.Join(members, ","+b.Scheme)
 }
 
-// Wired returns servers of each kind that clients outside the simulation reach by a protocol other than Redis'.
+// Wired returns one server of each kind, other than Redis, that clients outside the simulation can reach.
 func Wired() (list []Servers) {
 	for _, b := range backends {
 		if b.Front != nil && !b.Redis {
@@ -119,7 +119,7 @@ func Wired() (list []Servers) {
 	return list
 }
 
-// backendNames lists the keys that choose the kind of servers. A file has exactly one of them.
+// backendNames lists the keys that select the kind of servers. A file has exactly one of them.
 func backendNames() (names []string) {
 	for _, b := range backends {
 		names = append(names, string(b.Kind))
@@ -127,7 +127,7 @@ func backendNames() (names []string) {
 	return names
 }
 
-// inForce returns a copy of k that has no value in scenarios with servers of another kind.
+// inForce returns a copy of k that has no value in scenarios with another kind of server.
 func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	get := k.Get
 	k.Get = func(s *Servers) format.Value {
@@ -139,7 +139,7 @@ func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	return k
 }
 
-// own lists the names of the keys under servers that only this kind of servers accepts.
+// own lists the names of the keys under servers that only this kind of server accepts.
 func (b *Backend) own() []string {
 	names := slices.Clone(b.fields)
 	for _, k := range b.Settings {
@@ -152,7 +152,8 @@ func (b *Backend) own() []string {
 // it.
 func (s *Servers) KeysOnPaths() bool { return s.backend().Paths }
 
-// lasts returns how long a lock with these settings can keep others waiting after its holder has last been heard of.
+// lasts returns how long a lock with these settings can block other clients after the servers last received a message
+// from its holder.
 func (s *Servers) lasts(c *locks.Config) time.Duration {
 	d, b := locks.Define(c.Protocol), s.backend()
 	switch {
@@ -164,13 +165,13 @@ func (s *Servers) lasts(c *locks.Config) time.Duration {
 	return d.Lasts(c)
 }
 
-// FixedTimes reports whether it is impossible to divide all times of a scenario on these servers by the same number.
+// FixedTimes reports whether the times of a scenario on these servers cannot all be divided by the same number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }
 
 // RedisNodes reports whether the servers are Redis nodes.
 func (s *Servers) RedisNodes() bool { b := s.backend(); return b != nil && b.Redis }
 
-// OneLog reports whether servers of a kind replicate one log. Otherwise each stands alone.
+// OneLog reports whether servers of this kind replicate one log. Otherwise each server is independent.
 func OneLog(kind locks.Backend) bool { return (&Servers{Backend: kind}).consensus() }
 
 // Persists reports whether a file states when servers of a kind write to disk.
@@ -178,7 +179,7 @@ func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
 }
 
-// key returns the key under servers that states how many servers of this kind there are.
+// key returns the key under servers that gives the number of servers of this kind.
 func (b *Backend) key() format.Key[Servers] {
 	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
 		b.Meaning).Depending("none").Showing("1")

@@ -26,7 +26,7 @@ func init() {
 		Cluster:  func(s *Servers) Cluster { return newRedisCluster(s) }})
 }
 
-// redisSettings are settings of Redis nodes. replicaSettings apply only to Redis nodes with replicas.
+// redisSettings are the settings of Redis nodes. replicaSettings apply only to Redis nodes with replicas.
 var (
 	redisSettings = []format.Key[Servers]{
 		format.Choice("version", func(s *Servers) *string { return &s.Version },
@@ -58,7 +58,7 @@ var (
 	}
 )
 
-// checkReplicas reports settings of replicas in a scenario without enough replicas.
+// checkReplicas reports settings for replicas in a scenario that does not have enough replicas.
 func checkReplicas(f *file) {
 	s := &f.scenario.Servers
 	for _, k := range replicaSettings {
@@ -72,7 +72,7 @@ func checkReplicas(f *file) {
 	}
 }
 
-// redisCluster holds Redis masters: each alone, or with replicas and a Sentinel that watches all of them.
+// redisCluster holds Redis masters. They have no replicas, or each has some and one Sentinel watches all masters.
 type redisCluster struct {
 	*Servers
 	names  []sim.ProcessID
@@ -128,9 +128,9 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 	}
 }
 
-// RecordFailOver records that a replica has become master, no matter who decided it, because a checker must know
-// which server was deposed. If a fault of the plan ordered the failover, the event has the fault's line. Otherwise it
-// says that the Sentinel decided.
+// RecordFailOver records that a replica has become master, because a checker must know which server was deposed. If a
+// fault of the plan ordered the failover, the event includes the line of the fault. Otherwise the event says that the
+// Sentinel decided.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck(),
@@ -143,9 +143,8 @@ func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered returns the fault of the plan that ordered a failover, or nil if none did. The fault may name a server that
-// was no longer the master: only the replica that takes over must match. A fault that is not yet due has ordered
-// nothing.
+// ordered returns the fault of the plan that ordered a failover, or nil if none did. The replica that takes over must
+// be the one that the fault names. The old master may be a different server. Faults that are not yet due are ignored.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

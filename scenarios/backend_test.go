@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestABackendIsKnownToFiles adds another kind of servers, Valkey, which keeps keys like Redis. Files can then ask for
-// these servers, protocols lock on them, faults strike them, and runs on them are judged.
+// TestABackendIsKnownToFiles adds another kind of server, Valkey, which stores keys as Redis does. After that, files
+// can use these servers, protocols can lock on them, faults can strike them, and runs on them are judged.
 func TestABackendIsKnownToFiles(t *testing.T) {
 	before, setNX := backends, locks.Define(locks.SetNX)
 	redis := setNX.Backend

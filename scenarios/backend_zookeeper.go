@@ -39,7 +39,7 @@ func init() {
 		}})
 }
 
-// zooKeeperSettings are settings of ZooKeeper ensembles.
+// zooKeeperSettings are the settings of ZooKeeper ensembles.
 var zooKeeperSettings = []format.Key[Servers]{
 	format.Time("tick-time", func(s *Servers) *time.Duration { return &s.TickTime }, zookeeper.DefaultTick,
 		"the unit of time of a ZooKeeper ensemble (tickTime): its leader checks for expired sessions once a tick, "+

@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkRedlockSchedule makes schedules on one core, with recorded histories and all laws judged. x-bare is the
-// processor time that they take, divided by the time for the same Redis commands on miniredis through
-// Server().Dispatch, measured in the same run. A script counts as the commands inside it.
+// BenchmarkRedlockSchedule performs runs of random plans on one core, records their histories and judges all laws.
+// x-bare is the processor time for this, divided by the time for the same Redis commands if they are sent to miniredis
+// through Server().Dispatch. Both are measured together. A script counts as the commands inside it.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, bare := newSchedules(b), newBareServers(b, newSchedules(b))
@@ -45,10 +45,10 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
 }
 
-// scheduleBatch is how many schedules are timed together and compared with the commands of as many.
+// scheduleBatch is the number of runs that are timed together and compared with their commands.
 const scheduleBatch = 100
 
-// bareServers holds miniredis instances, and the commands that a batch of schedules sent to each.
+// bareServers holds miniredis instances, and the commands that a batch of runs sent to each.
 type bareServers struct {
 	scripts  []bareScript
 	commands int
@@ -59,7 +59,7 @@ type bareScript struct {
 	peer   *server.Peer
 	out    *bytes.Buffer
 	clear  func()
-	calls  [][][]string // the calls of each schedule
+	calls  [][][]string // the calls of each run
 }
 
 func newBareServers(b *testing.B, from *schedules) *bareServers {
@@ -92,7 +92,7 @@ func newBareServers(b *testing.B, from *schedules) *bareServers {
 	return all
 }
 
-// dispatch sends every server its commands and does nothing else.
+// dispatch only executes each server's commands.
 func (s *bareServers) dispatch() {
 	for i := range s.scripts {
 		b := &s.scripts[i]
@@ -107,7 +107,8 @@ func (s *bareServers) dispatch() {
 	}
 }
 
-// listener records the commands that reach a server. It records the release script as the commands inside it.
+// listener records the commands that a server receives. Instead of the release script it records the commands inside
+// it.
 type listener struct {
 	sim.Server
 	to *bareScript

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// catalogueFiles holds the scenarios. Those in the folder printed reproduce the code samples of published documents,
-// setting for setting.
+// catalogueFiles holds the scenarios. Those in the folder printed reproduce code samples of published documents with
+// exactly their settings.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS
@@ -98,7 +98,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns a scenario of the catalogue. If none has that name, the error matches fs.ErrNotExist.
+// Named returns the scenario of the catalogue with the given name. If there is none, the error matches fs.ErrNotExist.
 func Named(name string) (*Scenario, error) {
 	path, text, err := fileOf(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func Named(name string) (*Scenario, error) {
 	return Parse(path, text)
 }
 
-// fileOf returns the path and the text of the file of a scenario in the catalogue.
+// fileOf returns the path and the text of the file with the given scenario of the catalogue.
 func fileOf(name string) (path string, text []byte, err error) {
 	for _, folder := range folders {
 		path = folder + name + ".yaml"
@@ -118,5 +118,5 @@ func fileOf(name string) (path string, text []byte, err error) {
 	return "", nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
 }
 
-// folders lists the folders of the catalogue's files.
+// folders lists the folders that contain the catalogue's files.
 var folders = []string{"catalogue/", "catalogue/printed/"}

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seedsPerScenario returns for how many seeds each scenario of the catalogue must come out as expected.
+// seedsPerScenario returns the number of seeds for which each scenario of the catalogue must come out as expected.
 func seedsPerScenario() int {
 	if !testkit.Full() || raceEnabled {
 		return 4
@@ -93,7 +93,7 @@ func TestCatalogueIsWhatIsEmbedded(t *testing.T) {
 	}
 }
 
-// twins lists pairs of a broken and a sound scenario that differ in one line.
+// twins lists pairs of scenarios, a broken one and a sound one, that differ in one line.
 var twins = [][2]string{
 	{"del-by-slow-client", "lua-release-by-slow-client"},
 	{"fenced-everysec", "fenced-fsync-always"},

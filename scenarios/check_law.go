@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
-// exercised the law and the law held. Otherwise it returns a *NotHeld that describes the finding. It returns another
-// error if there is no such law, if text is not a valid scenario (a *format.Error), or if the run itself failed.
+// CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil only if the run exercised
+// the law and the law held. Otherwise it returns a *NotHeld that describes the finding. It returns another error if the
+// law does not exist, if text is not a valid scenario (a *format.Error), or if the run itself failed.
 //
-// It is meant for regression tests: a law that the run does not exercise, or that stays undecided, does not pass. The
-// scenario's other expectations are ignored.
+// CheckLaw is meant for regression tests: a law that is undecided, or that the run does not exercise, does not pass.
+// The other expectations of the scenario are ignored.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
 		return fmt.Errorf("there is no law %q", law)
@@ -33,14 +33,14 @@ func CheckLaw(text string, seed uint64, law checker.Law) error {
 	return nil
 }
 
-// NotHeld reports that a run did not show a law to hold.
+// NotHeld is the error of a run in which a law was not shown to hold.
 type NotHeld struct {
 	Plan    nemesis.Plan
 	Finding checker.Finding // its Outcome is not Holds
 }
 
-// Error describes the finding: the outcome of the law and its causes, the faults of the run and, for each cause, what
-// happened and what would help.
+// Error describes the finding: the outcome of the law and its causes, the faults of the run, and for each cause what
+// happened and how to prevent it.
 func (e *NotHeld) Error() string {
 	f := &e.Finding
 	var b strings.Builder

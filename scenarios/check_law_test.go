@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// pausedHolder is a scenario without fencing, in which the holder is paused beyond its lease before it writes.
+// pausedHolder is a scenario without fencing. The holder is paused until its lease has expired, and then writes.
 const pausedHolder = `name: paused-holder
 servers: {redis: 1}
 lock: {protocol: fenced, ttl: 3s}
@@ -70,12 +70,12 @@ func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
 	}
 }
 
-// If the host stalled, it may be the reason why nobody got the lock, so that the law is undecided. It cannot be the
-// reason why two clients had the lock at once.
+// If the host stalled, the stall may be the reason why nobody got the lock, so deadlock freedom is undecided. But a
+// stall cannot be the reason why two clients held the lock at once.
 func TestAStallOfTheHostDecidesNothing(t *testing.T) {
 	for name, want := range map[string][2]checker.Outcome{
 		"pubsub-lost-message": {checker.Violated, checker.Undecided},
-		"setnx-holder-crash":  {checker.Violated, checker.Violated}, // a crash is no stall
+		"setnx-holder-crash":  {checker.Violated, checker.Violated}, // a crash is not a stall
 		"long-node-timeout":   {checker.Violated, checker.Undecided},
 		"kleppmann-gc-pause":  {checker.Violated, checker.Violated},
 	} {

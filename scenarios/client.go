@@ -12,20 +12,20 @@ import (
 )
 
 // client is a client of one or more locks. In each of its Work.Cycles it acquires the locks, works on the protected
-// resource and releases the locks. It records each step as an outside observer would.
+// resource and releases the locks. It records each step in the way that an outside observer sees it.
 type client struct {
 	work     Work
-	locks    []*clientLock // in the order in which it takes them
+	locks    []*clientLock // in the order in which the client acquires them
 	library  *locks.Library
 	resource ResourceConfig
-	writes   int      // number of values written so far; numbers the next one
-	section  *section // the latest section
-	// The memory of these two is reused: the request to the resource, and the signals that end a sleep.
+	writes   int      // number of values written so far; used to number the next one
+	section  *section // the latest critical section
+	// The next two fields are reused memory: the request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
 
-// clientLock is a lock with its name on the servers.
+// clientLock is a lock together with its name on the servers.
 type clientLock struct {
 	locks.Lock
 	name   history.Lock
@@ -66,10 +66,10 @@ type section struct {
 	*client
 	env  sim.Env
 	held []*held     // in the order in which they were acquired
-	key  *held       // the lock that guards the resource: the first of held, also once it is released
-	job  string      // identifies the work; the same for all clients that do the same work
+	key  *held       // the lock that guards the resource: the first of held; kept after its release
+	job  string      // identifies the work; all clients that do the same work have the same job
 	lost sim.Signal  // raised when an extension failed
-	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there are none
+	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there is no keepalive
 }
 
 // held is a lock that a section holds.
@@ -78,8 +78,8 @@ type held struct {
 	hold *locks.Hold
 }
 
-// cycle takes the locks, works and releases them. If a client of several locks fails to get one, it releases those
-// that it already has, waits and starts again.
+// cycle acquires the locks, works and releases them. If a client of several locks fails to acquire one of them, it
+// releases those that it has acquired, waits and starts again.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
@@ -98,13 +98,13 @@ func (c *client) cycle(env sim.Env, i int) {
 	s.release()
 }
 
-// giveBack releases the locks of a section from another task.
+// giveBack releases the locks of a section. It runs in another task than the section.
 func (s *section) giveBack(env sim.Env) {
 	s.env = env
 	s.release()
 }
 
-// choice returns the locks that the next section takes.
+// choice returns the locks that the next section acquires.
 func (c *client) choice(env sim.Env) []*clientLock {
 	if c.work.Take == TakeOne && len(c.locks) > 1 {
 		i := env.Rand() % uint64(len(c.locks))
@@ -113,7 +113,7 @@ func (c *client) choice(env sim.Env) []*clientLock {
 	return c.locks
 }
 
-// acquire takes the locks one after another. It returns false if the client ran out of patience before it had all of
+// acquire acquires the locks one after another. It returns false if the client gave up before it had acquired all of
 // them.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
@@ -152,13 +152,13 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 		Attempt: h.hold.Attempt, Token: h.hold.Token}
 }
 
-// shared reports whether other clients may hold the lock at the same time, if their holds are shared too.
+// shared reports whether other clients may hold the lock at the same time, provided that they also hold it as shared.
 func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
 // guard returns the lock that guards the resource, which is the first one.
 func (s *section) guard() *held { return s.key }
 
-// run does the work. It returns false if the client stopped because it learned that its lock was lost.
+// run does the work. It returns false if the client stopped because it learned that it had lost its lock.
 func (s *section) run() bool {
 	work := s.updates
 	if s.work.Nested {
@@ -167,7 +167,7 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested works like a function that takes the lock itself: it acquires the lock, which its caller already holds, and
+// nested works like a function that locks for itself: it acquires the lock, which its caller already holds, and
 // releases it afterwards.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
@@ -188,14 +188,14 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may continue: either it does not check, or it still believes that it holds its
-// locks.
+// valid reports whether the client may continue: either it does not check its leases, or it still believes that it
+// holds its locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts returns the signals that a lock of the section is lost or that the work must pause. The slice is valid
-// until the next call.
+// interrupts returns the signals which say that a lock of the section is lost or that the work must pause. The slice is
+// valid until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -222,8 +222,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes, unless its hold is shared. If early is true, it releases the locks
-// of the section before it writes.
+// update reads the resource, computes, and writes. It does not write if its hold is shared. If early is true, it
+// releases the locks of the section before it writes.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
@@ -247,8 +247,8 @@ func (s *section) update(early bool) bool {
 	return true
 }
 
-// pass lets time pass at work. It returns true if the client learned meanwhile that its lock is lost and stops
-// because of that.
+// pass lets the time d pass while the client works. It returns true if the client must stop because it learned that its
+// lock is lost.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -265,8 +265,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// takeAnew acquires the lock again, for a client that paused its work because its library no longer knew whether it
-// held the lock. The client may in fact still hold it. takeAnew returns false if the client ran out of patience.
+// takeAnew acquires the lock again for a client that paused its work because its library no longer knew whether the
+// client held the lock. The client may still hold it. takeAnew returns false if the client gave up.
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
@@ -293,7 +293,7 @@ func (s *section) read() (value string, ok bool) {
 	case r.Status == sim.Answered:
 		e.Type, e.Why = history.Fail, history.StaleToken
 	default:
-		e.Type, e.Why = history.Fail, history.NoReply // a read without a reply affects nobody
+		e.Type, e.Why = history.Fail, history.NoReply // a read without a reply has no effect on others
 	}
 	s.env.Record(e)
 	return value, ok
@@ -338,7 +338,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay spends the rest of the section. If the lock is extended between steps of the work, it does so in those steps.
+// stay spends the rest of the section's time. If the client extends its locks between steps of its work, stay extends
+// them.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
@@ -395,7 +396,7 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until the work is over, the lock is lost, or the limit of extensions is
+// keepalive extends a lock in the background until the work is done, the lock is lost, or the limit of extensions is
 // reached.
 func (s *section) keepalive(env sim.Env, h *held) {
 	for !env.Sleep(h.config.Extension.Every, s.over) {
@@ -409,7 +410,7 @@ func (s *section) keepalive(env sim.Env, h *held) {
 	}
 }
 
-// release releases the locks of the section, the latest first.
+// release releases the locks of the section in reverse order.
 func (s *section) release() {
 	if s.over != nil {
 		s.over.Raise()

@@ -11,7 +11,7 @@ import (
 // Observer is the Sentinel that watches replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// Tap may wrap a lock server. Benchmarks use one to record the commands.
+// Tap is a function that may wrap a lock server. Benchmarks use one to record the commands.
 type Tap func(sim.ProcessID, sim.Server) sim.Server
 
 // Before returns a function that wraps servers with t and adds them to a world.
@@ -25,10 +25,10 @@ type Cluster interface {
 	Add(w *sim.World, p nemesis.Plan, wrap Tap)
 }
 
-// newCluster makes the servers that s asks for.
+// newCluster creates the servers that s describes.
 func newCluster(s *Servers) Cluster { return s.backend().Cluster(s) }
 
-// numbered returns the names of n processes of one kind.
+// numbered returns the names of n processes whose names begin with kind.
 func numbered(kind string, n int) []sim.ProcessID {
 	names := make([]sim.ProcessID, n)
 	for i := range names {
@@ -40,8 +40,8 @@ func numbered(kind string, n int) []sim.ProcessID {
 // asked returns the servers that a client of the lock sends requests to: the masters, or the members of a cluster.
 func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
 
-// masters returns the number of servers that are independent masters, with or without replicas. It is 0 if the
-// servers replicate one log, or if their number is unknown.
+// masters returns the number of independent masters, with or without replicas. It returns 0 if the servers replicate
+// one log, or if their number is unknown.
 func (s *Servers) masters() int {
 	if s.consensus() {
 		return 0
@@ -49,7 +49,7 @@ func (s *Servers) masters() int {
 	return s.N
 }
 
-// names lists the lock servers, replicas last.
+// names lists the lock servers. Replicas come last.
 func (s *Servers) names() []sim.ProcessID {
 	names := s.asked()
 	if s.Replicas > 0 {
@@ -60,7 +60,7 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
-// dialled lists the servers that a client can connect to, with the Sentinel last.
+// dialled lists the servers that a client can connect to. The Sentinel comes last.
 func (s *Servers) dialled() []sim.ProcessID {
 	if s.Replicas > 0 {
 		return append(s.names(), Observer)
@@ -68,8 +68,8 @@ func (s *Servers) dialled() []sim.ProcessID {
 	return s.names()
 }
 
-// groups lists the sets of servers that hold the same data: each master with its replicas, or a whole cluster. It is
-// empty if every server stands alone.
+// groups lists the sets of servers that hold the same data: each master with its replicas, or the whole cluster. It is
+// empty if all servers are independent.
 func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {
 		return [][]sim.ProcessID{s.asked()}
@@ -84,7 +84,7 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	return all
 }
 
-// ReadWall reports whether the servers read their wall clock. If they do not, a jump of that clock has no effect on
+// ReadWall reports whether the servers read their wall clock. If they do not, a jump of that clock does not affect
 // them.
 func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.Steady }
 

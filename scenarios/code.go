@@ -9,35 +9,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Code says how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) instead of a protocol of
-// package locks. The runs are made in this process, one at a time, or in another one.
+// Code says how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) and not a protocol of
+// package locks. The runs are performed one at a time in this process, or in another process.
 type Code struct {
-	Host Host          // drives the runs of this process, in which the library's code runs
-	Lock locks.Foreign // makes the lock of a client, in a run of the Host
-	// Elsewhere, if set, makes the runs in another process, which has the library's code. Several goroutines may call
-	// it at the same time.
+	Host Host          // performs the runs in this process, in which the library's code runs
+	Lock locks.Foreign // creates a client's lock in a run of the Host
+	// Elsewhere, if set, performs the runs in another process, which has the library's code. Several goroutines may
+	// call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
-	// Programs lists the points that the clients pass if they are programs. Elsewhere then runs them, whatever the
-	// scenario's protocol is. nil: the clients are not programs.
+	// Programs lists the points that the clients pass if they are programs. In that case Elsewhere runs them,
+	// regardless of the scenario's protocol. If Programs is nil, the clients are not programs.
 	Programs []sim.Point
 }
 
-// Wanted says what a caller wants to know of a run besides its history.
+// Wanted says what a caller wants to know about a run in addition to its history.
 type Wanted struct {
 	Sent bool // fill in Result.Sent
-	// Watch, if set, is called like the function that is given to [Runner.Watch]. A run in another process does not
-	// call it, unless this process traces that one.
+	// Watch, if set, is called like the function given to [Runner.Watch]. A run in another process calls it only if
+	// this process traces the other one.
 	Watch func(sim.Moment)
 }
 
-// CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.
+// CodeError reports that the lock's own code failed in a run, so there is nothing to judge.
 type CodeError struct{ Text string }
 
 // Error describes the failure.
 func (e *CodeError) Error() string { return e.Text }
 
-// ParseWith is like [Parse], but also accepts a scenario whose lock comes from a library. Its runs are made as code
-// says.
+// ParseWith is like [Parse], but also accepts a scenario whose lock comes from a library. code says how its runs are
+// performed.
 func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	r, body, err := format.Read(path, text)
 	if err != nil {
@@ -55,12 +55,13 @@ func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	return f.scenario, nil
 }
 
-// Parse parses another version of s, whose runs are made in the same way.
+// Parse parses a different version of s, whose runs are performed in the same way.
 func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return ParseWith(path, text, s.code)
 }
 
-// With returns a copy of s whose runs are made as code says. Random faults strike only at points that its clients pass.
+// With returns a copy of s whose runs are performed as code says. Random faults strike only at points that its clients
+// pass.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
@@ -71,10 +72,10 @@ func (s *Scenario) With(code *Code) *Scenario {
 	return &other
 }
 
-// OfPrograms reports whether the clients of s are programs of the host, whose locks have unknown code.
+// OfPrograms reports whether the clients of s are programs of the host. The code of their locks is unknown.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
-// define returns the definition of a protocol, or nil if the scenario may not have a protocol of that name.
+// define returns the definition of a protocol, or nil if the scenario may not use a protocol of that name.
 func (f *file) define(p locks.Protocol) *locks.Definition {
 	if p == locks.FromLibrary && f.scenario.code == nil {
 		return nil
@@ -82,7 +83,7 @@ func (f *file) define(p locks.Protocol) *locks.Definition {
 	return locks.Define(p)
 }
 
-// protocols lists the protocols that the scenario may have.
+// protocols lists the protocols that the scenario may use.
 func (f *file) protocols() (names []string) {
 	for _, d := range locks.Definitions() {
 		names = append(names, string(d.Name))

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// The members of etcd and ZooKeeper learn of the same keys in the same order. The records of each member must be what
-// the service has done, from its beginning, without gaps and without repetitions. This also holds if members crash,
-// restart or lose their disk.
+// The members of etcd and ZooKeeper receive the same changes of keys in the same order. The records of each member must
+// match the changes of the service from its beginning, without gaps and without repetitions. This also holds if members
+// crash, restart or lose their disk.
 func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	type change struct {
 		gone   bool
@@ -72,7 +72,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	}
 }
 
-// serviceOf returns the first part of the names of a scenario's servers.
+// serviceOf returns the common prefix of the names of a scenario's servers.
 func serviceOf(s *Scenario) string {
 	return string(s.Servers.Backend)
 }

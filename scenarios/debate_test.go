@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seeds is how many runs of a row's scenario must come out as the row says.
+// seeds is the number of runs of each row's scenario that must come out as the row says.
 const seeds = 5
 
 var (

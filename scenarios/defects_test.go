@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// defect is a mistake of a released library, as one line to be set in a scenario that is sound without it.
+// defect is a mistake of a released library. It is one line that is set in a scenario that is sound without the line.
 type defect struct {
 	path, value string
 	law         checker.Law
@@ -20,7 +20,7 @@ type defect struct {
 	text        string
 }
 
-// parse returns the scenario without and with the defect.
+// parse returns the scenario in two versions: without the defect and with it.
 func (d *defect) parse(t *testing.T) (sound, broken *Scenario) {
 	t.Helper()
 	text := []byte("name: x" + d.text)
@@ -45,7 +45,7 @@ lock: {protocol: set-nx-px, ttl: 3s, timeout: 500ms, extension: {mode: cas, ever
 work: {hold: 6s, check-validity: on}
 faults: [pause client-1 for 4s after acquired]
 `},
-	// The reply to the extension that left at 1 s reaches the client only when the key has almost expired.
+	// The extension is sent at 1 s. Its reply reaches the client only when the key has almost expired.
 	{"lock.extension.mode", "ignore-elapsed", checker.LeaseExclusion, checker.ValidityMiscounted, `
 servers: {redis: 1}
 network: {delay: 1ms}
@@ -73,7 +73,7 @@ servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s}
 work: {writes: 1, nested: on, hold: 1s}
 `},
-	// The lock changes hands between the comparison and what follows it; client-3 enters when client-1 releases.
+	// The lock changes hands between the comparison and the command after it. Client-3 enters when client-1 releases.
 	{"lock.reentrant", "overwrite", checker.LeaseExclusion, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 network: {delay: 1ms}
@@ -109,7 +109,7 @@ lock: {protocol: set-nx-px, ttl: 10s, retry: {delay: 20ms}, drift-allowance: 1% 
 work: {hold: validity, check-validity: on}
 faults: [drift redis-1 clock by +9900ppm from 0s for 60s]
 `},
-	// The release of the first hold arrives during the second hold, and finds the same value.
+	// The release of the first hold arrives during the second hold, and finds the same value in the key.
 	{"lock.value", "per-client", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 clients: 1
@@ -117,7 +117,7 @@ lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
 work: {cycles: 2, hold: 2s}
 faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
 `},
-	// The release of the first attempt arrives when a later attempt of the same acquire has the lock.
+	// The release of the first attempt arrives when a later attempt of the same acquire holds the lock.
 	{"lock.value", "per-acquire", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 10s, value: per-request}
@@ -126,7 +126,7 @@ faults:
   - cut client-2 | redis-1 at 0s for 30s
   - delay message 2 of client-2 -> redis-3 by 4s
 `},
-	// To the release of a paused holder, the next holder's lock looks like its own.
+	// The holder was paused. When it releases, it mistakes the next holder's lock for its own.
 	{"lock.value", "fixed", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s, value: per-client}
@@ -139,7 +139,7 @@ lock: {protocol: fenced, ttl: 3s}
 work: {hold: 2s, check-validity: on}
 faults: [pause client-1 for 4s after validity-checked]
 `},
-	// Client-1 does not know of the failover when it sets the lock on the old master, but knows when it sends WAIT. The
+	// When client-1 sets the lock on the old master, it does not know of the failover. When it sends WAIT, it does. The
 	// Sentinel announces the failover 1.0 to 1.6 s after the order.
 	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
 servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
@@ -151,7 +151,7 @@ faults:
   - fail over redis-1 to redis-1-replica-1 at 700ms
   - pause client-1 for 2500ms at 500ms
 `},
-	// The first request to delete the key is held up. The second one succeeds, and the key is set again before the
+	// The first request to delete the key is delayed. The second one succeeds, and the key is set again before the
 	// first one arrives.
 	{"lock.compare-revision", "off", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {etcd: 3}
@@ -160,7 +160,7 @@ lock: {protocol: etcd, ttl: 10s}
 work: {cycles: 2, hold: 5s}
 faults: [delay client-1 -> etcd-1 by 3s after before-release]
 `},
-	// Client-2 removes the folder, so that client-3's znode gets the name that client-1's znode had.
+	// Client-2 removes the folder, so client-3's znode gets the same name as client-1's znode had.
 	{"lock.names", "bare", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {zookeeper: 3}
 clients: 3
@@ -173,7 +173,7 @@ faults:
   - expire session of client-1 at 1s
   - pause client-1 for 3s at 900ms
 `},
-	// Client-2 gives up its session while it waits, but the new leader keeps the session alive, so the znode remains
+	// Client-2 gives up its session while it waits. But the new leader keeps the session alive, so the znode remains
 	// for a while.
 	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
 servers: {zookeeper: 3}
@@ -211,8 +211,9 @@ func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
 	return checker.Check(result.History)
 }
 
-// A client whose session has ended makes a new znode while its old one still stands, and gets no reply. When it then
-// looks for its own znode, both have its mark. It must not wait in the place of the old znode, which will disappear.
+// A client whose session has ended creates a new znode while its old one still exists, and gets no reply. When it then
+// looks for its own znode, both contain its mark. It must not wait in the old znode's place in the queue, because the
+// old znode will disappear.
 func TestAZnodeOfAnEarlierSessionIsNotOnesOwn(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {zookeeper: 3}
@@ -296,7 +297,7 @@ func struckWhileReleasing(h *history.History) bool {
 	return false
 }
 
-// Every mode of extension has a defect in this list, except those that the catalogue shows.
+// Every mode of extension has a defect in this list, or is shown by the catalogue.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}
 	for _, d := range defects {
@@ -323,8 +324,8 @@ func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	}
 }
 
-// A write that waits for a slow fsync may take effect after the period of slow fsyncs. Until then the fault is not
-// over, and nobody has to make progress.
+// A write that waits for a slow fsync may take effect after the period of slow fsyncs. The fault does not count as over
+// until then, and no client has to make progress before.
 func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -346,8 +347,8 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 	t.Error("never over")
 }
 
-// A keepalive's reply that waits in the client's buffers during a pause, until the lease has ended, does not extend the
-// lease.
+// If a client is paused and a keepalive's reply stays in its buffers until the lease has ended, the reply does not
+// extend the lease.
 func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
 	const text = `name: x
 servers: {etcd: 3}
@@ -357,7 +358,7 @@ work: {hold: 4s}
 faults: [pause client-1 for 6s at %dms]
 `
 	late := 0
-	for at := 1000; at < 1060; at += 3 { // the first keepalive is on its way for a part of this time
+	for at := 1000; at < 1060; at += 3 { // the first keepalive is in transit during some of these times
 		s := parseText(t, fmt.Sprintf(text, at))
 		result, err := NewRunner(s).Run(s.Plan(1))
 		if err != nil {

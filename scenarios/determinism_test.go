@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// childVar is the variable that makes the test binary print its fingerprints and exit.
+// childVar is an environment variable. If it is set, the test binary prints its fingerprints and exits.
 const childVar = "FENCEPOST_PRINT_FINGERPRINTS"
 
 func TestMain(m *testing.M) {
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fingerprints returns, for each scenario of the catalogue and a few seeds, the run's digest and a hash of its history,
-// and the same for runs under five random faults.
+// fingerprints returns the digest and a hash of the history for runs of each scenario of the catalogue with a few
+// seeds, and for runs under five random faults.
 func fingerprints() (string, error) {
 	var b strings.Builder
 	for _, name := range Names() {
@@ -70,9 +70,9 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 	return nil
 }
 
-// TestRunsRepeatToTheByte compares runs with a file, so that they must be equal across processes, machines, and builds
-// with and without the race detector. At the full size it also compares them within one process, and with one thread
-// and two. If the file changes, seeds no longer show what they showed before.
+// TestRunsRepeatToTheByte compares runs with a file. They must be equal across processes, machines, and builds with and
+// without the race detector. The full test also compares them within one process, and with one thread and two. If the
+// file changes, seeds no longer show what they showed before.
 func TestRunsRepeatToTheByte(t *testing.T) {
 	here, err := fingerprints()
 	if err != nil {
@@ -109,8 +109,8 @@ func TestRunsRepeatToTheByte(t *testing.T) {
 	}
 }
 
-// TestRunsOfSlowDisksRepeat lets the members of a cluster write for longer than an election takes, so that a leader may
-// be deposed in the meantime.
+// TestRunsOfSlowDisksRepeat lets writes to the members' disks take longer than an election, so a leader may be deposed
+// during a write.
 func TestRunsOfSlowDisksRepeat(t *testing.T) {
 	for _, backend := range []string{"etcd", "zookeeper"} {
 		for _, fsync := range []string{"1s", "2560ms", "5s"} {
@@ -120,7 +120,7 @@ func TestRunsOfSlowDisksRepeat(t *testing.T) {
 				t.Fatal(err)
 			}
 			runs := map[string]bool{}
-			for range 12 { // a random choice that came out the same each time would be missed once in two thousand
+			for range 12 { // a random choice between two results would go unnoticed once in two thousand tests
 				var b strings.Builder
 				if err := fingerprint(&b, NewRunner(s), s.Plan(1)); err != nil {
 					t.Fatal(err)

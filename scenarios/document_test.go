@@ -17,7 +17,7 @@ func yamlOf(t *testing.T, text string) *format.Document {
 	return d
 }
 
-// A printed document reads as the same scenario.
+// A document that is printed and read again gives the same scenario.
 func TestDocumentsPrintWhatTheyRead(t *testing.T) {
 	for _, name := range Names() {
 		_, text, err := fileOf(name)

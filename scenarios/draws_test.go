@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans with several faults, and then each plan without one
-// of them. What servers send unasked in both runs must have the same delays in both.
+// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans with several faults, and then each plan with one
+// fault removed. Messages that servers send unasked in both runs must have the same delays in both.
 func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
 		"zookeeper-listener", "zookeeper-under-faults"} {
@@ -55,14 +55,13 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	}
 }
 
-// messages holds the delays of everything that was sent in a run, by its content.
+// messages holds the delay of each message that was sent in a run, keyed by the message's content.
 type messages struct {
 	travel  map[string]time.Duration
-	entries map[string]string // entries that a leader has sent to a follower, by index
+	entries map[string]string // entries that a leader has sent to a follower, keyed by index
 }
 
-// ambiguous is the delay of a message that was sent twice with different delays, such as replies with equal words to
-// two questions.
+// ambiguous is the delay of a message that was sent twice with different delays, e.g. of equal replies to two requests.
 const ambiguous = -1
 
 // see records a message.
@@ -74,8 +73,8 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare counts the messages that an earlier run of the seed sent as well, and adds the others to those of earlier
-// runs. It reports an error for each message that had another delay then.
+// compare returns the number of messages that were also sent in earlier runs of the seed (before), and adds the other
+// messages to before. It reports an error for each message whose delay was different in an earlier run.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
@@ -92,7 +91,7 @@ func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again
 	return again
 }
 
-// Parts of messages by which a delay must not be drawn: keys, and counts of what came before.
+// Parts of messages that must not influence the delay: keys, and counts of earlier events.
 var (
 	respInteger = regexp.MustCompile(`:\d+\r\n`)
 	keyOnly     = regexp.MustCompile(`key:\d+`)
@@ -102,9 +101,10 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content identifies a message by its content. Changes of data, and messages about them, are identified by their words
-// alone, regardless of how many came before; on Redis and to clients, together with the second in which they were sent.
-// For other messages, the time on the sender's clock is part of the content.
+// content returns a text that identifies a message. Changes of data, and messages about them, are identified by their
+// words, regardless of the number of earlier changes. Messages between Redis servers and messages to clients are
+// identified by their words and the second in which they were sent. For all other messages, the time on the sender's
+// clock is part of the text.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {
@@ -118,7 +118,7 @@ func (l *messages) content(x sim.Sent) string {
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// sent returns what a raft message says about the log: the entries that it carries, or those whose indexes it gives.
+// sent returns what a raft message says about the log: the entries that it contains, or those that it names by index.
 func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string
 	leader, follower := x.From, x.To
@@ -139,7 +139,7 @@ func (l *messages) sent(x sim.Sent, text string) string {
 	}
 	for _, i := range raftIndex.FindAllStringSubmatch(text, -1) {
 		entry, known := l.entries[at(i[2])]
-		if !known { // another leader sent it
+		if !known { // the entry was sent by another leader
 			return fmt.Sprint(text, x.At)
 		}
 		words = append(words, i[1], entry)

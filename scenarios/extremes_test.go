@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestEveryExtremeOfASettingRuns gives every numeric key of the format the smallest and the largest value that it
-// accepts: alone, with a single server that needs no time for an fsync, and all the smallest values together. Each
+// TestEveryExtremeOfASettingRuns sets every numeric key of the format to the smallest and to the largest value that it
+// accepts: each key alone, with a single server whose fsyncs take no time, and all the smallest values together. Each
 // protocol runs with them, without faults and with faults of all kinds, and the history is judged.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
@@ -36,7 +36,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 				}
 				for i, v := range extremeVariables() {
 					withFirst(least, v.Path, leastOf[v.Kind], func(doc *format.Document) { least = doc })
-					if !testkit.Full() && i%4 != int(d.Name[0])%4 { // by default, try a sample
+					if !testkit.Full() && i%4 != int(d.Name[0])%4 { // by default, only a sample is tried
 						continue
 					}
 					for _, values := range [][]string{leastOf[v.Kind], greatestOf[v.Kind]} {
@@ -56,8 +56,8 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	}
 }
 
-// leastOf and greatestOf are values to try. The first one that a key accepts is its extreme. Counts are small enough
-// for runs to stay short.
+// leastOf and greatestOf list values to try. The first value that a key accepts counts as its extreme. Counts are small
+// enough to keep runs short.
 var (
 	leastOf = map[format.Kind][]string{
 		format.Duration: {"0s", "1ns", "1ms", "1s", "2s", "4s"}, format.Delay: {"0s", "0s..1ms"},
@@ -82,8 +82,8 @@ func extremeVariables() (list []Variable) {
 	return list
 }
 
-// withFirst calls f with the document after setting a key to the first value that it accepts. It reports whether there
-// was such a value.
+// withFirst sets a key to the first of the values that it accepts, and calls f with the document. It reports whether
+// there was such a value.
 func withFirst(doc *format.Document, path string, values []string, f func(*format.Document)) bool {
 	for _, value := range values {
 		with := doc.Clone()

@@ -9,9 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAFailoverIsRecordedAsWhatOrderedIt: a history tells a failover that a fault of the plan has ordered, with that
-// fault's line, from one that the Sentinel decides by itself. The fault counts also if another server is the master by
-// then than the one that it names, and it does not count before its time.
+// TestAFailoverIsRecordedAsWhatOrderedIt checks which failovers a history attributes to a fault of the plan. If the
+// fault ordered the failover, the event includes the fault's line, even if another server than the one that the fault
+// names was the master by then. If the Sentinel decided by itself, or the fault was not yet due, the event has no such
+// line.
 func TestAFailoverIsRecordedAsWhatOrderedIt(t *testing.T) {
 	const own = "fail over redis-1 to redis-1-replica-1 by the Sentinel"
 	for name, test := range map[string]struct {

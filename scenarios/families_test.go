@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// family names the servers that a scenario's lock is on.
+// family returns the kind of servers that a scenario's lock uses.
 func family(s *Scenario) string {
 	switch {
 	case s.Servers.Backend == locks.OnEtcd:
@@ -24,8 +24,8 @@ func family(s *Scenario) string {
 	return "Redis"
 }
 
-// TestEveryLawIsBrokenAndKeptInEachFamily checks that, in each family of servers, each law catches a broken lock and
-// passes a sound one among the catalogue and the variants below.
+// TestEveryLawIsBrokenAndKeptInEachFamily checks that, for each kind of servers, each law catches a broken lock and
+// passes a sound one. The locks are those of the catalogue and the variants below.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
 	judge := func(s *Scenario) {
@@ -73,12 +73,13 @@ func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	}
 }
 
-// cannotBreak reports whether no lock of a family can break a law here: etcd's revision never goes back.
+// cannotBreak reports whether no lock of a family can violate a law in a simulation. For example, etcd's revision never
+// goes back.
 func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	return o == checker.Violated && law == checker.TokenOrder && f == "etcd"
 }
 
-// familyVariants cover what the catalogue leaves out.
+// familyVariants are scenarios for the cases that the catalogue does not cover.
 var familyVariants = []string{
 	`name: replicated-fence-repeats-a-token
 servers: {redis: 1, replicas: 1, down-after: 500ms, reconfigure-after: 1s}

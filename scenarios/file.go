@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Load reads the scenario file at path. It returns the errors of Parse and of the file system; if the file is missing,
-// the error matches fs.ErrNotExist.
+// Load reads the scenario file at path. It returns the errors of Parse and of the file system. If the file does not
+// exist, the error matches fs.ErrNotExist.
 func Load(path string) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -46,12 +46,12 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario from text. path names the text in errors; Scenario.Path stays empty. If the text has
-// problems, Parse returns a *format.Error that lists all of them, and no scenario. FORMAT.md describes the format.
+// Parse reads a scenario from text. path names the text in errors; Scenario.Path stays empty. If the text is invalid,
+// Parse returns a *format.Error that lists all problems, and no scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file while it is being read. Each key is read by itself first; then the keys that depend on
-// others are settled.
+// file is a scenario file while it is being parsed. First each key is parsed separately. Then the keys that depend on
+// other keys are completed.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -59,11 +59,11 @@ type file struct {
 	serversAt                     format.Place
 	clients                       int
 	stagger                       time.Duration
-	lock                          lockSettings // for all clients
-	work                          Work         // for all clients; Start is separate
+	lock                          lockSettings // settings that apply to all clients
+	work                          Work         // settings that apply to all clients; Start is separate
 	names                         []namedLock
-	with                          []string // mix.with
-	// These nodes can be read only when the clients and servers are known.
+	with                          []string // value of mix.with
+	// The next nodes can be parsed only when the clients and servers are known.
 	links, overrides, faults, mix, metrics ast.Node
 }
 
@@ -118,7 +118,7 @@ func (f *file) fields() []field {
 	}
 }
 
-// timeFields returns the keys limit and bound.
+// timeFields returns the keys "limit" and "bound".
 func (f *file) timeFields() []field {
 	t := table[Scenario]{Reader: f.Reader, keys: timeKeys, to: f.scenario,
 		of: func(s *Scenario, _ *Client) *Scenario { return s }}
@@ -134,8 +134,8 @@ var timeKeys = []format.Key[Scenario]{
 			"and with Consul, plus `raft-multiplier` seconds, for which they may wait for a silent leader"),
 }
 
-// settle reads what refers to clients and servers, checks what depends on several keys, and fills in defaults that
-// depend on other keys.
+// settle parses the keys that refer to clients and servers, checks what depends on several keys, and fills in defaults
+// that depend on other keys.
 func (f *file) settle() {
 	names := f.processes()
 	f.checkLock(&f.lock)
@@ -157,8 +157,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes returns the processes of the run. It returns nil if the file does not state a valid number of them, so
-// that one wrong number does not cause a problem for each name.
+// processes returns the processes of the run. It returns nil if the file does not give a valid number of them, because
+// otherwise one wrong number would cause a problem for each name.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil
@@ -177,7 +177,7 @@ func clientNames(n int) []sim.ProcessID {
 	return names
 }
 
-// expectFields returns the keys under expect: the laws, and metrics.
+// expectFields returns the keys under expect: the names of laws and of metrics.
 func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// newFile returns a file in which no key has been given.
+// newFile returns a file in which no key has been set.
 func newFile(r *format.Reader) *file {
 	f := &file{Reader: r, scenario: &Scenario{Expect: format.All{Laws: map[checker.Law]format.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
@@ -25,7 +25,7 @@ func newFile(r *format.Reader) *file {
 	return f
 }
 
-// defaultStart makes the clients start one after another, stagger apart.
+// defaultStart returns the default start of a client. The clients start one after another; stagger is the interval.
 func (f *file) defaultStart(client int) sim.Delay {
 	d := time.Duration(client) * f.stagger
 	return sim.Delay{Lo: d, Hi: d}

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// withKey returns base with one more key, or with another value for it. base consists of flow mappings, one per line. A
-// key with dots refers into the mapping in the line of its first part, which is added if it is missing.
+// withKey returns base with one key added or changed. base consists of flow mappings, one per line. A key with dots is
+// a key inside a mapping; the first part of the key names the mapping's line, which is added if it is missing.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")
@@ -44,7 +44,7 @@ func withKey(t testing.TB, base, key, value string) string {
 	return base + top + ": {" + nest(rest, value) + "}\n"
 }
 
-// nest writes the key "a.b" with the value v as a: {b: v}.
+// nest returns the setting of a key such as "a.b" to the value v as a nested mapping: a: {b: v}.
 func nest(key, value string) string {
 	first, rest, nested := strings.Cut(key, ".")
 	if !nested {
@@ -53,7 +53,7 @@ func nest(key, value string) string {
 	return first + ": {" + nest(rest, value) + "}"
 }
 
-// documented returns the rows of FORMAT.md's tables of keys.
+// documented returns the rows of the tables of keys in FORMAT.md.
 func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	inTable := false
 	for _, line := range strings.Split(formatDoc(t), "\n") {

@@ -9,25 +9,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// field is a key of a mapping, with the function that reads its value.
+// field is a key of a mapping, with the function that parses its value.
 type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set on keys that are known from elsewhere but not allowed here. It says why, and what to write.
+	// instead is set for keys that are known from elsewhere but not allowed here. It says why, and what to write
+	// instead.
 	instead string
 	takes   func(ast.Node) bool
-	sample  string // a value of the key that illustrates what the mapping is for; may be empty
+	sample  string // an example value of the key, used in examples of its mapping; may be empty
 	doc     doc
-	fields  func() []field // the keys in the mapping, if the value is one
-	// The fields below let a sweep vary the key. number is nil if a sweep cannot vary it.
+	fields  func() []field // the keys inside the value, if the value is a mapping
+	// The fields below allow a sweep to vary the key. number is nil if a sweep cannot vary it.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   format.Kind
 	form   format.Form
 	value  func(*Scenario, *Client) format.Value
 }
 
-// into returns a function that reads a value and, if it is valid, stores it.
+// into returns a function that parses a value and, if the value is valid, stores it in *to.
 func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	return func(n ast.Node) {
 		if v, ok := read(n); ok {
@@ -36,8 +37,8 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	}
 }
 
-// mapping reads the keys of a mapping. name is the mapping's name in messages, or empty for the whole file. words
-// lists the words that may be written in place of the mapping.
+// mapping parses the keys of a mapping. name is the mapping's name in messages; it is empty for the whole file. words
+// lists the words that may replace the mapping.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Field, len(fields))
 	for i, f := range fields {
@@ -48,8 +49,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the key accepts: its sample if it has one, else its default, else any value. It returns
-// "" for a key whose value is a mapping or a list.
+// taken returns a value that the key accepts: its sample or, failing that, its default or, failing that, any value. It
+// returns "" for a key whose value is a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {

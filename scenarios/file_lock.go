@@ -11,28 +11,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// scope says which clients a mapping of settings applies to.
+// scope says whether a mapping of settings applies to all clients or to one.
 type scope bool
 
 const (
 	everyone  scope = false
-	oneClient scope = true // under overrides
+	oneClient scope = true // a mapping under overrides
 )
 
-// lockSettings holds the keys under lock that have been read so far. Settings that depend on other keys are still zero.
+// lockSettings holds the keys under lock that have been parsed so far. Settings that depend on other keys are still
+// zero.
 type lockSettings struct {
 	config locks.Config
-	given  format.Given // keys in the mapping read last, and in mappings inside it, as "extension.mode"
-	stated format.Given // keys given there or in the settings on which these are based
+	given  format.Given // keys in the mapping parsed last; keys of nested mappings have names such as "extension.mode"
+	stated format.Given // keys in given, or in the settings that these override
 }
 
-// copied returns a copy of the settings that can be changed without changing l.
+// copied returns a copy of the settings. Changes of the copy do not change l.
 func (l lockSettings) copied() lockSettings {
 	l.given, l.stated = format.Given{}, maps.Clone(l.stated)
 	return l
 }
 
-// readLock reads the keys of a mapping on top of those that l already has.
+// readLock parses the keys of a mapping and adds them to the settings in l.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	l.given = format.Given{}
 	fields := f.identity(l, s)
@@ -52,8 +53,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	maps.Copy(l.stated, l.given)
 }
 
-// definition finds the protocol that a mapping names. It looks for it before the other keys, because they depend on
-// it. It returns nil if the mapping names no protocol or an unknown one.
+// definition returns the definition of the protocol that a mapping names. It must be known before the other keys are
+// parsed, because they depend on it. definition returns nil if the mapping names no protocol or an unknown one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -68,7 +69,7 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 	return locks.Define(l.config.Protocol)
 }
 
-// lockTable returns the keys that a protocol accepts or, if d is nil, those that any protocol accepts.
+// lockTable returns the keys that the protocol d accepts. If d is nil, it returns the keys that any protocol accepts.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
 	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
@@ -80,7 +81,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign holds, for each protocol, the keys that only other protocols accept, each with the reason.
+// foreign maps each protocol to the keys that only other protocols accept, with the reasons.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
@@ -93,8 +94,8 @@ var foreign = func() map[locks.Protocol][]field {
 	return all
 }()
 
-// whyNot explains why a protocol does not accept a key, and what to write. If word is not empty, the question is why
-// it does not accept that word as the key's value. It returns "" if no protocol accepts it.
+// whyNot explains why a protocol does not accept a key, and what to write instead. If word is not empty, it explains
+// why the protocol does not accept word as the key's value. It returns "" if no protocol accepts the key or word.
 func whyNot(d *locks.Definition, path, word string) string {
 	takers := locks.Taking(path, word)
 	what := path
@@ -157,7 +158,7 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	for _, d := range locks.Definitions() { // for a misspelled protocol, report what any protocol refuses
+	for _, d := range locks.Definitions() { // if the protocol is misspelled, report only what every protocol refuses
 		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
 			continue
 		}
@@ -175,7 +176,7 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkWork reports checks of a lease if the protocol has no lease.
+// checkWork reports settings that check the lease, if the protocol has no lease.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {

@@ -71,8 +71,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 	}
 }
 
-// readMix reads the mix, and reports an error if nothing can be drawn from it. Its defaults depend on how long a lock
-// can keep others waiting: a fault that is shorter breaks nothing.
+// readMix parses the mix, and reports an error if nothing can be drawn from it. The defaults depend on how long a lock
+// can block other clients, because a shorter fault does no harm.
 func (f *file) readMix(names *nemesis.Names) {
 	m := draw.For(f.scenario.Servers.lasts(&f.lock.config))
 	m.Weights = m.Weights.With(f.ownKinds())
@@ -107,7 +107,7 @@ func (f *file) readMix(names *nemesis.Names) {
 }
 
 // ownKinds returns the kinds of the scenario's own faults. They are drawn even if they are off by default, because the
-// author of the scenario expects such faults.
+// scenario's author expects such faults.
 func (f *file) ownKinds() (kinds []string) {
 	for i := range f.scenario.Faults {
 		kinds = append(kinds, f.scenario.Faults[i].Kind.String())
@@ -115,7 +115,8 @@ func (f *file) ownKinds() (kinds []string) {
 	return kinds
 }
 
-// readWeights reads how often each kind is drawn relative to the others. A kind that is not named is not drawn.
+// readWeights parses the weights, i.e. how often each kind is drawn relative to the others. A kind that is not named is
+// not drawn.
 func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	m.Weights = draw.Weights{}
 	var fields []field
@@ -126,7 +127,7 @@ func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	mapping(f.Reader, n, "mix.weights", fields)
 }
 
-// readAdditions reads the kinds of faults that are drawn in addition to those with a weight.
+// readAdditions parses the kinds of faults that are drawn in addition to those with a weight.
 func (f *file) readAdditions(n ast.Node) {
 	kinds := make([]string, len(nemesis.Kinds))
 	for i, k := range nemesis.Kinds {
@@ -164,7 +165,7 @@ func (f *file) readExclusions(n ast.Node, m *draw.Mix) {
 	})
 }
 
-// readPromise reads the laws that must hold under any faults, and whether availability is promised.
+// readPromise parses the laws that must hold under any faults, and whether availability is promised.
 func (f *file) readPromise(n ast.Node) {
 	p := &f.scenario.Promise
 	p.Laws = []checker.Law{}
@@ -185,7 +186,7 @@ func (f *file) readPromise(n ast.Node) {
 	}
 }
 
-// defaultPromise promises every law except those that the file says may be violated.
+// defaultPromise adds every law to the promise, except those that the file says may be violated.
 func (f *file) defaultPromise() {
 	s := f.scenario
 	stated := s.Promise.Laws != nil

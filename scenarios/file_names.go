@@ -14,7 +14,7 @@ type namedLock struct {
 	place format.Place
 }
 
-// lockName reads the name of a lock, and records its place for checkNames.
+// lockName parses the name of a lock and records its place in the file for checkNames.
 func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	name, ok := f.Name(n)
 	if ok {
@@ -23,7 +23,8 @@ func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	return history.Lock(name), ok
 }
 
-// checkNames reports names that the lock service does not permit, and pairs of names that it cannot tell apart.
+// checkNames reports names that the lock service does not permit, and pairs of names that the service cannot
+// distinguish.
 func (f *file) checkNames() {
 	p := f.lock.config.Protocol
 	places := map[history.Lock]format.Place{}

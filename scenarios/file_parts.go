@@ -16,17 +16,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Limits on counts. Larger counts serve no purpose, and their sums could overflow an int64 of nanoseconds.
+// Maximum counts. Larger counts serve no purpose, and sums of times could overflow an int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
 	maxMembers  = 9
 	maxClients  = 99
-	maxCount    = 10_000 // for cycles, and for the writes of a section
+	maxCount    = 10_000 // for cycles, and for writes per section
 )
 
-// serverKeys returns the keys under servers, except those that have their own reading code. The first ones choose the
-// kind of servers.
+// serverKeys returns the keys under servers, except those with their own parsing code. The first keys select the kind
+// of servers.
 func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
@@ -98,7 +98,7 @@ func (f *file) readPersistence(n ast.Node) {
 	mapping(f.Reader, n, "servers.persistence", f.persistenceFields(), "none")
 }
 
-// checkServers reports servers that the protocol never uses, and settings that servers of this kind do not have.
+// checkServers reports servers that the protocol never uses, and settings that this kind of server does not have.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
 	for _, key := range backendNames() {
@@ -129,7 +129,7 @@ func (f *file) checkServers() {
 	}
 }
 
-// checkProtocol checks that the protocol works on the servers.
+// checkProtocol checks that the protocol can use the servers.
 func (f *file) checkProtocol() {
 	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
 	switch {
@@ -173,7 +173,7 @@ func (f *file) networkFields() []field {
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
-// readLinks reads the delays of single links. It reports mistakes in names only if the names are known.
+// readLinks parses the delays of single links. It reports wrong process names only if the names are known.
 func (f *file) readLinks(names *nemesis.Names) {
 	if f.links == nil {
 		return
@@ -195,7 +195,7 @@ func (f *file) readLinks(names *nemesis.Names) {
 	})
 }
 
-// link reads "client-1 -> redis-1" as one direction and "client-1 | redis-1" as both.
+// link parses a key of links: "client-1 -> redis-1" means one direction, "client-1 | redis-1" both.
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {
@@ -260,7 +260,8 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource refuses fencing if the protocol issues no tokens, or if several clients may hold the lock at once.
+// checkResource reports an error if fencing is on but the protocol issues no tokens, or if several clients may hold the
+// lock at once.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
 	place, given := f.inResource["fencing"]

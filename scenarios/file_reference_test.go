@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestReferenceIsMadeFromTheTables checks that FORMAT.md describes each key, protocol, kind of fault, law and cause as
-// the tables in the code do.
+// TestReferenceIsMadeFromTheTables checks that FORMAT.md describes each key, protocol, kind of fault, law and cause in
+// the same way as the tables in the code.
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
 	for part, made := range map[string]string{"keys": reference(), "faults": faultReference(),
 		"laws": lawReference(), "causes": causeReference()} {
@@ -23,7 +23,7 @@ func TestReferenceIsMadeFromTheTables(t *testing.T) {
 	}
 }
 
-// faultReference returns the reference of how faults are written and what they do.
+// faultReference returns the part of the reference that says how faults are written and what they do.
 func faultReference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "```text\n%s\n```\n\n| fault | weight | what happens |\n|---|---|---|\n",
@@ -34,7 +34,7 @@ func faultReference() string {
 	return b.String()
 }
 
-// lawReference returns the table of the statements of the laws.
+// lawReference returns the table of laws with their statements.
 func lawReference() string {
 	var b strings.Builder
 	b.WriteString("| law | statement |\n|---|---|\n")
@@ -44,7 +44,7 @@ func lawReference() string {
 	return b.String()
 }
 
-// causeReference returns the table of the causes for which laws may be broken, with their details.
+// causeReference returns the table of the causes of violations, with their details.
 func causeReference() string {
 	var b strings.Builder
 	b.WriteString("| cause | details |\n|---|---|\n")
@@ -119,8 +119,8 @@ func valuesIn(s *locks.Setting) string { return s.Form.Values() }
 
 func standardIn(s *locks.Setting) string { return docOf(s).standard }
 
-// differing returns what say says about a key. If that differs between protocols, it adds which protocols each text is
-// for.
+// differing returns the text that say returns for a key. If the text differs between protocols, the result lists each
+// text with its protocols.
 func differing(takers []locks.Protocol, first *locks.Setting, say func(*locks.Setting) string) string {
 	var texts []string
 	with := map[string][]locks.Protocol{}

@@ -9,22 +9,22 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// table holds the settings of one mapping, and the value that stores them.
+// table holds the settings of one mapping, and a pointer to the value that stores them.
 type table[T any] struct {
 	*format.Reader
 	name string // name of the mapping in messages
 	keys []format.Key[T]
 	to   *T
-	of   func(*Scenario, *Client) *T // where the scenario finally stores the values
-	// note, if set, is called for each key that the file gives.
+	of   func(*Scenario, *Client) *T // where the finished scenario stores the values
+	// note, if set, is called for each key that the file contains.
 	note func(path string, place format.Place)
 	// refuse, if set, explains why a word is not allowed for a key, and what to write instead.
 	refuse func(k *format.Key[T], word string) string
-	// absent lists keys of other protocols by their paths, each with what to write instead.
+	// absent lists the keys that only other protocols have, by path, with what to write instead.
 	absent []field
 }
 
-// fields returns the keys of the table's mapping under a path, which is "" or ends with a dot, such as "extension.".
+// fields returns the keys of the mapping at the path under, which is "" or ends with a dot, such as "extension.".
 func (t *table[T]) fields(under string) (list []field) {
 	for i := range t.keys {
 		k := &t.keys[i]
@@ -54,7 +54,7 @@ func (t *table[T]) fields(under string) (list []field) {
 	return list
 }
 
-// docOf returns the reference's entry for a key.
+// docOf returns the entry of a key in the reference.
 func docOf[T any](k *format.Key[T]) doc {
 	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
 	switch {
@@ -66,7 +66,7 @@ func docOf[T any](k *format.Key[T]) doc {
 	return d
 }
 
-// read reads the value of a key, or the mapping that is its value.
+// read parses the value of a key, or the nested mapping if the value is one.
 func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == format.Mapping && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
@@ -103,26 +103,26 @@ func standards[T any](keys []format.Key[T], to *T) {
 // doc is the entry of a key in the format's reference.
 type doc struct {
 	values, standard, meaning string
-	words                     []string // the values that are words
+	words                     []string // the values that are words and not numbers
 }
 
 // Variable is a key that a sweep can vary.
 type Variable struct {
-	Path string // as in FORMAT.md
+	Path string // the key, as in FORMAT.md
 	Kind format.Kind
-	// Number returns the key's number in a scenario, for one of its clients. It returns false if the value is a word
-	// or a range.
+	// Number returns the number that the key has in a scenario, for one of its clients. It returns false if the value
+	// is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form says which values are permitted. For keys under lock, it is the form of one of the protocols that accept
-	// the key. Value returns the value in force. Both are empty for the few keys that have their own reading code:
+	// Form says which values are permitted. For a key under lock, it is the form for one of the protocols that accept
+	// the key. Value returns the effective value. Both are empty for the few keys that have their own parsing code:
 	// clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
-	Own   bool // whether it may also, or only, be written under overrides
+	Own   bool // the key may also, or only, occur under overrides
 }
 
-// Variables returns the keys that affect a run, in the order in which FORMAT.md lists them, except keys whose values
-// are mappings, lists or names. The second result has the keys that are allowed only under overrides.
+// Variables returns the keys that affect a run, in the order of FORMAT.md, except keys whose values are mappings, lists
+// or names. only contains the keys that are allowed only under overrides.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

@@ -35,13 +35,13 @@ func parseText(t *testing.T, text string) *Scenario {
 	return withoutText(s)
 }
 
-// withoutText removes the text, so that scenarios that differ only in how they are written compare equal.
+// withoutText removes the text from a scenario, so scenarios that differ only in their text are equal.
 func withoutText(s *Scenario) *Scenario {
 	s.text = nil
 	return s
 }
 
-// The example with which FORMAT.md opens is read as the design says.
+// The example at the start of FORMAT.md is parsed as intended.
 func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
@@ -64,7 +64,7 @@ func TestExample(t *testing.T) {
 			t.Errorf("%s is %v, not %v", own.path, got, own.want)
 		}
 	}
-	redlock.Own = s.Clients[0].Lock.Own // its type is private to the protocol; its values are those above
+	redlock.Own = s.Clients[0].Lock.Own // its type is private to the protocol; the values were compared above
 	second := redlock
 	second.First = 2
 	work := Work{Cycles: 1, Writes: 1, Hold: 100 * ms, StopWhenLost: true}
@@ -229,7 +229,7 @@ var everyValue = []struct {
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }
 
-// lockSetting returns the value in force of a key under lock, for the first client.
+// lockSetting returns the effective value of a key under lock for the first client.
 func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)
@@ -293,8 +293,8 @@ overrides:
 	}
 }
 
-// Whether a client checks the elapsed time is what the file says, for all clients or for one. Only if the file does not
-// say so does it depend on whether the client checks its validity or extends its lease.
+// The file decides whether clients check the elapsed time, for all clients or for one. If the file does not say, a
+// client does so if it checks its validity or extends its lease.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {

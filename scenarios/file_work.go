@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workKeys are the keys under work, except those that have their own reading code.
+// workKeys are the keys under work, except those with their own parsing code.
 var workKeys = []format.Key[Work]{
 	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how many times a client "+
 		"acquires, works and releases"),
@@ -54,10 +54,10 @@ var workKeys = []format.Key[Work]{
 			"itself"),
 }
 
-// holdKinds maps the words that may replace the length of a section.
+// holdKinds maps the words that may be given as the length of a section.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
-// The clients' start has two keys: stagger for all clients, and start for a single one.
+// Two keys determine when clients start: stagger for all clients, and start for a single client.
 var (
 	staggerKeys = []format.Key[time.Duration]{format.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
@@ -66,7 +66,7 @@ var (
 		"when the client begins; only under overrides").Depending("its place in the stagger")}
 )
 
-// workFields returns the keys under work, beginning with the one for the start of the clients.
+// workFields returns the keys under work. The first one determines when clients start.
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
@@ -87,7 +87,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 					"opposite one; without it the lock's own name"}})
 }
 
-// staggerOf returns the time between the starts of two clients. A scenario stores only the start of each client.
+// staggerOf returns the interval between the starts of two clients. A scenario stores only the start of each client.
 func staggerOf(s *Scenario, _ *Client) *time.Duration {
 	d := time.Duration(0)
 	if len(s.Clients) > 1 {
@@ -96,7 +96,7 @@ func staggerOf(s *Scenario, _ *Client) *time.Duration {
 	return &d
 }
 
-// readLocks reads the names of several locks, in the order in which they are taken.
+// readLocks parses the names of several locks, in the order in which they are acquired.
 func (f *file) readLocks(n ast.Node, w *Work) {
 	w.Locks = nil
 	f.List(n, "work.locks", func(n ast.Node) {
@@ -110,7 +110,7 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients makes the clients. They are all alike, except for their overrides.
+// readClients creates the clients. They are all alike, except for their overrides.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID
@@ -135,7 +135,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override reads the settings of single clients that differ from the others'.
+// override parses the settings that single clients have instead of the common ones.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
 	clients := make([]string, len(ids))
@@ -160,7 +160,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	})
 }
 
-// readOverride reads the settings of one client that differ from the others'.
+// readOverride parses the settings that one client has instead of the common ones.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// fixed is a time, or a number of heartbeats, with the file that contains it.
+// fixed is a constant time, or number of heartbeats, and the file that contains it.
 type fixed struct{ value, file string }
 
-// explained lists the times in the code that do not belong to a run, each with the reason.
+// explained lists times in the code that have no effect on runs, with the reasons.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
 	{"10s", "sim/redis/config.go"}:              "the default of servers.min-replicas-max-lag",
@@ -53,11 +53,11 @@ var explained = map[fixed]string{
 	{"2ms", "scenarios/locks/redlock.go"}:       "the default of lock.drift-allowance",
 }
 
-// counts lists the variables whose numbers mean times, with the units.
+// counts lists variables that count units of time, with the names of the units.
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats", "postponeLimit": "s"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
-// clients and the checker use must be a row of the table, or be explained above. Each row must occur in the code.
+// clients and the checker use must be a row of the table, or be listed in explained. Each row must occur in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -80,7 +80,8 @@ func TestFixedTimesAreStated(t *testing.T) {
 			t.Fatal(pattern, err)
 		}
 		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" { // the keys themselves
+			// this file defines the keys
+			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" {
 				continue
 			}
 			file := filepath.ToSlash(strings.TrimPrefix(path, "../"))
@@ -112,8 +113,9 @@ func TestFixedTimesAreStated(t *testing.T) {
 // units maps the names of package time's units to their abbreviations.
 var units = map[string]string{"Microsecond": "us", "Millisecond": "ms", "Second": "s", "Minute": "m", "Hour": "h"}
 
-// timesIn lists the times that a Go file states: multiples of a unit, a unit alone, and the counts of the table above.
-// A unit that something is multiplied or divided by is a conversion, and does not count.
+// timesIn lists the constant times in a Go file: multiples of a unit, a single unit, and the values of the variables in
+// counts. A unit that is multiplied by something other than a number, or that is part of a division, is a conversion
+// and does not count.
 func timesIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -148,7 +150,7 @@ func timesIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// times returns how many of a unit an expression states, given the syntax nodes above the unit; "" if it is a
+// times returns the number of units in an expression, given the syntax nodes above the unit. It returns "" for a
 // conversion.
 func times(above []ast.Node) string {
 	for _, n := range slices.Backward(above) {
@@ -173,7 +175,7 @@ func times(above []ast.Node) string {
 	return "1"
 }
 
-// counted returns the value that is assigned to a variable of the table of counts.
+// counted returns the value that is assigned to one of the variables in counts.
 func counted(to, value ast.Expr) []string {
 	name := ""
 	switch to := to.(type) {
@@ -188,7 +190,7 @@ func counted(to, value ast.Expr) []string {
 	return nil
 }
 
-// The slack and the declared hold are as FORMAT.md states.
+// The slack and the declared hold are those that FORMAT.md states.
 func TestTheSlackIsAsStated(t *testing.T) {
 	s, err := Parse("f.yaml",
 		[]byte("name: x\nservers: {redis: 3}\nlock: {protocol: redlock, retry: {delay: 1s..3s}, timeout: 70ms}\n"+

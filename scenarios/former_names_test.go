@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestFormerNamesOfRequests: a plan of an earlier version may name a request of a modelled client by its former name,
-// and strikes the same message as a plan with today's name.
+// TestFormerNamesOfRequests checks that a plan may use the name that an earlier version gave to a request of a modeled
+// client. The fault strikes the same message as with the present name.
 func TestFormerNamesOfRequests(t *testing.T) {
 	const etcd, kubernetes = "servers: {etcd: 3}\nlock: {protocol: etcd, compare-revision: off}",
 		"servers: {kubernetes: 3}\nlock: {protocol: lease-object}"
@@ -40,7 +40,7 @@ func TestFormerNamesOfRequests(t *testing.T) {
 			}
 			var b strings.Builder
 			for i := range r.History.Events {
-				if e := &r.History.Events[i]; e.Process != history.Nemesis { // its events quote the fault
+				if e := &r.History.Events[i]; e.Process != history.Nemesis { // the nemesis's events quote the fault
 					fmt.Fprintln(&b, e.Time, e.Process, e.Type, e.F)
 				}
 			}

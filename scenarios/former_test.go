@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestFormerNamesOfRequestsAreAccepted: a fault that names a request as an earlier version of Fencepost did strikes as
-// if it had the request's present name.
+// TestFormerNamesOfRequestsAreAccepted checks that a fault may use the name that an earlier version gave to a request.
+// It has the same effect as with the present name.
 func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	for _, b := range backends {
 		for former, now := range b.Former {
-			if strings.HasSuffix(now, "…") { // as a name in a fault, it would be ambiguous
+			if strings.HasSuffix(now, "…") { // in a fault, this name would be ambiguous
 				continue
 			}
 			if !slices.ContainsFunc(Names(), func(name string) bool {
@@ -27,8 +27,8 @@ func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	}
 }
 
-// strikesAlike reports whether client-1 sends a request with the name now. If it does, a fault must strike alike by
-// both names.
+// strikesAlike reports whether client-1 sends a request with the name now. If so, a fault must have the same effect
+// with both names.
 func strikesAlike(t *testing.T, s *Scenario, former, now string) bool {
 	t.Helper()
 	const fault = "pause client-1 for 1s after its "

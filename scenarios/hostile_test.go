@@ -13,12 +13,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// hostile holds texts that a terminal would obey, or would show in another order.
+// hostile holds texts that a terminal would interpret as commands or display in a different order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
 	"\x1b]0;x\x07"}
 
-// TestNoControlCharacterGetsIn puts hostile texts, with the escapes that YAML has for them, into every value and every
-// key of the catalogue. Each is refused at its place, with a message that a terminal can show.
+// TestNoControlCharacterGetsIn puts hostile texts, escaped as in YAML, into every value and every key of the catalogue.
+// Each is reported at its place, with a message that a terminal can display.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -82,7 +82,7 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// Control characters that stand unescaped in a file are refused at their place, too.
+// Control characters that occur unescaped in a file are also reported at their place.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))

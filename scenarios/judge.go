@@ -26,8 +26,8 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 	return j
 }
 
-// byDelay lists the causes that may be due to a stall of the host. A client that got no reply in time gave up, and
-// its key then blocked the others.
+// byDelay lists the causes that may be due to a stall of the host. A stalled client may get no reply in time and give
+// up, and its key may then block the others.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock comes from a library.

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// If clients watch the one before them in line, on ZooKeeper and on etcd, events arrive in the order of the line, each
-// at the client whose turn it is. This is not so if all clients watch the first in line (a herd).
+// If each client watches the one before it in the queue, on ZooKeeper and on etcd, each event wakes the client whose
+// turn it is. This is not so if all clients watch the first in the queue (a herd).
 func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	for name, keeps := range map[string]bool{"zookeeper-predecessor": true, "etcd-predecessor": true,
 		"zookeeper-herd": false} {
@@ -31,11 +31,11 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	}
 }
 
-// inLine counts the clients that were woken. If one of them was woken by something other than the end of the key just
-// before its own, why describes the first such client.
+// inLine counts the clients that were woken. If a client was woken although the key just before its own in the queue
+// still existed, why describes the first such client.
 func inLine(events []history.Event) (woken int, why string) {
-	var line []history.Attempt // in the order of their keys
-	gone := 0                  // how many of them are gone, from the first on
+	var line []history.Attempt // attempts in the order of their keys in the queue
+	gone := 0                  // number of these keys that are gone, from the first on
 	for _, e := range events {
 		switch {
 		case e.F == history.KeySet:

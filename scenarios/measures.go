@@ -19,8 +19,8 @@ func (s *Scenario) Service() history.Service {
 	return s.Servers.service(d)
 }
 
-// service returns the kind of lock service that clients of a protocol use. It is that of a lock of unknown code if d is
-// nil or does not state it.
+// service returns the kind of lock service that clients of a protocol use. If d is nil or does not state it, service
+// returns that of a lock whose code is unknown.
 func (s *Servers) service(d *locks.Definition) history.Service {
 	switch b := s.backend(); {
 	case d != nil && d.Service != "":
@@ -32,7 +32,7 @@ func (s *Servers) service(d *locks.Definition) history.Service {
 	}
 }
 
-// definition returns the definition of the protocol, which all clients share. It returns nil if there is no client.
+// definition returns the definition of the protocol that all clients share. It returns nil if there is no client.
 func (s *Scenario) definition() *locks.Definition {
 	if len(s.Clients) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (s *Scenario) definition() *locks.Definition {
 	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
-// measures lists the safety measures that all clients and servers of s apply, so that no remedy asks for them.
+// measures lists the safety measures that all clients and servers of s apply. No remedy suggests these again.
 func (s *Scenario) measures() (list []history.Measure) {
 	for _, m := range s.settings() {
 		if m.applied {
@@ -50,8 +50,8 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
-// foreignMeasures lists the measures that clients of unknown code apply. The scenario decides some of them, and the
-// requests of a run show others. unknown lists the measures about which neither says anything.
+// foreignMeasures lists the safety measures that clients of unknown code apply. The scenario determines some of them;
+// the requests of a run show others. unknown lists the measures that neither determines.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -73,9 +73,9 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario alone decides about a measure, and not the clients' own code. If the lock
-// comes from a library, the work still belongs to the scenario, and so do the extensions if the scenario asks for
-// them.
+// settles reports whether the scenario alone, and not the clients' own code, determines whether a measure is applied.
+// If the lock comes from a library, the work is still part of the scenario, and so are the extensions if the scenario
+// has them.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
@@ -90,7 +90,8 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced reports what the requests to a resource with fencing show: whether all of them carry a token.
+// fenced returns what the requests to a resource with fencing show about the measure Fencing: applied if all of them
+// have a token, and absent if one has none.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {
@@ -109,7 +110,7 @@ type applied struct {
 	applied bool
 }
 
-// settings says for each measure whether s applies it.
+// settings returns, for each measure, whether s applies it.
 func (s *Scenario) settings() []applied {
 	d := s.definition()
 	if d == nil {
@@ -128,12 +129,12 @@ func (s *Scenario) everybody(does func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether does returns true for the mode of extension of every client that extends its lock.
+// extensions reports whether does returns true for the extension mode of every client that extends its lock.
 func (s *Scenario) extensions(does func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
 }
 
-// keySettings returns the measures about keys: what a key contains, and what is compared before it is changed.
+// keySettings returns the measures about keys: what a key contains, and what is compared before a key is changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -158,8 +159,8 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings returns the measures about how long a lock is valid, what extends it, and what protects the data
-// afterwards.
+// leaseSettings returns the measures about leases: how long a lock is valid, what extends it, and what protects the
+// data after it has expired.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -189,7 +190,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings returns the measures about how clients request a lock.
+// waitingSettings returns the measures about requesting a lock and waiting for it.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

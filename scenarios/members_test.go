@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Scripts of locks that several clients hold at once on one key, as libraries have them: a read-write lock on a hash,
-// and a semaphore on a sorted set.
+// Scripts of locks, as in libraries, that let several clients hold one key at once: a read-write lock on a hash, and a
+// semaphore on a sorted set.
 const (
 	readLock = `local mode = redis.call('hget', KEYS[1], 'mode')
 		if mode == false then redis.call('hset', KEYS[1], 'mode', 'read') mode = 'read' end
@@ -23,8 +23,8 @@ const (
 		if redis.call('zcard', KEYS[1]) < 2 then redis.call('zadd', KEYS[1], ARGV[2], ARGV[1]) redis.call('pexpire', KEYS[1], 5000) return 1 end return 0`
 )
 
-// TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember lets two holders be inside at once when a third client acts on the
-// key.
+// TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember checks locks that several clients hold on one key. Each case lets
+// two holders be inside at once when a third client acts on the key.
 func TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember(t *testing.T) {
 	enter := func(script string) string { return "EVAL|" + script + "|1|lock|ME|0" }
 	const stranger = "violated: removed by non-owner"

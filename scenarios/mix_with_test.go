@@ -9,8 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// TestAdditionsToTheMixAreDrawn checks that a mix draws the kinds that are off by default only if it asks for them or a
-// fault of the scenario is of that kind, and the others as before. Weights that are stated leave out all others.
+// TestAdditionsToTheMixAreDrawn checks that a mix draws kinds that are off by default only if it asks for them or if
+// the scenario has a fault of that kind. The other kinds are drawn as usual. If weights are stated, all other kinds are
+// left out.
 func TestAdditionsToTheMixAreDrawn(t *testing.T) {
 	const usual = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	const flushed = usual + "faults: [flush redis-1 at 3s]\n"

@@ -13,12 +13,13 @@ import (
 
 var (
 	quotedWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	ownWords   = regexp.MustCompile(`: (the keys here are|the \w+s are|did you mean) .*`) // lists of the format's words
+	// lists of words in the format
+	ownWords   = regexp.MustCompile(`: (the keys here are|the \w+s are|did you mean) .*`)
 	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
 )
 
-// wrongWord returns what stands at a problem's place and should be replaced by the nearest word: the text that the
-// message quotes or, failing that, a word.
+// wrongWord returns the text that is to be replaced with the nearest word. rest is the line from the problem's column
+// on. The text is what the message quotes or, if rest does not begin with a quoted text, the next word.
 func wrongWord(p *format.Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {
@@ -33,7 +34,7 @@ func wrongWord(p *format.Problem, rest string) string {
 	return longest
 }
 
-// slips returns misspellings of a word as people make them.
+// slips returns typical misspellings of a word, and wrong words.
 func slips(word string) []string {
 	all := []string{
 		word + "x",
@@ -51,8 +52,8 @@ func slips(word string) []string {
 	return all
 }
 
-// A word that an error offers is right at its place: if it is written there, nothing is wrong there any more. Every
-// word of some files is misspelt in the ways in which people do.
+// If an error suggests a word and the word is used, there is no further problem at its place. The test misspells every
+// word of some files in typical ways.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
 		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 " +
@@ -90,7 +91,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// checkOffers writes each offered word in its place, and returns how many there were.
+// checkOffers replaces each wrong word with the suggested one, and returns the number of suggestions.
 func checkOffers(t *testing.T, text string) (offered int) {
 	var bad *format.Error
 	if _, err := Parse("f.yaml", []byte(text)); !errors.As(err, &bad) {
@@ -123,7 +124,7 @@ func checkOffers(t *testing.T, text string) (offered int) {
 	return offered
 }
 
-// leaks are words of Go and its libraries that must not occur in a message.
+// leaks are terms of Go and its libraries that must not occur in a message.
 var leaks = []string{
 	"strconv",
 	"yaml:",
@@ -138,7 +139,7 @@ var leaks = []string{
 	"unexpected",
 }
 
-// Whatever is broken in a file, the message uses the format's own words.
+// The messages about broken files use only the format's own words.
 func TestNoMessageLeaksALibrary(t *testing.T) {
 	text := string(example(t))
 	seen := map[string]bool{}

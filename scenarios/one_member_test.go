@@ -8,24 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in each way, while client-1 holds
-// the lock and is paused. With three members nothing is lost, and neither is it with one member that keeps its disk. A
-// single member that has lost its disk comes back empty, and grants the lock again long before the lease of client-1
+// TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in different ways, while client-1
+// holds the lock and is paused. With three members nothing is lost. With one member nothing is lost if it keeps its
+// disk. If the single member loses its disk, it restarts empty and grants the lock again long before client-1's lease
 // ends.
 func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 	for _, service := range []struct {
 		servers, lock string
-		pause         string // of the holder: shorter than its lease, but longer than an election
+		pause         string // how long the holder is paused: less than its lease, but longer than an election
 		token         checker.CauseKind
 		ownership     checker.CauseKind
 	}{
-		// Client-1's release compares the lease in the name of the key, or looks for its own znode. A Kubernetes leader
-		// that could not renew leaves the record as it is.
+		// When client-1 releases, it compares the lease in the name of the key, or looks for its own znode. A
+		// Kubernetes leader that could not renew leaves the record as it is.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
-		// Two sessions began before the first znode, and one before the first znode after the crash.
+		// Two sessions were created before the first znode. After the crash, only one was.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
-		// Here the release compares the revision at which the key was set, and revisions have started again.
+		// Here the release compares the revision at which the key was set, and the revisions have started again.
 		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
 			checker.RemovedByNonOwner},
 	} {

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNoPeriodIsTooShort gives very short durations to every documented key that takes one, in a run with a long hold
-// and a network that takes no time. Either the file is refused at its place, or the number of events stays below a
-// bound that corresponds to some seconds.
+// TestNoPeriodIsTooShort sets every documented key that takes a duration to very short durations, in a run with a long
+// hold and a network without delay. Either the file is refused, at the key's place, or the number of events stays below
+// a bound that corresponds to a few seconds.
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}

@@ -8,32 +8,33 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// moreAsks is how many times the probe may repeat its request.
+// moreAsks is the maximum number of times that the probe repeats its request.
 const moreAsks = 3
 
 // prober makes the probe request the locks. It repeats the request if the result says nothing about the lock. That is
-// the case if a fault has struck since it acquired a lock, or if it had to wait for too long and one of its own
-// messages was in the network's slow tail. The last request waits as long as necessary: a network that delays
-// everything is a genuine reason for a long wait.
+// the case if a fault has struck after the probe acquired a lock, or if the probe waited for too long and one of its
+// own messages was in the network's slow tail. The last request waits as long as necessary, because a network that
+// delays everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
 	sound  history.Time // how long the probe may wait before the lock counts as stuck
-	from   int          // index of the first event of its current request
-	again  int          // how many times it has repeated the request
-	late   bool         // whether one of its messages was in the slow tail
-	until  history.Time // when the run is to end
+	from   int          // index of the first event after the start of the probe's current request
+	again  int          // number of repeated requests so far
+	late   bool         // whether one of the probe's messages was in the slow tail
+	until  history.Time // when the run must end
 }
 
-// runProbe adds the probe and lets events happen until the probe is served. The probe acts as if the first client
-// requested the lock once more, so it has that client's clocks, however wrong they are by then. runProbe reports
-// whether its time ran out.
+// runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe is like the first
+// client requesting the lock once more, so it has that client's clocks, however wrong they are by then. runProbe
+// reports whether its time ran out.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
 		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
-	if anyWaits(w.SoFar()) { // for something that no pending event brings, but perhaps the probe's use of the lock
+	// a client waits although no event is pending, so only the probe's use of the lock may wake it
+	if anyWaits(w.SoFar()) {
 		begin += p.sound
 	}
 	p.until = begin + 2*p.sound
@@ -51,7 +52,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 	}
 }
 
-// anyWaits reports whether a live client has requested a lock and has got no answer.
+// anyWaits reports whether a client that has not crashed is still waiting for a lock.
 func anyWaits(events []history.Event) bool {
 	waiting := map[history.Process]bool{}
 	for i := range events {
@@ -70,19 +71,19 @@ func anyWaits(events []history.Event) bool {
 	return false
 }
 
-// newProbe makes a client that takes each lock once.
+// newProbe creates a client that acquires each lock once.
 func (r *Runner) newProbe(library *locks.Library) *client {
 	c := r.scenario.Clients[0]
 	c.ID, c.Work = history.Probe, Work{Cycles: 1, Locks: r.header.Locks}
-	c.Lock.Patience, c.Lock.Attempts = 0, 0 // a probe that gave up would not show that a lock is stuck
+	c.Lock.Patience, c.Lock.Attempts = 0, 0 // if the probe gave up, it could not show that a lock is stuck
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns how long a lock must go without requests until it is certainly free: slightly longer than a lease.
+// lease returns the time without requests after which a lock is certainly free: slightly longer than a lease.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
-// outdated reports whether a fault struck or ended after the probe's current request acquired a lock. The probe has
-// then not seen the state after the last fault.
+// outdated reports whether a fault struck or ended after the probe's current request acquired a lock. In this case the
+// probe has not seen the state after the last fault.
 func (p *prober) outdated() bool {
 	acquired := false
 	for _, e := range p.world.SoFar()[p.from:] {
@@ -94,9 +95,9 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed records that a message was in the network's slow tail. If the probe had already waited for too long, that
-// message is not the reason. The check is an event of its own, because the probe may be sending the message at this
-// moment.
+// delayed records that one of the probe's messages was in the network's slow tail. It ignores the message if the probe
+// had already waited for too long, because then it is not the reason. The check is a separate event, because the probe
+// may be sending the message at this moment.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return
@@ -107,7 +108,8 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 	}
 }
 
-// watch makes the probe give up if it has waited long enough. Otherwise, or afterwards, it schedules its next check.
+// watch makes the probe give up if it has waited long enough. Then it schedules the next check, unless the probe may
+// not repeat its request again.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound
@@ -122,7 +124,7 @@ func (p *prober) watch() {
 	}
 }
 
-// waiting returns the call of the acquire for which the probe is waiting, or nil if there is none.
+// waiting returns the invocation of the acquire for which the probe is waiting, or nil if there is none.
 func (p *prober) waiting() *history.Event {
 	events := p.world.SoFar()
 	for i := len(events) - 1; i >= p.from; i-- {
@@ -136,16 +138,16 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire. It makes the probe repeat its request once everything that it has sent must have arrived,
-// which may take three one-way delays with a new connection.
+// giveUp ends an acquire. It makes the probe repeat its request after everything that the probe has sent must have
+// arrived. On a new connection, this takes up to three one-way delays.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain makes the probe release what it holds and then take each lock once more, after the given time plus the
-// time in which everything that it held expires.
+// askAgain makes the probe release what it holds and then acquire each lock once more. Before the new request, the
+// probe waits for the given time plus the time in which everything that it held expires.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

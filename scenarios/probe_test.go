@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAProbeWhoseOwnMessagesAreLateAsksAgain runs locks whose keys expire on networks in which some messages take much
-// longer than a client waits for them. If such a message was the probe's own, that must not count as a deadlock.
+// TestAProbeWhoseOwnMessagesAreLateAsksAgain runs locks whose keys expire, on networks in which some messages take much
+// longer than a client waits for them. If the probe's own message was late, this must not count as a deadlock.
 func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
 		seeds uint64
-		tails []string // with longer tails the members of a cluster find no leader
+		tails []string // with longer tails, the members of a cluster cannot elect a leader
 		more  []uint64 // seeds with which the probe sends its first late message after waiting for too long
 	}{
 		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
@@ -36,7 +36,7 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)
-				// the messages between its members may be late
+				// messages between the members may be late
 				if slices.Contains(f.Holders, history.Probe) && (asked > 1 || !s.Servers.consensus()) {
 					t.Errorf("%s, tail %s, seed %d, asked %d times: %s", lock, tail, seed, asked, f.Explanation)
 				}
@@ -63,7 +63,7 @@ func runPlan(t *testing.T, r *Runner, seed uint64) Result {
 	return result
 }
 
-// acquires counts the probe's acquire events of one type.
+// acquires counts the probe's acquire events of the given type.
 func acquires(h *history.History, of history.Type) int {
 	n := 0
 	for _, e := range h.Events {
@@ -75,7 +75,7 @@ func acquires(h *history.History, of history.Type) int {
 }
 
 // TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers keep sending to each other. In
-// some runs this happens when the work is over and the probe waits for its turn.
+// some runs this happens after the work is done, while the probe waits for the lock.
 func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	again := 0
 	for n := 20; n <= 400; n += 20 {
@@ -95,8 +95,8 @@ func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	}
 }
 
-// TestTheProbeDoesNotGiveUp lets a client crash while it holds a lock without expiry. The clients try only once, but
-// the verdict must show that nobody gets the lock any more.
+// TestTheProbeDoesNotGiveUp lets a client crash while it holds a lock that does not expire. The clients try only once.
+// The verdict must still show that the lock can no longer be acquired.
 func TestTheProbeDoesNotGiveUp(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: setnx, retry: {count: 1}}\nwork: {hold: 1s}\n"+
 		"faults: [crash client-1 after acquired]\n")

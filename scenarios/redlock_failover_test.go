@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// replicated is a Redlock of five masters with one replica each. The given number of masters fail over before their
-// replica has received client-1's key. Client-1 is granted the lock by all five.
+// replicated is a Redlock of five masters with one replica each. All five masters grant client-1 the lock. losing is
+// the number of masters that fail over before their replica has received client-1's key.
 func replicated(losing int, lock string) string {
 	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" +
 		lock + "}\n" +
@@ -23,7 +23,7 @@ func replicated(losing int, lock string) string {
 	return text
 }
 
-// A lock that too few replicas have received is granted again by the replicas that take over, but only if they are a
+// If replicas take over that have not received the lock, they grant it again. The lock is lost only if they are a
 // majority.
 func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {
@@ -43,8 +43,8 @@ func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	}
 }
 
-// An attempt whose key too few replicas have received is given up. A client that does not obey the reply to WAIT loses
-// the lock as if it had not asked.
+// A client gives up an attempt if too few replicas have received its key. A client that ignores the reply to WAIT loses
+// the lock, just as if it had not sent WAIT.
 func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	for obey, want := range map[string]checker.Outcome{"on": checker.Holds, "off": checker.Violated} {
 		s := parseText(t, replicated(5, ", wait: {timeout: 20ms, obey: "+obey+"}"))
@@ -56,7 +56,7 @@ func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	}
 }
 
-// After a failover, clients send their requests to the group's replica in place of the old master, and count its
+// After a failover, clients send their requests to the promoted replica instead of the old master, and count its
 // replies.
 func TestClientsOfARedlockFollowEachGroupsMaster(t *testing.T) {
 	s := parseText(t, `name: x

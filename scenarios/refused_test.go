@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// A server that is down, or that does not execute a request, has not said that somebody else owns the lock.
+// If a server is down, or does not execute a request, this does not mean that another client owns the lock.
 func TestWhyARequestFailed(t *testing.T) {
 	const keepalive = ", extension: {every: 1s}"
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestWhyARequestFailed(t *testing.T) {
 	}
 }
 
-// ranWith runs a scenario with faults, which are separated by semicolons.
+// ranWith runs a scenario with the given faults, which are separated by semicolons.
 func ranWith(t *testing.T, text, faults string) Result {
 	t.Helper()
 	list := `"` + strings.ReplaceAll(faults, "; ", `", "`) + `"`

@@ -7,21 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// showing says what the requests of a lock whose code is unknown reveal about a safety measure. If they reveal
-// nothing, the measure is unknown: neither applied nor absent.
+// showing is what the requests of a lock whose code is unknown reveal about a safety measure. If they reveal nothing,
+// it is unknown whether the lock applies the measure.
 type showing uint8
 
 // The zero showing means that the requests show nothing.
 const (
 	notShown     showing = iota
-	shownApplied         // every request that could show otherwise shows it as applied
+	shownApplied         // all relevant requests show that it is applied
 	shownAbsent          // some request shows that it is not applied
 )
 
 // request is a request that has arrived at a lock server.
 type request struct {
-	Conn    uint64          // identifies its connection; never reused
-	Attempt history.Attempt // the attempt on whose behalf it is
+	Conn    uint64          // identifies the connection; never reused
+	Attempt history.Attempt // the attempt to which the request belongs
 	Args    []string        // Args[0] is the command
 }
 
@@ -31,21 +31,21 @@ type requestReader struct {
 	isLock  func(key string) bool
 	shown   map[history.Measure]showing
 	lapses  []history.Lapse
-	values  map[string]history.Attempt // owner values, with the attempt that sent each first
-	scripts map[string]*script         // by the hash of their text
+	values  map[string]history.Attempt // owner values, each with the attempt that sent it first
+	scripts map[string]*script         // keyed by the hash of the script's text
 	conns   map[uint64]*connection
 	// see the fields of history.Header
 	asked map[history.Process]history.Time
 	quiet map[history.Process]history.Span
 }
 
-// connection is the transaction state of a connection.
+// connection holds the transaction state of a connection.
 type connection struct {
-	watched, read []string // keys, since WATCH
+	watched, read []string // keys watched or read since WATCH
 	multi         bool
 }
 
-// newRequestReader makes a requestReader for a run. isLock reports whether a key is that of a lock.
+// newRequestReader creates a requestReader for a run. isLock reports whether a key belongs to a lock.
 func newRequestReader(isLock func(key string) bool) *requestReader {
 	return &requestReader{isLock: isLock, shown: map[history.Measure]showing{}, values: map[string]history.Attempt{},
 		scripts: map[string]*script{}, conns: map[uint64]*connection{}, asked: map[history.Process]history.Time{},
@@ -61,8 +61,8 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// note records what a request shows about a measure. Once a request shows the measure as absent, it stays absent.
-// Once a request leaves it open, no later request can show it as applied.
+// note records what a request shows about a measure. If any request shows the measure as absent, it is absent. If any
+// request leaves it open, no later request can show it as applied.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -78,7 +78,7 @@ func (r *requestReader) lapse(l history.Lapse) {
 	}
 }
 
-// shownIf returns shownApplied or shownAbsent.
+// shownIf returns shownApplied if yes is true, and otherwise shownAbsent.
 func shownIf(yes bool) showing {
 	if yes {
 		return shownApplied
@@ -108,7 +108,7 @@ func (r *requestReader) read(q request) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		r.seeScript(q, command, args)
 	case "WAIT":
-		r.shown[history.WaitForReplicas] = notShown // the requests do not show whether the client obeys the count
+		r.shown[history.WaitForReplicas] = notShown // the requests do not show whether the client acts on the count
 	default:
 		if len(args) > 0 && r.isLock(args[0]) {
 			r.seeKey(q, c, command, args)
@@ -116,7 +116,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey records what a plain command on the key of a lock shows.
+// seeKey records what a command, outside a script, on the key of a lock shows.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
@@ -153,7 +153,8 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 }
 
-// ask records a request for a lock. values begins with the request's owner value, or is empty if that is unknown.
+// ask records a request for a lock. values begins with the owner value in the request. It is empty if the value is
+// unknown.
 func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// script is what the text of a Lua script reveals about a lock.
+// script holds what the text of a Lua script reveals about a lock.
 type script struct {
 	sets               bool
-	value              int // index, from 1, of the argument that the script sets as owner value; 0: unknown
+	value              int // index, from 1, of the argument that the script stores as the owner value; 0: unknown
 	relative, absolute bool
 	prolongs, deletes  bool
-	compares, cuts     bool // whether it compares the owner; whether it compares only a part of the owner
+	compares, cuts     bool // the script compares the owner; it compares only a part of the owner
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 	luaCuts     = regexp.MustCompile(`(?i)\bstring\.(sub|find|match|gmatch|gsub)\b|:(sub|find|match|gmatch|gsub)\s*\(`)
 )
 
-// script reads the text of a script, and remembers the result by the script's hash.
+// script analyzes the text of a script, and stores the result under the script's hash.
 func (r *requestReader) script(text string) *script {
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(text)))
 	if s := r.scripts[hash]; s != nil {
@@ -46,7 +46,7 @@ func (r *requestReader) script(text string) *script {
 			s.prolongs, s.absolute = true, true
 		case "del", "unlink":
 			s.deletes = true
-		case "hexists", "zscore", "sismember": // these commands tell whether a named owner holds the key
+		case "hexists", "zscore", "sismember": // these commands return whether a given owner holds the key
 			s.compares = true
 		case "get", "hget", "lindex", "lrange", "getrange":
 			reads = true
@@ -78,7 +78,7 @@ func (r *requestReader) seeScript(q request, command string, args []string) {
 	if strings.HasPrefix(command, "EVAL") && !strings.HasPrefix(command, "EVALSHA") {
 		s = r.script(args[0])
 	}
-	if s == nil { // no client has sent its text in this run
+	if s == nil { // no client has sent the text of the script in this run
 		for _, m := range []history.Measure{history.OwnerCheck, history.OwnValue, history.Expiry,
 			history.RelativeExpiry, history.WaitForReplicas} {
 			r.note(m, notShown)

@@ -19,7 +19,7 @@ const (
 	compareAndExpire = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) end`
 )
 
-// A request line is "client/attempt request". A colon after the attempt marks a second connection.
+// Each request is a line "client/attempt request". A colon after the attempt means a second connection.
 func TestWhatRequestsShow(t *testing.T) {
 	const taken = "a/1 SET lock v1 NX PX 8000"
 	for _, test := range []struct {
@@ -106,7 +106,7 @@ func TestWhatRequestsShow(t *testing.T) {
 	}
 }
 
-// requestOf reads a line of the table.
+// requestOf parses a line of the table.
 func requestOf(line string) request {
 	who, rest, _ := strings.Cut(line, " ")
 	q := request{Conn: 1}
@@ -123,7 +123,7 @@ func requestOf(line string) request {
 	return q
 }
 
-// A script is known by its hash once anybody has sent its text.
+// After any client has sent the text of a script, the script is known by its hash.
 func TestAScriptIsKnownByItsHash(t *testing.T) {
 	r := newRequestReader(func(key string) bool { return key == "lock" })
 	r.read(request{Conn: 1, Args: []string{"SCRIPT", "LOAD", compareAndDelete}})

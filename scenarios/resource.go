@@ -1,11 +1,11 @@
 package scenarios
 
-// The protected resource has one register for each lock. Clients reach it over the network. It may check fencing
-// tokens. It models a file store or a database row; it never fails and has no clock. Each request is judged on arrival
-// and recorded.
+// This file simulates the protected resource, such as a file store or a database row. It has one register for each
+// lock. Clients reach it over the network. It may check fencing tokens. It never fails and has no clock. It judges and
+// records each request when the request arrives.
 //
-// 	READ  lock token                  -> the value
-// 	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
+//	READ  lock token                  -> the value
+//	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
 
 import (
 	"strconv"
@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// rules are the conditions on which a resource refuses requests. The zero rules refuse nothing: the last write wins.
+// rules says which requests a resource refuses. With the zero rules it refuses nothing: the last write wins.
 type rules struct {
-	Lower   bool // reads and writes whose token is lower than the highest seen
-	Equal   bool // writes whose token is not higher than the last write's
-	Changed bool // writes if the value has changed since the writer read it
-	Again   bool // writes of a job that has already been done
+	Lower   bool // refuse reads and writes whose token is lower than the highest seen
+	Equal   bool // refuse writes whose token is not higher than that of the last write
+	Changed bool // refuse writes if the value has changed since the writer read it
+	Again   bool // refuse writes of a job that has already been done
 }
 
 // resource is the protected resource. It is a [sim.Server].

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Plan returns the plan of the run with the given seed: the scenario's own faults, fixed before the run.
+// Plan returns the plan of the run with the given seed. It contains the scenario's own faults.
 func (s *Scenario) Plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults}
 }
@@ -20,19 +20,20 @@ func (s *Scenario) Plan(seed uint64) nemesis.Plan {
 // Result is the result of a run.
 type Result struct {
 	Plan    nemesis.Plan
-	History *history.History // valid until the runner's next run
+	History *history.History // valid until the next run of the runner
 	Digest  sim.Digest
 	Events  int
-	Limited bool // whether the limit ended the run before its work was over
-	// Missed lists the messages that faults name but that were never sent.
+	Limited bool // the limit ended the run before its work was done
+	// Missed lists the messages that are named in faults but were never sent.
 	Missed []nemesis.Missed
-	// Sent lists the messages that the clients sent, if the runner reports them.
+	// Sent lists the messages that the clients sent. It is empty unless the runner reports them.
 	Sent []nemesis.Sent
-	// Stalled is set for runs in real time. It says how the host may have held up a process; it is empty if it did not.
-	// After a stall, the reason why a lock made no progress is unknown.
+	// Stalled is for runs in real time. It describes how the host may have delayed a process. It is empty if the host
+	// did not. After a stall, it is unknown why a lock made no progress.
 	Stalled string
-	// EndedEarly is set for runs in virtual time of clients that are programs. It names those that ended before their
-	// work was done; it is empty if none did. If one did, a law may hold only because too little was tried.
+	// EndedEarly is for runs in virtual time whose clients are programs. It names the clients that ended before their
+	// work was done. It is empty if there were none. If there were some, a law may hold only because too little was
+	// tried.
 	EndedEarly string
 }
 
@@ -45,41 +46,43 @@ type Runner struct {
 	header   history.Header
 	targets  nemesis.Names
 	tap      Tap            // if set, wraps every lock server
-	onlooker func(sim.Sent) // if set, called for each message that servers send unasked
+	onlooker func(sim.Sent) // if set, called for each message that a server sends unasked
 	watch    func(sim.Moment)
 	clients  []*client // the clients of the run, without the probe
 	host     Host      // nil: all clients are simulated tasks
-	// elsewhere, if set, makes the runs in another process.
+	// elsewhere, if set, performs the runs in another process.
 	elsewhere func(*Scenario, nemesis.Plan, Wanted) (Result, error)
-	sent      bool // whether runs report what their clients send
+	sent      bool // whether results list the messages that the clients sent
 	namer     redis.Namer
-	cast      Cast // nil: clients and servers are the scenario's own
+	cast      Cast // nil: the clients and servers are those of the scenario
 	foreign   bool // whether the code of the clients' lock is unknown
 }
 
-// Host runs locks whose code is not a simulated task, such as a library that uses goroutines.
+// Host runs locks whose code is not a simulated task, such as those of a library that uses goroutines.
 type Host interface {
-	// Within makes a run possible: it calls run once, and returns when run has returned. run calls the other methods.
+	// Within provides the environment for a run: it calls run once, and returns when run has returned. run calls the
+	// other methods.
 	Within(run func())
 	// Prepare completes the options of a run's world. No event happens between Prepare and Begin.
 	Prepare(*sim.Options)
-	// Begin starts a run in a world in which nothing has happened yet. servers are those that clients can connect to.
+	// Begin starts a run in a world in which nothing has happened yet. servers lists the servers that clients can
+	// connect to.
 	Begin(w *sim.World, servers []sim.ProcessID)
-	// Run does what World.Run does, in step with the foreign code.
+	// Run is like World.Run, but keeps the foreign code in step with the simulation.
 	Run(limit sim.Time, done func() bool) (limited bool)
-	// End ends the run for the foreign code, and returns its first failure.
+	// End ends the run of the foreign code, and returns its first failure.
 	End() error
 }
 
-// keyNamer is a Host whose locks may use keys that differ from their names. LockOf returns the lock to which a key on
-// the servers belongs.
+// keyNamer is a Host whose locks may use keys that differ from the locks' names. LockOf returns the lock to which a key
+// on the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
-// Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass: the times in the plan
-// count from Begin's return.
+// Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass. The times in the plan are
+// relative to the time when Begin returns.
 type Cast interface {
 	Host
-	// Client returns the main function of a client's task. start is when it is to begin.
+	// Client returns the main function of a client's task. start is the time at which the task is to begin.
 	Client(c *Client, start time.Duration) func(sim.Env)
 	// Server returns the server that replaces a lock server or the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
@@ -110,7 +113,7 @@ func NewRunner(s *Scenario) *Runner {
 	return r
 }
 
-// library returns the library state of a client that has not requested anything yet.
+// library returns the library state of a client that has not sent any request yet.
 func (s *Scenario) library() *locks.Library {
 	if s.code == nil {
 		return &locks.Library{}
@@ -118,7 +121,7 @@ func (s *Scenario) library() *locks.Library {
 	return &locks.Library{Foreign: s.code.Lock}
 }
 
-// drive lets the events of the run happen until done returns true or the limit is reached.
+// drive runs the simulation until done returns true or the limit is reached.
 func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	if r.host != nil {
 		return r.host.Run(limit, done)
@@ -126,7 +129,7 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	return r.world.Run(limit, done)
 }
 
-// header returns the facts about runs of s that a checker must know.
+// header returns the facts about runs of s that the checker needs.
 func header(s *Scenario) history.Header {
 	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.groups(), Locks: s.Locks(),
 		Bound: history.Of(s.Bound), Quorum: 1, Service: s.Service(), Measures: s.measures()}
@@ -167,8 +170,8 @@ func (c *Client) ttl(on *Servers) (longest history.Time) {
 	return max(longest, history.Of(on.lasts(&c.Lock)))
 }
 
-// declaredHold returns the longest time that the client declares for its section. Each read and each write may take up
-// to the resource's time-out. Work that hangs (HoldForever) declares no hold.
+// declaredHold returns the maximum time that the client declares for its section. Each read and each write may take up
+// to the resource's time-out. A client whose work hangs (HoldForever) declares no hold.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -180,19 +183,21 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// slack returns the time that an acquire may take beyond the wait for the holder: two rounds of retries and time-outs.
+// slack returns the time that an acquire may take in addition to waiting for the holder: two rounds of retries and
+// time-outs.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
-// ReportSent sets whether the results of future runs report what the clients sent. The runs themselves do not change.
+// ReportSent sets whether the results of future runs list the messages that the clients sent. The runs themselves do
+// not change.
 func (r *Runner) ReportSent(on bool) { r.sent = on }
 
-// Watch makes all future runs call f at each moment at which a fault can make a difference, until the probe starts. A
-// nil f ends that. The runs themselves do not change.
+// Watch makes all future runs call f, until the probe starts, at each moment at which a fault can make a difference. If
+// f is nil, runs call nothing. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world report its moments up to the first moment of the probe.
+// beginWatch makes the world report its moments until the first moment of the probe.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return
@@ -206,7 +211,8 @@ func (r *Runner) beginWatch() {
 	})
 }
 
-// Run carries out the plan. An error means that Fencepost's or the lock's own code failed; it is never a verdict.
+// Run performs the run of a plan. An error means that the code of Fencepost or of the lock failed; it is never a
+// verdict.
 func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	switch {
 	case r.elsewhere != nil:
@@ -218,7 +224,7 @@ func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	return r.run(p)
 }
 
-// run carries out the plan in this process.
+// run performs the run of a plan in this process.
 func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
@@ -278,7 +284,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	return result, cmp.Or(w.Err(), err)
 }
 
-// readRequests arranges for the run's requests to be read if the lock's code is unknown. It returns nil if the code is
+// readRequests sets up a reader of the run's requests if the lock's code is unknown. It returns nil if the code is
 // known.
 func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
@@ -316,8 +322,8 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns how many requests for a lock the clients have made, and how many of these found that another client
-// held it. Both are 0 if the run has a Host, since the attempts of foreign code are not counted.
+// attempts returns the number of attempts to acquire a lock that the clients have made, and how many of these found
+// that another client held it. Both are 0 if the run has a Host, because the attempts of foreign code are not counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

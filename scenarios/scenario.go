@@ -2,8 +2,9 @@
 // It contains the keys of scenario files, the embedded catalogue, the clients, the protected resource, and the runner
 // that puts them into a simulated world.
 //
-// Goals: a scenario is data that a person can read. A run is a function of its scenario and plan, and the plan holds
-// the seed and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim, nemesis).
+// Goals: a scenario is data that a person can read. A run depends only on its scenario and its plan, and the plan
+// contains the seed and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim,
+// nemesis).
 package scenarios
 
 import (
@@ -24,53 +25,55 @@ import (
 type Scenario struct {
 	Name    string
 	Summary string
-	Source  string // the document that describes the situation
-	Path    string // the file from which it was read; empty for the catalogue
+	Source  string // the published document that describes the situation
+	Path    string // the file that the scenario was read from; empty for the catalogue
 	text    []byte
-	code    *Code // runs the lock of a library or of programs; nil: the lock is a protocol of package locks
+	code    *Code // how to run the lock of a library or of programs; nil: the lock is a protocol of package locks
 
 	Servers  Servers
 	Network  Network
-	Clients  []Client // client-1 first; they differ only as the file says
+	Clients  []Client // client-1 first; all alike, except for overrides
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      draw.Mix        // for drawing random faults; default draw.For the lock's TTL
-	Within   time.Duration   // the time in which drawn faults may strike; zero: as long as a run without faults
-	Promise  checker.Promise // default: the laws that Expect does not name as violated or any
+	Mix      draw.Mix        // how to draw random faults; default draw.For the lock's TTL
+	Within   time.Duration   // the time within which drawn faults may strike; zero: the length of a run without faults
+	Promise  checker.Promise // default: all laws except those that Expect names as violated or any
 	Shown    []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
 	Limit    time.Duration   // in simulated time; default 120 s
-	Bound    time.Duration   // for an uncontended acquire or release; default the lock's TTL plus [Servers.silence]
-	Expect   format.All
+	// maximum time for an uncontended acquire or release; default the lock's TTL plus [Servers.silence]
+	Bound  time.Duration
+	Expect format.All
 }
 
 // Servers are the lock servers.
 type Servers struct {
-	Backend     locks.Backend // the kind of servers
-	N           int           // Redis masters, or members of a cluster: redis-1 …
-	Replicas    int           // per master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
-	Persistence store.Policy  // default: AOF with everysec, as Redis ships
+	Backend locks.Backend // the kind of servers
+	N       int           // number of Redis masters, or of members of a cluster: redis-1 …
+	// replicas of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
+	Replicas    int
+	Persistence store.Policy  // default: AOF with everysec, like Redis's own default
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
 
-	Version              string // of Redis, as in FORMAT.md; default 7.0
-	NotifyKeyspaceEvents string // of Redis, as in redis.conf; default none
+	Version              string // version of Redis, as in FORMAT.md; default 7.0
+	NotifyKeyspaceEvents string // setting of Redis, as in redis.conf; default none
 
-	// The next two are for ZooKeeper only.
+	// The next two fields are only for ZooKeeper.
 	TickTime  time.Duration // default 2 s
 	SyncLimit int           // in ticks; default 5
 
-	RaftMultiplier int // of Consul; default 5
+	RaftMultiplier int // setting of Consul; default 5
 
-	// The rest are for replicas only.
+	// The remaining fields are only for replicas.
 	MinReplicasToWrite int           // default 0: none
 	MinReplicasMaxLag  time.Duration // default 10 s
-	SemiSync           bool          // replies wait for one replica; default off
-	SemiSyncTimeout    time.Duration // after this time without a replica, replies no longer wait; default 1 s
-	DownAfter          time.Duration // time until the Sentinel replaces a silent master; default 30 s
-	ReconfigureAfter   time.Duration // time until a deposed master that is reachable stops serving; default 8 s
+	SemiSync           bool          // a master replies after one replica has received the write; default off
+	SemiSyncTimeout    time.Duration // how long a reply waits for a replica; default 1 s
+	DownAfter          time.Duration // how long a master must be silent until the Sentinel replaces it; default 30 s
+	ReconfigureAfter   time.Duration // time until a deposed master that can be reached stops serving; default 8 s
 }
 
-// silence returns how long members of these servers may go on serving after they last heard from their leader. It is 0
-// if no setting limits that.
+// silence returns how long members of these servers may continue to serve after they last received a message from their
+// leader. It returns 0 if no setting limits that.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.Silence != nil {
 		return b.Silence(s)
@@ -78,10 +81,10 @@ func (s *Servers) silence() time.Duration {
 	return 0
 }
 
-// Persistent reports whether a server still has data on its disk after it lost power.
+// Persistent reports whether a server still has data on its disk after a power failure.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
-// StandsStill returns how long a Redis node serves no client after a write, because it fsyncs first.
+// StandsStill returns how long a Redis node serves no client after a write because it waits for fsync.
 func (s *Servers) StandsStill() time.Duration {
 	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
@@ -89,11 +92,11 @@ func (s *Servers) StandsStill() time.Duration {
 	return 0
 }
 
-// Network says how long messages travel.
+// Network describes how long messages take.
 type Network struct {
 	Delay sim.Delay       // default 200 µs to 2 ms
 	Tail  sim.Tail        // the share of slow messages; default none
-	Links []sim.LinkDelay // directions with a delay of their own
+	Links []sim.LinkDelay // links, in one direction each, with their own delay
 }
 
 // Client is one client: its lock and its work.
@@ -103,24 +106,24 @@ type Client struct {
 	Work Work
 }
 
-// Work is what a client does in each of its Cycles: acquire; Writes times read, compute and write; hold; release.
+// Work is what a client does in each of its Cycles: acquire; then read, compute and write, Writes times; hold; release.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // default 1
-	Locks         []history.Lock // in the order in which the client takes them; empty: only the lock's own name
-	Take          Take           // which of Locks a section takes; default all
-	Think         sim.Delay      // between two cycles; default none
+	Locks         []history.Lock // in the order in which the client acquires them; empty: only the lock's own name
+	Take          Take           // which of Locks a section acquires; default all
+	Think         sim.Delay      // pause between two cycles; default none
 	Writes        int            // read-modify-writes of the resource per section; default 0
-	Compute       time.Duration  // between a read and its write; default none
+	Compute       time.Duration  // time between a read and its write; default none
 	Hold          time.Duration  // time in the section after the writes; default 100 ms
 	HoldKind      HoldKind
-	CheckValidity bool // check before each write and step; default off, as careless clients do
+	CheckValidity bool // check the lease before each write and step; default off, as in careless clients
 	StopWhenLost  bool // stop working if an extension failed; default on
 	ReleaseFirst  bool // release the lock before the last write; default off
-	Nested        bool // the work on the resource takes the lock again and releases it; default off
+	Nested        bool // the work on the resource acquires the lock again and releases it; default off
 }
 
-// Take says which of its locks a client's section takes.
+// Take says which of its locks a client acquires in a section.
 type Take uint8
 
 const (
@@ -132,12 +135,12 @@ const (
 type HoldKind uint8
 
 const (
-	HoldFor      HoldKind = iota // Work.Hold
-	HoldValidity                 // until the validity that it was given ends
-	HoldForever                  // its work hangs
+	HoldFor      HoldKind = iota // for the time in Work.Hold
+	HoldValidity                 // until the validity of its lock ends
+	HoldForever                  // forever, because its work hangs
 )
 
-// ResourceConfig configures the protected resource: a register behind the network.
+// ResourceConfig configures the protected resource: a register that clients reach over the network.
 type ResourceConfig struct {
 	Fencing Fencing
 	Writes  WriteMode
@@ -149,13 +152,14 @@ func (c *ResourceConfig) rules() rules {
 		Changed: c.Writes == CompareAndSet, Again: c.Writes == Idempotent}
 }
 
-// Fencing says what the resource does with fencing tokens.
+// Fencing says how the resource uses fencing tokens.
 type Fencing uint8
 
 const (
-	FencingOff         Fencing = iota
-	FencingOn                  // refuses reads and writes with tokens lower than the highest seen
-	FencingRefuseEqual         // as in the article: refuses writes whose token is not above the last write's
+	FencingOff Fencing = iota
+	FencingOn          // refuses reads and writes with tokens lower than the highest seen
+	// as in the article: refuses writes whose token is not higher than that of the last write
+	FencingRefuseEqual
 )
 
 // WriteMode says which writes the resource accepts.
@@ -163,14 +167,14 @@ type WriteMode uint8
 
 const (
 	BlindWrites   WriteMode = iota // the last write wins
-	CompareAndSet                  // only if the value has not changed since the writer read it
+	CompareAndSet                  // a write is accepted only if the value has not changed since the writer read it
 	Idempotent                     // each operation is applied once; all clients run the same operations
 )
 
 // Text returns the file's text. Callers must not change it.
 func (s *Scenario) Text() []byte { return s.text }
 
-// Locks returns the distinct names of the locks in use. They are the keys on the servers.
+// Locks returns the distinct names of the locks that the clients use. They are the keys on the servers.
 func (s *Scenario) Locks() []history.Lock {
 	var names []history.Lock
 	for i := range s.Clients {

@@ -18,7 +18,8 @@ lock: {protocol: redlock}
 work: {cycles: 5, writes: 1}
 `
 
-// schedules makes runs of Redlock on five nodes, with three clients that make five cycles each, and one random fault.
+// schedules performs runs of Redlock on five nodes. There are three clients with five cycles each, and one random
+// fault.
 type schedules struct {
 	*Runner
 	faults *draw.Generator
@@ -38,7 +39,7 @@ func newSchedules(t testing.TB) *schedules {
 	return &schedules{NewRunner(s), faults}
 }
 
-// run makes the run of a seed.
+// run performs the run of a seed.
 func (s *schedules) run(t testing.TB, seed uint64) Result {
 	result, err := s.Run(nemesis.Plan{Seed: seed, Faults: s.faults.Draw(seed)})
 	if err != nil {
@@ -47,14 +48,14 @@ func (s *schedules) run(t testing.TB, seed uint64) Result {
 	return result
 }
 
-// Heap use of one schedule, as the mean of a hundred.
+// Heap use of one run, averaged over a hundred runs.
 const (
 	allocationsOfARun, bytesOfARun           = 466, 29_950
-	allocationsOfASchedule, bytesOfASchedule = 678, 57_300 // the run, and all laws judged
+	allocationsOfASchedule, bytesOfASchedule = 678, 57_300 // for the run and for judging all laws
 )
 
-// TestASchedulesMemory compares the heap use of a schedule with the figures above, which are the same on every machine.
-// If they rise, the time of a schedule has risen as well. The figures must also be lowered if a schedule uses less.
+// TestASchedulesMemory compares the heap use of a run with the figures above, which are the same on every machine. If
+// heap use rises, runs have become slower as well. If it falls, the figures must be lowered.
 func TestASchedulesMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -79,7 +80,7 @@ func TestASchedulesMemory(t *testing.T) {
 	}
 }
 
-// heapUse returns the allocations and bytes per call, after a first round has filled the memory that is reused.
+// heapUse returns the allocations and bytes per call of do, after a warm-up round that fills reused memory.
 func heapUse(do func(seed uint64)) (allocations, bytes uint64) {
 	const seeds = 100
 	all := func() {
@@ -95,5 +96,5 @@ func heapUse(do func(seed uint64)) (allocations, bytes uint64) {
 	return (after.Mallocs - before.Mallocs) / seeds, (after.TotalAlloc - before.TotalAlloc) / seeds
 }
 
-// near allows a difference of one in a hundred, because it is random when Go's maps grow.
+// near allows a difference of 1 %, because Go's maps grow at random times.
 func near(got, want uint64) bool { return 99*want <= 100*got && 100*got <= 101*want }

@@ -18,15 +18,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// ofSearches are keys by which a search chooses plans, depending on earlier runs. Package search tests them.
+// ofSearches are keys that make a search choose plans depending on earlier runs. Package search tests them.
 var ofSearches = []string{"mix.aimed", "mix.guided"}
 
 // settingUnderTest is one value of one key of the format.
 type settingUnderTest struct{ path, value string }
 
-// TestEverySettingChangesARunOrIsRefused tries every key of the format, as listed in the tables that read it, with each
-// of its words (or some numbers), for every protocol and for a single client. Either some run comes out differently
-// than with the default, or the file is refused with the place and the reason that testdata/format/refused.txt lists.
+// TestEverySettingChangesARunOrIsRefused tries every key of the format, taken from the tables of the parser, with each
+// of its words (or some numbers), for every protocol and for a single client. Either some run differs from the run with
+// the default, or the file is refused with the place and the reason that testdata/format/refused.txt lists.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -47,7 +47,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 					continue
 				}
 				tried++
-				judged := testkit.Full() || tried%24 == 0 // the others need only be accepted
+				judged := testkit.Full() || tried%24 == 0 // the other values only need to be accepted
 				judged = judged && !slices.Contains(ofOwnClients, s.path) && !slices.Contains(ofSearches, s.path)
 				enough, line := enoughRefusals, fmt.Sprintf("%s  %s: %s\n", d.Name, path, s.value)
 				if strings.Contains(string(listed), line) && !testkit.Full() && !*testkit.Update {
@@ -68,9 +68,10 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	testkit.Golden(t, golden, refused.String())
 }
 
-// settingsOfTheFormat lists every key that affects how a run goes, is drawn or is judged, with values for it.
+// settingsOfTheFormat lists every key that affects how runs go, which faults are drawn or how runs are judged, with
+// some values for it.
 func settingsOfTheFormat() (all []settingUnderTest) {
-	// the names of a scenario, and its parts that are no settings
+	// names and other parts of a scenario that are not settings
 	texts := []string{"name", "summary", "source", "overrides", "faults"}
 	var walk func(under string, fields []field)
 	walk = func(under string, fields []field) {
@@ -89,8 +90,8 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 	return all
 }
 
-// sampled lists values for keys whose kind does not suggest any. Values in brackets are lists and mappings. Mappings
-// with nil have no values of their own; their keys are tried instead.
+// sampled lists values for keys whose kind does not suggest any. Values in brackets are lists and mappings. If the
+// value is nil, the key is a mapping, and the keys inside it are tried instead.
 var sampled = map[string][]string{
 	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
 	"expect": nil, "expect.metrics": {},
@@ -112,7 +113,7 @@ var sampled = map[string][]string{
 	"mix.with": {"[flush]"},
 }
 
-// valuesFor returns the words of a key, and some numbers.
+// valuesFor returns the words that a key accepts, and some numbers.
 func valuesFor(path string, f *field) []string {
 	if some, ok := sampled[path]; ok {
 		return some
@@ -143,18 +144,20 @@ func valuesFor(path string, f *field) []string {
 	return values
 }
 
-// situationPool holds scenarios of one protocol in which settings may matter. Each is made when it is needed.
+// situationPool holds scenarios of one protocol in which settings may matter. Each scenario is created when it is
+// needed.
 type situationPool struct {
 	of    *locks.Definition
 	texts []string
 	made  []*setup
 }
 
-// tellingOf records which situations have shown that a key matters. They are tried first, because they are likely to
-// show it again.
+// tellingOf maps each key to the situations that have shown an effect of the key. They are tried first, because they
+// are likely to show it again.
 type tellingOf map[string][]int
 
-// first lists all n situations: the simplest one first, and then those that have shown an effect of the key.
+// first returns the indices of all n situations: first the simplest situation, then those that have shown an effect of
+// the key, then the others.
 func (m tellingOf) first(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {
@@ -171,14 +174,14 @@ func (m tellingOf) note(key string, i int) {
 	}
 }
 
-// setup is a scenario with the outcomes of its runs without further settings.
+// setup is a scenario, with the outcomes of its runs without further settings.
 type setup struct {
 	doc  *format.Document
-	came map[string]string // by kind of outcome and text
+	came map[string]string // outcomes, keyed by kind of outcome and text
 }
 
-// situations returns the scenarios of the catalogue and of the defects that use the protocol or can be adapted to it,
-// and some more for rare circumstances.
+// situations returns scenarios that use the protocol or can be adapted to it: those of the catalogue, those of the
+// defects, and some more for rare circumstances.
 func situations(t *testing.T, d *locks.Definition) *situationPool {
 	texts := []string{minimal[d.Name] + "clients: 3\nwork: {cycles: 3, writes: 1}\n"}
 	for _, extra := range extraSituations {
@@ -216,7 +219,7 @@ func (p *situationPool) situation(t *testing.T, i int) *setup {
 	return p.made[i]
 }
 
-// adapt removes from a scenario what a protocol does not have.
+// adapt removes from a scenario all settings that a protocol does not have.
 func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
@@ -247,12 +250,12 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return doc
 }
 
-// enoughRefusals is how many situations must refuse a setting, with none accepting it, before it counts as refused. For
-// a setting that is known to be refused, fewRefusals are enough by default.
+// enoughRefusals is the number of situations that must refuse a setting, while none accepts it, before the setting
+// counts as refused. For a setting that is known to be refused, fewRefusals are enough by default.
 const enoughRefusals, fewRefusals = 25, 3
 
-// try sets a key in one situation after another until a run comes out differently. If every file is refused, it returns
-// the first error.
+// try sets a key in one situation after another until the outcome of the runs changes. If every file is refused, it
+// returns the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0
@@ -283,7 +286,7 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 		without := s.lacking(t, path)
 		if reflect.DeepEqual(withoutText(copyOf(with)), withoutText(copyOf(without))) {
 			if first {
-				return "", true // it is the default, from which the others differ
+				return "", true // this value is the default, so the runs cannot differ
 			}
 			continue
 		}
@@ -298,7 +301,8 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 	return refused, false
 }
 
-// lacking returns the situation without a key. If the key is alone in its mapping, another key keeps the mapping.
+// lacking returns the situation without a key. If the key is the only one in its mapping, lacking adds another key to
+// keep the mapping.
 func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	doc := s.doc.Clone()
 	doc.Remove(path)
@@ -342,10 +346,10 @@ func copyOf(s *Scenario) *Scenario {
 	return &c
 }
 
-// versionsOf gives the version of Redis that has a command, by the word that selects the command.
+// versionsOf maps a word that selects a Redis command to the version of Redis that has the command.
 var versionsOf = map[string]string{"delex": "8", "cad": "tair", "cas": "tair"}
 
-// give sets a key to a value, which may be a list or a mapping, and sets the version of the servers that the value
+// give sets a key to a value, which may be a list or a mapping. It also sets the version of the servers that the value
 // needs.
 func give(doc *format.Document, path, value string) {
 	if _, redis := doc.Get("servers.redis"); redis && versionsOf[value] != "" {
@@ -369,7 +373,7 @@ func give(doc *format.Document, path, value string) {
 	doc.Set(path, value)
 }
 
-// kindOfOutcome says what a key can change: how runs go, what is drawn, or how runs are judged.
+// kindOfOutcome returns what a key can change: how runs go, which faults are drawn, or how runs are judged.
 func kindOfOutcome(path string) string {
 	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
 		if path == kind || strings.HasPrefix(path, kind+".") {
@@ -379,7 +383,7 @@ func kindOfOutcome(path string) string {
 	return "run"
 }
 
-// observed returns the outcome of a scenario, as far as the key can change it.
+// observed returns those parts of a scenario's outcome that the key can change.
 func observed(t *testing.T, path string, s *Scenario) string {
 	var b strings.Builder
 	r := NewRunner(s)
@@ -417,7 +421,7 @@ func observed(t *testing.T, path string, s *Scenario) string {
 }
 
 // extraSituations show effects that the catalogue does not show for every protocol. SERVERS and MEMBERS stand for the
-// protocol's servers; with REPLICATED and SEMI-SYNCED each of them has two replicas.
+// protocol's servers. With REPLICATED and SEMI-SYNCED, each server has two replicas.
 var extraSituations = []string{
 	`
 servers: SERVERS

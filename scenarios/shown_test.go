@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// change replaces a few words of a scenario, so that one of its expectations is no longer met.
+// change replaces a few words of a scenario. One of the scenario's expectations is then no longer met.
 type change struct {
 	scenario, from, to string
-	unmet              string            // the law or metric whose expectation is not met
-	cause              checker.CauseKind // by which the law is then violated; empty: it is no longer violated
+	unmet              string // the law or metric whose expectation is no longer met
+	// the cause by which the law is then violated; empty: the law is no longer violated
+	cause checker.CauseKind
 }
 
-// changes remove what a scenario's outcome depends on: the remedy from a scenario that holds, the defect from one that
-// breaks without a fault.
+// changes remove what a scenario's outcome depends on: the remedy from a scenario in which the laws hold, or the defect
+// from a scenario in which they are violated without a fault.
 var changes = []change{
 	{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}",
 		"protocol: setnx, ttl: 10s}", "deadlock-freedom", checker.StuckBehindCrashed},
@@ -145,7 +146,7 @@ var changes = []change{
 	{"printed-zookeeper-lock", "token: parent-node", "token: own-node", "token-order", ""},
 }
 
-// spare lists faults that do not change the outcome of their scenario, each with the reason why it is there.
+// spare lists faults that do not change the outcome of their scenario, with the reasons why they are there.
 var spare = map[string]map[string]string{
 	"consensus-under-faults": {
 		"jump etcd-2 clock by +3600s at 2s": byMonotonic,
@@ -166,7 +167,7 @@ var spare = map[string]map[string]string{
 
 const byMonotonic = "sessions and leases run on monotonic clocks, and that is what the scenario is there to show"
 
-// changed returns the scenario with the change made.
+// changed returns the scenario after the change.
 func (c *change) changed(t *testing.T) *Scenario {
 	t.Helper()
 	_, text, err := fileOf(c.scenario)
@@ -183,7 +184,7 @@ func (c *change) changed(t *testing.T) *Scenario {
 	return s
 }
 
-// shows reports whether a run of the changed scenario comes out as the change says.
+// shows reports whether a run of the changed scenario has the outcome that the change predicts.
 func (c *change) shows(j format.Judgement) bool {
 	f := j.Verdict.Of(checker.Law(c.unmet))
 	switch {
@@ -195,7 +196,7 @@ func (c *change) shows(j format.Judgement) bool {
 	return slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == c.unmet })
 }
 
-// judgedWith runs a scenario with the given faults, for as many seeds as a test has time for.
+// judgedWith runs a scenario with the given faults and judges the runs. The number of seeds depends on the test's time.
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgement) {
 	t.Helper()
 	seeds := uint64(4)
@@ -215,8 +216,8 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged makes each change by itself. The expectation must then fail for
-// every seed; if it were met for one, it would be met for another reason.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged tries each change separately. The expectation must then fail for
+// every seed. If it were still met for some seed, something other than the changed words would be the reason.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {
@@ -231,9 +232,9 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	}
 }
 
-// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario. Then some law that the scenario expects to
-// be violated must not be violated, or some metric must leave its bound, in the scenario itself or after a few words of
-// it are changed. Every scenario must have such a fault or such words.
+// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, some law that
+// the scenario expects to be violated must not be violated, or some metric must leave its bound. It is enough if this
+// happens after one of the changes of the scenario's words. Every scenario must have such a fault or such a change.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +260,8 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	}
 }
 
-// breaksByItsFaults reports laws that are violated, as expected, even without any fault and with every change made.
+// breaksByItsFaults reports an error for each law that is violated, as expected, even without faults and with each
+// change.
 func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome != checker.Violated {
@@ -275,7 +277,7 @@ func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	}
 }
 
-// shows lists the expectations that something in the scenario must have brought about: violated laws, and metrics.
+// shows lists the expectations that the scenario's faults or words must bring about: violated laws, and metrics.
 func (s *Scenario) shows() (names []string) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome == checker.Violated {
@@ -288,7 +290,8 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether one of the named expectations, of a violated law or of a metric, is met in none of the runs.
+// ceases reports whether one of the named expectations, of a violated law or of a metric, is not met in any of the
+// runs.
 func (s *Scenario) ceases(runs []format.Judgement, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgement) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// cutMember cuts one member off from the others: the one that serves the holder of a lock with a session of five
-// seconds. The holder can reach this member, and listens to its connection.
+// cutMember cuts off from the others the member that serves the holder of a lock. The holder has a session of five
+// seconds. It can reach this member and uses its connection.
 const cutMember = `
 name: cut-member
 servers: SERVERS
@@ -19,8 +19,8 @@ faults:
   - cut zookeeper-2 | zookeeper-1 zookeeper-3 after acquired by client-2 for 30s
 `
 
-// With its default settings, a member of ZooKeeper that is cut off answers its client for up to ten seconds, while the
-// leader ends the session after five. If members wait less than the session lasts, no client is misled.
+// With its default settings, a member of ZooKeeper that is cut off answers its client for up to ten seconds, although
+// the leader ends the session after five. If the member stops serving before the session ends, no client is misled.
 func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	longer := strings.Replace(strings.Replace(cutMember, "SERVERS", "{zookeeper: 3}", 1), "ttl: 5s", "ttl: 15s", 1)
 	for seed := range uint64(10) {
@@ -42,7 +42,7 @@ func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	}
 }
 
-// The messages are those of ZooKeeper 3.8.0 when it is started with such times.
+// The messages are those of ZooKeeper 3.8.0 when it is started with these times.
 func TestTimesThatZooKeeperRefuses(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{zookeeper: 3, sync-limit: 0}": "x.yaml:3:37: ZooKeeper does not start with a syncLimit of 0 " +

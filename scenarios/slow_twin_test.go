@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// plansPerScenario returns how many runs of each scenario both checkers judge.
+// plansPerScenario returns the number of runs of each scenario that both checkers judge.
 func plansPerScenario() int {
 	if !testkit.Full() || raceEnabled {
 		return 4
@@ -20,8 +20,8 @@ func plansPerScenario() int {
 }
 
 // TestTheCheckerReadsTheLawsAsWritten judges runs of the catalogue under random faults with the checker and with the
-// literal reading of the laws. They must agree on every law: on the outcome, on the kinds of causes and, for each
-// cause, on the first events that break the law.
+// literal reading of the laws. For every law, they must agree on the outcome, on the kinds of causes and, for each
+// cause, on the first events that violate the law.
 func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	seen := make(chan map[string]int, len(Names()))
 	t.Run("scenarios", func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 }
 
 // compareReadings judges runs of the scenario under its own plan and under random plans. The random faults come early
-// or are spread over the run. In some runs the clients read and write more, so that more data can be lost.
+// or are spread over the run. In some runs the clients read and write more, so more data can be lost.
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {

@@ -1,8 +1,8 @@
 package scenarios
 
-// This file makes the scenario file with which a user starts. There is one for each protocol. It is complete: it has
-// every setting of the lock, commented out, with its default. It runs as it is, and shows what a pause does to the
-// lock. To set a key, the user removes the # in front of it.
+// This file generates the scenario file that a user starts with. There is one for each protocol. It is complete: it
+// contains every setting of the lock, commented out, with its default. It can be run unchanged, and shows what a pause
+// does to the lock. To set a key, the user removes the # in front of it.
 
 import (
 	"fmt"
@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Default is the protocol of a starter file if the user names none: the most common lock on Redis.
+// Default is the protocol of the starter file if the user does not name one: the most common lock on Redis.
 const Default = locks.SetNXPX
 
 // width is the width of the file's comments, in columns.
 const width = 80
 
-// DefaultFile is the file name that a starter file uses in its own text if it is printed and not written.
+// DefaultFile is the file name that the text of a starter file mentions if it is printed and not written to a file.
 const DefaultFile = "my-lock.yaml"
 
-// Name returns a scenario name for a file: the file's name without its extension, reduced to the characters that a
-// scenario name may have.
+// Name returns the scenario name for a file: the file's name without its extension, reduced to the characters that are
+// allowed in a scenario name.
 func Name(file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	name := strings.Join(words, "-")
-	if name == "" || name == "null" { // null is not text in YAML
+	if name == "" || name == "null" { // in YAML, null is not a string
 		return Name(DefaultFile)
 	}
 	return strings.Trim(name[:min(len(name), longestName)], "-")
 }
 
-// longestName is the largest number of characters in a name.
+// longestName is the maximum length of a name, in characters.
 const longestName = 64
 
 // Starter returns the text of the starter file for a protocol. name is the scenario's name, and word is the file's
@@ -81,7 +81,7 @@ type starterFile struct {
 
 func (f *starterFile) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
 
-// prose writes a comment, wrapped over as many lines as it needs.
+// prose writes a comment, wrapped to as many lines as needed.
 func (f *starterFile) prose(indent, words string) {
 	line := indent + "#"
 	for _, word := range strings.Fields(strings.ReplaceAll(words, "`", "")) {

@@ -39,8 +39,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// Every commented setting has its default: removing the # changes nothing, except for settings whose default is none
-// and for what the file does not do by itself.
+// Every commented setting has its default value, so removing the # changes nothing. Exceptions are settings whose
+// default is none, and settings that only serve as an example.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, d := range locks.Definitions() {
@@ -73,7 +73,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// Every setting that the protocol accepts is in its file.
+// The starter file contains every setting that its protocol accepts.
 func TestNoSettingIsMissing(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		text := Starter(d, "my-lock", DefaultFile)
@@ -85,7 +85,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 			}
 		}
 		for _, line := range strings.Split(text, "\n") {
-			// these are one line each, so that removing one # sets them
+			// these mappings are on one line, so removing one # sets them
 			mapping := strings.Contains(line, "#wait: {") || strings.Contains(line, "#retry: {")
 			if n := len([]rune(line)); n > width && !mapping {
 				t.Errorf("%s: %d columns: %s", d.Name, n, line)
@@ -94,7 +94,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 	}
 }
 
-// A scenario is named after its file, and whatever the file is called, the format accepts the name.
+// A scenario is named after its file. Whatever the file's name is, the format accepts the scenario's name.
 func TestEveryFileGivesAName(t *testing.T) {
 	for file, want := range map[string]string{
 		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b",

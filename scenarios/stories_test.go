@@ -9,14 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestStoriesNameTheTrueReason compares the stories of runs that are easily misread with what happened in these runs.
+// TestStoriesNameTheTrueReason checks the stories of runs that are easily misread. Each must agree with what happened
+// in its run.
 func TestStoriesNameTheTrueReason(t *testing.T) {
 	const never, slow = "never renewed", "holder outlived its lease (slow work)"
 	for _, test := range []struct {
 		why      string
 		scenario string // a scenario of the catalogue, or the text of a file
 		seed     uint64
-		faults   []string // instead of a catalogue scenario's own
+		faults   []string // replaces the faults of a catalogue scenario
 		law      checker.Law
 		cause    string
 		names    []string // the faults that the story must name
@@ -178,12 +179,12 @@ faults:
 	}
 }
 
-// short returns a lock that is held beyond its lease, unless rest says otherwise.
+// short returns a scenario in which the lock is held for longer than its lease. rest adds or replaces settings.
 func short(rest string) string {
 	return "name: short\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" + rest + "\n"
 }
 
-// kept returns a lock on one Redis with an append-only file, with faults.
+// kept returns a scenario with a lock on one Redis with an append-only file, and with the given faults.
 func kept(fsync, faults string) string {
 	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: " +
 		"{protocol: set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\n" +

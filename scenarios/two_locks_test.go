@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// twoLocks is the work of three clients that take two locks each, one client in the opposite order. A client that waits
-// too long gives up, releases what it has, and begins again.
+// twoLocks describes three clients that acquire two locks each, one client in the opposite order. A client that waits
+// too long gives up, releases what it holds, and begins again.
 const twoLocks = `
 clients: 3
 work: {cycles: 3, writes: 1, hold: 500ms, locks: [alpha, beta]}
@@ -25,14 +25,14 @@ overrides: {client-2: {work: {locks: [beta, alpha]}}}
 func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	doc := documentOf(t, minimal[d.Name]+twoLocks)
 	doc.Set("lock.retry.patience", "2s")
-	if d.Name == locks.LeaseObject { // its leader releases nothing: one must wait until its lease ends
+	if d.Name == locks.LeaseObject { // the leader never releases, so others must wait until its lease ends
 		doc.Set("lock.retry.patience", "20s")
 	}
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother lets clients that hold one lock fail to get another, with every word of every
-// setting of the lock. There are no faults: what a client holds must stay its own until it releases it.
+// TestGivingUpALockDoesNotEndAnother lets clients that hold one lock fail to acquire another, for every word of every
+// setting of the lock. There are no faults. Each client must keep the lock that it holds until it releases it.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 			docs := []*format.Document{withTwoLocks(t, d)}
 			for _, s := range d.Settings {
 				if s.Path == "retry.patience" {
-					continue // with patience, nobody would give up
+					continue // without a patience limit, nobody would give up
 				}
 				for _, word := range s.Form.Words {
 					if word == string(locks.Fixed) {
@@ -55,7 +55,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 			for _, doc := range docs {
 				s, err := Parse("x.yaml", []byte(doc.String()))
 				if err != nil {
-					continue // the word needs other settings
+					continue // the word requires other settings
 				}
 				r := NewRunner(s)
 				for seed := range uint64(8) {
@@ -75,9 +75,9 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind does the same for locks that a session keeps alive, under random faults of
-// processes and links. Nobody must wait behind something that a client left when it gave up an attempt, and no holder
-// must lose its lock.
+// TestWhoGivesUpALockLeavesNothingBehind repeats the test for locks that a session keeps alive, with random faults of
+// processes and links. Nobody must wait for something that was left behind by an abandoned attempt, and no holder must
+// lose its lock.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// failedAcquires counts the acquires that ended without a lock.
+// failedAcquires counts the acquires that failed.
 func failedAcquires(h *history.History) (n int) {
 	for _, e := range h.Events {
 		if e.F == history.Acquire && e.Type == history.Fail {
@@ -131,7 +131,7 @@ func failedAcquires(h *history.History) (n int) {
 	return n
 }
 
-// mustKeep reports an error for each of the laws that a run violates.
+// mustKeep reports an error for each of the given laws that a run violates.
 func mustKeep(t *testing.T, s *Scenario, p nemesis.Plan, v checker.Verdict, laws ...checker.Law) {
 	t.Helper()
 	for _, law := range laws {

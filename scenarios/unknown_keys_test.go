@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// keyed is a mapping of the format with the fields that read it.
+// keyed is a mapping of the format, with the fields that parse it.
 type keyed struct {
 	name   string
 	fields func(f *file) []field
@@ -43,7 +43,7 @@ func allMappings() (all []keyed) {
 	}})
 }
 
-// problems returns the problems of a mapping with the given text.
+// problems returns the problems that the mapping reports for the given text.
 func (m *keyed) problems(t *testing.T, text string) []format.Problem {
 	t.Helper()
 	r, body, err := format.Read("f.yaml", []byte(text))
@@ -59,7 +59,7 @@ func (m *keyed) problems(t *testing.T, text string) []format.Problem {
 	return nil
 }
 
-// edits lists the words that are one slip away: a letter missing, added or changed, or two letters swapped.
+// edits lists the words that result from one typing error: a letter missing, added or changed, or two letters swapped.
 func edits(word string) (all []string) {
 	for i := range len(word) + 1 {
 		all = append(all, word[:i]+"q"+word[i:])
@@ -73,7 +73,7 @@ func edits(word string) (all []string) {
 	return all
 }
 
-// parts lists beginnings of a word, the words of which it consists, and longer words that contain it.
+// parts lists prefixes of a word, the words that it consists of, and longer words that contain it.
 func parts(word string) (all []string) {
 	for i := 2; i < len(word); i++ {
 		all = append(all, word[:i])
@@ -90,8 +90,8 @@ func parts(word string) (all []string) {
 }
 
 // TestAnUnknownKeyGetsTheRightOne misspells and shortens every key of every mapping. The message about the wrong key
-// must name the right one, or say where a key of that name belongs. For a key that resembles none, it must list all
-// keys that may stand there.
+// must name the right one, or say where a key of that name belongs. If the wrong key resembles no key, the message must
+// list all keys that are allowed there.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	tried := 0
 	for _, m := range allMappings() {
@@ -138,10 +138,10 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	}
 }
 
-// Found returns a word as messages write it.
+// Found returns a word in the form in which messages quote it.
 func Found(word string) string { return format.Found(word) }
 
-// TestWhatPeopleWriteGetsTheRightKey tries words that people know from elsewhere.
+// TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools.
 func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 	all := map[string]*keyed{}
 	for _, m := range allMappings() {
@@ -166,7 +166,7 @@ func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 
 var exampleIn = regexp.MustCompile(`needs a mapping such as (\{.*?\}+)(?:, or [a-z]+)?, found `)
 
-// written returns a file in which other stands in place of the mapping at path.
+// written returns a file in which other replaces the mapping at path.
 func written(path, other string) string {
 	parts := map[string]string{"servers": "{redis: 1, replicas: 9}", "lock": "{protocol: set-nx-px}"}
 	names := strings.Split(path, ".")
@@ -176,9 +176,9 @@ func written(path, other string) string {
 	switch parts[names[0]] = other; {
 	case path == "servers.persistence":
 		parts["servers"] = "{redis: 1, " + other[1:]
-	case path == "servers": // there may be many servers
+	case path == "servers": // other may mean many servers
 		parts["lock"] = "{protocol: redlock}"
-	case path == "resource": // it may compare tokens
+	case path == "resource": // other may turn on the comparison of tokens
 		parts["lock"] = "{protocol: fenced}"
 	case names[0] == "lock" && len(names) > 1:
 		parts["lock"] = "{protocol: set-nx-px, " + other[1:]
@@ -190,8 +190,8 @@ func written(path, other string) string {
 	return text
 }
 
-// TestAMappingHasAnExampleThatIsRight writes all sorts of other values in place of every mapping. The message must show
-// an example of the mapping, and with that example in the same place the file must be right.
+// TestAMappingHasAnExampleThatIsRight replaces every mapping with various other values. The message must contain an
+// example of the mapping, and the file must be valid with that example in the same place.
 func TestAMappingHasAnExampleThatIsRight(t *testing.T) {
 	paths := []string{"overrides", "overrides.client-1", "overrides.client-1.lock", "overrides.client-1.work",
 		"network.links", "expect.metrics"}

@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofOwnClients are keys whose effect only clients with code of their own see; no modelled lock does.
+// ofOwnClients are keys that affect only clients with their own code, and no modeled lock.
 var ofOwnClients = []string{"servers.version", "servers.notify-keyspace-events"}
 
-// asked returns what a server of a scenario replies to a client.
+// asked returns a server's reply to a client's command.
 func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	t.Helper()
 	s, err := Parse("x.yaml", []byte("name: x\nservers: "+servers+"\nlock: {protocol: set-nx-px}\n"))
@@ -33,8 +33,8 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	return reply
 }
 
-// TestServersAreSetForClientsOfOnesOwn checks the effect of the keys in ofOwnClients, which no run of a modelled lock
-// shows.
+// TestServersAreSetForClientsOfOnesOwn checks the effect of the keys in ofOwnClients. Runs of modeled locks do not show
+// it.
 func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	for _, c := range []struct{ servers, command, want string }{
 		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},
@@ -59,7 +59,8 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// versioned lists scenarios, each with the place and the reason for which it is refused; nothing if it is accepted.
+// versioned lists scenarios, each followed by the place and the reason for which it is refused. An accepted scenario is
+// followed by nothing.
 const versioned = `
 servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX exists from Redis 8.4: set servers.version: 8
 servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX exists from Redis 8.4: set servers.version: 8
@@ -77,8 +78,8 @@ servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45:
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 
-// A release or extension with a command that the servers do not have is refused, and the error says at its place which
-// version has the command.
+// A release or extension with a command that the servers do not have is refused. The error is at its place and says
+// which version has the command.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
 	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {
 		text, want, _ := strings.Cut(strings.TrimSpace(line), " =>")

@@ -61,7 +61,7 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 
 // TestSettingsSayWhoReadsTheWallClock runs the catalogue, and each protocol with every word of every key that it
 // accepts, for all clients and for one. The clients that read their wall clock must be exactly those that the settings
-// say.
+// predict.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}
 	for _, name := range Names() {
@@ -89,7 +89,7 @@ func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	for _, text := range texts {
 		s, err := Parse("x.yaml", []byte(text))
 		if err != nil {
-			continue // the word does not go with the rest
+			continue // the word is not allowed with the other settings
 		}
 		ran++
 		var said []sim.ProcessID

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watching changes nothing in the runs of any scenario of the catalogue, and the watch ends where the probe begins.
+// Watching a run of any scenario of the catalogue does not change the run. The watch ends when the probe begins.
 func TestWatchingARunChangesNothingInIt(t *testing.T) {
 	for _, name := range Names() {
 		s, err := Named(name)
