@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAClientBeginsAgain: when a client begins again, nothing of its earlier life continues except the messages that it
-// has already sent. Its tasks have unwound, its connections are new, and replies to its earlier requests are dropped.
+// TestAClientBeginsAgain: after World.BeginAgain, only the messages that the client had already sent continue. Its old
+// tasks are gone, it opens new connections, and replies to its earlier requests are dropped.
 func TestAClientBeginsAgain(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].mute = true

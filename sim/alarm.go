@@ -1,13 +1,13 @@
 package sim
 
-// alarm ends the timed waits of a task. Nearly all waits end early because the reply arrives, and an event for each
-// would fill the queue with obsolete ones. Therefore a task has only one event in the queue. When it is due but belongs
-// to an earlier wait, it is put back into the queue with the time of the current wait.
+// alarm implements the timeouts of a task. Most waits end early because the reply arrives. With one event per wait, the
+// queue would fill with obsolete events, so each task has at most one timeout event in the queue. If that event turns
+// out to belong to an earlier wait, it is queued again with the deadline of the current wait.
 type alarm struct {
 	t      *task
-	end    event  // event of the current wait; its number was assigned when the wait began
-	at     Time   // when the alarm's event in the queue is due; not after end
-	number uint64 // number of that event, or 0 if there is none; other events of the alarm are obsolete
+	end    event  // timeout of the current wait; numbered when the wait began
+	at     Time   // when the queued event is due; never later than end
+	number uint64 // number of the queued event, or 0 if none is queued; all other events of the alarm are obsolete
 }
 
 // set wakes task t at the given time, unless its wait ends earlier.
@@ -33,7 +33,7 @@ func (a *alarm) act(wait uint64) {
 	}
 	a.number = 0
 	switch {
-	case a.end.arg != a.t.wait: // the wait has ended already
+	case a.end.arg != a.t.wait: // this wait is already over
 	case a.end.seq != w.acting:
 		a.enqueue()
 	default:

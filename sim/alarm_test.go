@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// answeredSoon returns a world whose server answers within 2 ms.
+// answeredSoon returns a world with a server that answers within 2 ms.
 func answeredSoon() *World {
 	w := New(1, Options{Delay: Delay{time.Millisecond, time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -20,8 +20,9 @@ func call(env Env, timeout time.Duration) {
 		Phase: "ping"})
 }
 
-// TestWaitsThatEndEarlyLeaveNothingBehind checks that a task has at most one event in the queue, and a signal at most
-// one waiter, however many waits have ended early. A wait also ends on time if it is shorter than earlier ones.
+// TestWaitsThatEndEarlyLeaveNothingBehind checks that a task has at most one event in the queue and a signal has at
+// most one waiter, no matter how many waits have ended early. It also checks that a wait that is shorter than earlier
+// ones ends on time.
 func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	w, events, waiters := answeredSoon(), 0, 0
 	var over Signal
@@ -47,8 +48,8 @@ func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings: waits that end at the same instant end in the order in which
-// they began, even if one of them reuses the event of an earlier wait.
+// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings: if several waits end at the same instant, the one that began
+// first ends first. This holds even if a wait reuses the event of an earlier wait.
 func TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings(t *testing.T) {
 	w := answeredSoon()
 	var order []history.Process

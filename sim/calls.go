@@ -2,23 +2,23 @@ package sim
 
 import "time"
 
-// message is a request on its way to a server, and then the reply to it on its way back.
+// message is a request on its way to a server, or the reply on its way back. The same message is used for both.
 type message struct {
 	w     *World
 	c     *conn
-	t     *task  // the task that waits for the reply; nil if it belongs to a pipe
-	call  uint64 // number of the task's call
+	t     *task  // the task that waits for the reply, or nil if a pipe sent the request
+	call  uint64 // number of the Call to which the request belongs
 	index int    // index of the request within the call
 	phase string
-	which uint64 // number of the request among the requests of the same phase within the attempt
+	which uint64 // sequence number among the requests with the same attempt and phase
 	in    Incoming
 	// request is the number of the request within the run, from 1.
 	request uint64
-	resent  int    // how often the request was sent again
-	command string // name of the request's command; only set if the run is inspected
+	resent  int    // how many times the request was sent again
+	command string // name of the request's command; set only if the run has inspectors
 	state   messageState
 	reply   Reply
-	// answered is the method value m.answer, which is created only once.
+	// answered is the method value m.answer, stored so that it is allocated only once.
 	answered func([]byte)
 }
 
@@ -35,7 +35,7 @@ func (w *World) newMessage() *message {
 	if len(n.free) == 0 {
 		m := &message{w: w}
 		m.answered = m.answer
-		if !w.opts.Endless { // in an endless run, a lost message is not kept
+		if !w.opts.Endless { // endless runs do not keep a list of messages, because lost ones would pile up there
 			n.messages = append(n.messages, m)
 		}
 		return m
@@ -45,7 +45,7 @@ func (w *World) newMessage() *message {
 	return m
 }
 
-// request returns the number of the next request.
+// request returns the number for the next request.
 func (n *network) request() uint64 {
 	n.requests++
 	return n.requests
@@ -53,7 +53,7 @@ func (n *network) request() uint64 {
 
 func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 
-// send puts the message on its link.
+// send sends the message over its link.
 func (m *message) send() {
 	l := m.link()
 	n := l.next()
@@ -75,7 +75,8 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is a number that no server's life has. Nothing is answered on a connection with this life.
+// broken marks a connection that was reset. No server has this life number, so requests on the connection are not
+// served.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -85,7 +86,7 @@ func (m *message) link() *link {
 	return m.c.down
 }
 
-// depart schedules the arrival of the message, later by extra than its drawn delay.
+// depart schedules the arrival of the message. extra is added to the delay that was drawn for it.
 func (m *message) depart(extra Time) {
 	c, last := m.c, &m.c.lastUp
 	if m.state == toClient {
@@ -106,14 +107,14 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds defers an event for the client until the client's pause is over. If the client is a stopped process on
-// the host, the event is not deferred: the host's kernel receives the bytes, and the process finds them when it
+// clientHolds defers an event until the client's pause ends, and reports whether it did. It does not defer anything if
+// the client is a stopped process on the host: the host's kernel receives the bytes, and the process finds them when it
 // continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
 
-// abandoned reports whether the client has closed the connection. If so, it drops the bytes that are held back.
+// abandoned reports whether the client has closed the connection. If so, it releases the message.
 func (m *message) abandoned() bool {
 	if m.c.closed {
 		m.release()
@@ -137,7 +138,8 @@ func (m *message) act(uint64) {
 	}
 }
 
-// arrive passes the request to the server or, if the server is down, to the server's machine.
+// arrive passes the request to the server. If the server is down, its machine refuses the request, or the request is
+// sent again because the machine is off.
 func (m *message) arrive() {
 	p := m.c.server
 	if p.down && p.off != ShutDown {
@@ -173,7 +175,7 @@ func (m *message) bounce(s Status) {
 // answer implements Incoming.Reply.
 func (m *message) answer(b []byte) {
 	m.c.pipe.answered()
-	if m.c.closed { // nobody will read the reply, so it is not sent and does not count as a reply
+	if m.c.closed { // nobody is left to read the reply, so it is not sent
 		m.release()
 		return
 	}
@@ -233,8 +235,8 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 	return p.replies
 }
 
-// CallInTurn implements Env.CallInTurn. The task itself continues only after the last request, because switching to it
-// costs as much as a request.
+// CallInTurn implements Env.CallInTurn. The kernel sends the requests without resuming the task in between, because
+// switching to the task costs as much as a request.
 func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
 	t.proceed()
 	if len(reqs) == 0 {
@@ -245,13 +247,13 @@ func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, re
 	t.yield()
 }
 
-// turns contains the requests of a CallInTurn; each is nil if no CallInTurn is under way.
+// turns is the state of a CallInTurn. each is nil if no CallInTurn is running.
 type turns struct {
 	each     func(int, *Reply) bool
 	timeout  time.Duration
 	requests []Request
-	at       int  // index of the request under way
-	held     bool // the next turn waits for the end of a pause
+	at       int  // index of the current request
+	held     bool // the client was paused, so the next request is sent after the pause
 }
 
 // takeTurn sends the next request.
@@ -264,7 +266,7 @@ func (t *task) takeTurn() {
 	t.sleepFor(t.turns.timeout)
 }
 
-// nextTurn ends a turn and reports whether it has begun another one.
+// nextTurn ends the current turn. It reports whether another turn follows.
 func (t *task) nextTurn() bool {
 	s := &t.turns
 	switch {
@@ -291,7 +293,7 @@ func (t *task) nextTurn() bool {
 func (t *task) request(i int, r *Request) {
 	w := t.p.w
 	m := w.newMessage()
-	if m.c = t.p.conn(r.Conn); m.c.hungUp { // the client has seen the end of the stream
+	if m.c = t.p.conn(r.Conn); m.c.hungUp { // the server has closed this connection
 		m.c.close()
 		m.c = t.p.conn(r.Conn)
 	}
@@ -299,11 +301,12 @@ func (t *task) request(i int, r *Request) {
 	m.request, m.resent = w.net.request(), 0
 	if r.Attempt != "" {
 		m.which = m.c.up.number(string(r.Attempt), r.Phase)
-	} else { // a session's own request, such as a ping: counting the earlier ones would make it depend on faults
+	} else { // a session's own request, such as a ping; a count of them would depend on faults
 		m.which = uint64(t.p.Monotonic())
 	}
-	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's previous use may enter the digest
-	// The fields are set one by one: a composite literal would be built in a temporary and copied.
+	// The message is reused: its old bytes must not enter the digest.
+	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
+	// The fields are set one by one because a composite literal would be built in a temporary and copied.
 	in := &m.in
 	in.Client, in.ConnID, in.Attempt, in.Phase, in.Args = t.p.id, m.c.id, r.Attempt, r.Phase, r.Args
 	in.answer = m.answered
@@ -315,7 +318,7 @@ func (t *task) Close(name Conn) {
 	t.p.closeConn(name)
 }
 
-// resize returns n empty replies and reuses the memory of r's buffers.
+// resize returns n empty replies. It reuses the memory of r.
 func resize(r []Reply, n int) []Reply {
 	if more := n - cap(r); more > 0 {
 		r = append(r[:cap(r)], make([]Reply, more)...)

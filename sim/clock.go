@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Epoch is the default time that every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the
+// Epoch is the time that wall clocks show at the start of a run by default: 2026-01-01 00:00:00 UTC, in ns since the
 // Unix epoch.
 const Epoch int64 = 1767225600_000000000
 
@@ -19,21 +19,23 @@ const (
 
 const million = 1_000_000
 
-// segment is a period of true time in which a clock neither jumps nor changes its rate.
+// segment is a period of true time during which a clock does not jump and its rate does not change.
 type segment struct {
 	start Time
-	// since is the true time at which the clock's current rate began, and mono the monotonic reading at that time, in
-	// ns. A jump does not change the rate, so it must not restart them: rounding the readings again would shift them.
+	// since is the true time from which the clock has had its current rate, and mono is the monotonic reading at that
+	// time, in ns. A jump does not change the rate and must leave both as they are: computing them anew would round the
+	// readings again and shift them.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns
-	// ppm is the rate error in millionths: with 20000, the clock runs two percent fast. It is at least -900000, so that
-	// time goes forward and stays within 64 bits.
+	// ppm is the rate error in parts per million: with 20000, the clock runs two percent fast. It is at least -900000,
+	// so that time always goes forward and times fit into 64 bits.
 	ppm int64
 }
 
-// clock holds both clocks of a process as a list of segments, of which the last is current. Readings are computed in
-// integers from the start of the current rate, so a reading never depends on how often the clock was read.
+// clock holds both clocks of a process as a list of segments. The last segment is the current one. Readings are
+// computed with integers from the start of the current rate, so a reading does not depend on how often the clock was
+// read.
 type clock struct {
 	segments []segment
 }
@@ -50,27 +52,27 @@ func (c *clock) wall(now Time) int64 { return c.last().monotonic(now) + c.last()
 
 func (s *segment) monotonic(now Time) int64 { return s.mono + Elapse(int64(now-s.since), s.ppm) }
 
-// jump moves the wall clock by d from now on.
+// jump moves the wall clock by d.
 func (c *clock) jump(now Time, d time.Duration) {
 	s := *c.last()
 	c.segments = append(c.segments, segment{now, s.since, s.mono, s.wall + int64(d), s.ppm})
 }
 
-// drift adds ppm to the clock's rate from now on, so that overlapping faults add up.
+// drift adds ppm to the clock's rate error. The errors of overlapping faults add up.
 func (c *clock) drift(now Time, ppm int64) {
 	s := *c.last()
 	c.segments = append(c.segments, segment{now, now, s.monotonic(now), s.wall, s.ppm + ppm})
 }
 
-// until returns the true time that passes from now until the monotonic clock has advanced by d.
+// until returns how much true time passes from now until the monotonic clock has advanced by d.
 func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait in ns, about seven years. Longer waits are shortened to it, so that no sum of times
-// overflows 64 bits, even if the slowest clock makes the wait ten times as long.
+// farthest is the longest wait in ns, about seven years. Longer waits are cut to this length. Sums of times then fit
+// into 64 bits, even if the slowest possible clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime returns the first true time, not before from, at which the clock shows at or later, if nothing changes the
-// clock after its last segment.
+// trueTime returns the first true time, not before from, at which the clock shows at or later. It assumes that nothing
+// changes the clock after its last segment.
 func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]
@@ -96,8 +98,8 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	return from
 }
 
-// Elapse returns by how much a clock with the given rate error advances in d ns of true time, rounded down (d >= 0). It
-// multiplies in two parts, so that days in nanoseconds stay within 64 bits.
+// Elapse returns how far a clock with the given rate error advances in d ns of true time, rounded down. d must not be
+// negative. It multiplies in two parts to avoid an overflow for durations of days.
 func Elapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d
@@ -109,7 +111,7 @@ func Elapse(d, ppm int64) int64 {
 	return d + d/million*ppm + part/million
 }
 
-// Unelapse returns the shortest true duration in which the clock advances by at least d (d >= 0).
+// Unelapse returns the shortest true duration in which the clock advances by at least d. d must not be negative.
 func Unelapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAJumpLeavesTheMonotonicClockAlone compares a clock that jumps at many instants with one that does not. Both have
-// the same monotonic reading, to the nanosecond, at every rate.
+// TestAJumpLeavesTheMonotonicClockAlone compares a clock that jumps many times with one that never does. At every rate,
+// both must have the same monotonic reading, to the nanosecond.
 func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -333_333, -5, -1, 0, 1, 7, 999_999} {
 		var jumps, steady clock
@@ -29,8 +29,8 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsWhileTheClockJumpsWakes makes the clock of a waiting client jump at many instants, at rates at which
-// readings are rounded. The client wakes when its time has passed, and not a nanosecond later than without the jump.
+// TestWhoWaitsWhileTheClockJumpsWakes makes the clock of a sleeping client jump many times, at rates at which readings
+// must be rounded. The client must wake exactly when it would wake without the jumps.
 func TestWhoWaitsWhileTheClockJumpsWakes(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -5, 7, 333_333} {
 		woken := func(jump Time) (at Time) {

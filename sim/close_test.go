@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is notified of closed connections. It holds some requests until it hangs up, and answers
-// all others.
+// doorkeeper is a server that is notified of closed connections. It holds back some requests until it closes their
+// connection, and answers all others.
 type doorkeeper struct {
 	gossip
 	kept []*Incoming
@@ -37,8 +37,8 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// TestServerHangsUpInOrderWithItsReplies: what a server sends before it hangs up arrives before the end of the
-// connection. Requests that are sent in the meantime are not executed, and the next request opens a new connection.
+// TestServerHangsUpInOrderWithItsReplies: replies that a server sends before it closes a connection arrive before the
+// close does. Requests sent after the close are not executed, and the client's next request opens a new connection.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
 	at := Conn{Server: "s"}
@@ -63,9 +63,9 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	}
 }
 
-// TestServerLearnsThatItsClientHasGone: a server learns of the end of a connection after the requests on it, one delay
-// later, whether its client closed it or crashed. A cut and a pause delay the notice. If the server has restarted
-// since, it does not learn of the end.
+// TestServerLearnsThatItsClientHasGone: if a client closes a connection or crashes, the server is notified one delay
+// later, after the client's earlier requests. A cut or a pause delays the notice. A server that has restarted since is
+// not notified.
 func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)
@@ -86,7 +86,7 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 			env.Sleep(3 * ms)
 			if !c.crash {
 				env.Close(Conn{Server: "s"})
-				env.Close(Conn{Server: "s"}) // a second Close sends no second notice
+				env.Close(Conn{Server: "s"}) // a second Close does not notify the server again
 			}
 			env.Sleep(100 * ms)
 		})
@@ -112,8 +112,8 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
-// TestEndOfAConnectionIsNoMessage: a fault that delays the next message delays a message, and not the end of a
-// connection that happens to be sent before it.
+// TestEndOfAConnectionIsNoMessage: a fault that delays the next message on a link ignores a close notice that is sent
+// first, and delays the next real message.
 func TestEndOfAConnectionIsNoMessage(t *testing.T) {
 	l, _ := newDoorkeeper(t)
 	l.client("c", func(env Env) {

@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// Stacks contains the coroutines on which tasks run. All worlds of the program share one set, unless their Options
-// provide another: code in a bubble (testing/synctest) may not run on a stack that was created outside the bubble.
+// Stacks holds the coroutines on which tasks run. By default, all worlds of the program share one set. Code in a bubble
+// (testing/synctest) may not run on a stack that was created outside the bubble, so its Options must provide another
+// set.
 type Stacks struct {
 	mu   sync.Mutex
-	idle []*coroutine // at most the maximum number of tasks that ran at once
+	idle []*coroutine // coroutines without a task; never more than the largest number of tasks that ran at once
 }
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run, one after another, so that a stack that has grown is reused.
+// coroutine is a stack on which tasks run one after another. Reusing it keeps the memory of a stack that has grown.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)
@@ -23,7 +24,7 @@ type coroutine struct {
 	task *task // the running task; nil while idle
 }
 
-// hire returns an idle coroutine for t, or a new one if none is idle.
+// hire assigns an idle coroutine to t. It creates a new one if none is idle.
 func (s *Stacks) hire(t *task) *coroutine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +53,7 @@ func (s *Stacks) grow(t *task) *coroutine {
 	return c
 }
 
-// resume runs the task until it parks or ends. If it ends, the coroutine becomes idle.
+// resume runs the task until it parks or ends. If the task ends, the coroutine becomes idle.
 func (c *coroutine) resume() {
 	c.next()
 	if c.task == nil {

@@ -1,18 +1,18 @@
 package sim
 
-// counts counts how often each key was requested. It is a hash table with open addressing. It is used instead of a Go
-// map because its keys are hashes already, and a map would hash them again.
+// counts counts how often each key was requested. It is a hash table with open addressing. A Go map would be slower:
+// the keys are hashes already, and a map would hash them again.
 type counts struct {
-	slots []count // the length is a power of two; at most half of the slots are in use
+	slots []count // a power of two slots, at most half of them in use
 	taken int
 }
 
 type count struct {
 	key   uint64
-	asked uint64 // number of requests; 0: the slot is free
+	asked uint64 // number of requests; 0 if the slot is free
 }
 
-// next returns how often the key was requested before, and counts this request.
+// next returns how often the key was requested before, and counts the new request.
 func (c *counts) next(key uint64) uint64 {
 	if 2*c.taken >= len(c.slots) {
 		c.grow()
@@ -26,7 +26,7 @@ func (c *counts) next(key uint64) uint64 {
 	return s.asked - 1
 }
 
-// slot returns the slot of a key, or a free one for it.
+// slot returns the key's slot, or the free slot where the key belongs.
 func (c *counts) slot(key uint64) *count {
 	mask := len(c.slots) - 1
 	for i := int(key) & mask; ; i = (i + 1) & mask {

@@ -6,16 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Digest is a running hash of everything that happened in a run. Equal seeds give equal digests across processes,
-// GOMAXPROCS values, race builds and machines.
+// Digest is a running hash of everything that happened in a run. Equal seeds give equal digests in all processes and on
+// all machines, with any GOMAXPROCS, and with or without the race detector.
 type Digest uint64
 
 func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-// digestText adds a value, or a text that a client or a server has sent. With Options.Nameless it adds only a number
-// that is equal for equal texts.
+// digestText adds a value or text that a client or server has sent. With Options.Nameless, it adds a number in place of
+// the text; equal texts get equal numbers.
 func (w *World) digestText(s string) {
 	if w.texts == nil {
 		w.digest.text(s)
@@ -29,7 +29,7 @@ func (w *World) digestText(s string) {
 	w.digest.word(n)
 }
 
-// digestReply adds the bytes that a server has sent.
+// digestReply adds the bytes of a server's reply.
 func (w *World) digestReply(b []byte) {
 	if w.texts == nil {
 		w.digest.text(string(b))
@@ -40,7 +40,7 @@ func (w *World) digestReply(b []byte) {
 	}
 }
 
-// digestRecord adds an event of the history.
+// digestRecord adds a recorded event of the history.
 func (w *World) digestRecord(e *history.Event) {
 	d := &w.digest
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))
@@ -49,7 +49,7 @@ func (w *World) digestRecord(e *history.Event) {
 	d.text(string(e.Lock))
 	d.text(string(e.Attempt))
 	if e.F == history.Acquire || e.F == history.Extend || e.F == history.Release {
-		d.text("") // a library's text may list several errors in any order
+		d.text("") // the text is left out: a library may list several errors in any order
 	} else {
 		w.digestText(e.Value)
 	}

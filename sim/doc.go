@@ -1,13 +1,16 @@
-// Package sim is a deterministic world of processes: virtual true time, a single queue of events, clocks that jump and
-// drift, a network that delays, cuts and delivers late, pauses, crashes and restarts.
+// Package sim is a deterministic simulator of processes on a network. It has virtual true time, a single queue of
+// events, clocks that jump and drift, and a network that delays, cuts and reorders messages. Processes can pause, crash
+// and restart.
 //
-// Goals: equal seeds give equal runs with equal digests on any machine; client code is ordinary sequential Go against
-// Env; the effect of each fault is defined once, here. A World can be driven from outside, event by event (Next, Step).
+// Goals: equal seeds give equal runs with equal digests on any machine. Client code is ordinary sequential Go that uses
+// Env. The effect of each fault is defined once, in this package. A World can be driven from outside, event by event
+// (Next, Step).
 //
-// Non-goals: this package knows no lock, server or law. Nothing here reads the host's clock, its randomness or its
-// network, starts a goroutine that runs in parallel with another, or depends on the order of a map.
+// Non-goals: this package does not know about locks, lock servers or the checker's laws. It does not use the host's
+// clock, randomness or network. It starts no goroutines that run in parallel, and no result depends on the order of a
+// map.
 //
-// The model is simplified to make stories readable: a request is executed in no time, and TCP bytes that a cut holds
-// back are sent as soon as it heals, without a back-off. Segments that reach a host that is off are sent again as Linux
-// does.
+// The model is simplified so that runs are easy to read. A request takes no time to execute. TCP bytes that a cut holds
+// back are sent as soon as the cut heals, without a back-off. Segments that reach a host that is off are sent again as
+// Linux does.
 package sim

@@ -17,7 +17,7 @@ func (answerer) Stop(Stop)         {}
 func (answerer) ClockChanged()     {}
 func (answerer) Closed(uint64)     {}
 
-// asker is an Endpoint that sends one request, and closes the connection when the request is answered.
+// asker is an Endpoint that sends one request and closes the connection when the answer arrives.
 type asker struct {
 	pipe     *Pipe
 	answered int
@@ -28,8 +28,8 @@ func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.C
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
 
-// TestAnEndlessRunKeepsNothingOfWhatIsOver: an endless run does not keep closed connections, delivered messages or
-// counts for each attempt.
+// TestAnEndlessRunKeepsNothingOfWhatIsOver: an endless run frees closed connections and delivered messages, and does
+// not count requests per attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	w := New(1, Options{Endless: true, Delay: Delay{time.Millisecond, 2 * time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -52,7 +52,7 @@ func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun: when a client begins again, all of its connections are closed.
+// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun: BeginAgain closes all connections of the client.
 func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	w := New(1, Options{Endless: true})
 	w.AddServer("redis-1", answerer{})
@@ -68,7 +68,8 @@ func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	}
 }
 
-// TestAnEndlessRunHasNoLimitOfEvents: in an endless run, only the number of events at a single instant is limited.
+// TestAnEndlessRunHasNoLimitOfEvents: an endless run limits only the number of events at a single instant, not their
+// total number.
 func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	for _, endless := range []bool{false, true} {
 		w := New(1, Options{Endless: endless})
@@ -88,7 +89,7 @@ func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	}
 }
 
-// spy is an Outside that records the notifications about a process.
+// spy is an Outside that records the calls it receives.
 type spy struct {
 	w    *World
 	said []string
@@ -103,9 +104,8 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestOutsideIsNotified: an Outside is notified of the beginning of the first of several nested pauses, of the end of
-// the last one, and of everything else. When the world passes a point on behalf of the process, faults at that point
-// strike.
+// TestOutsideIsNotified: an Outside is notified of every fault of its process. Nested pauses count as one: it is
+// notified when the first begins and when the last ends. Pass triggers the faults that wait for that point.
 func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
@@ -127,8 +127,8 @@ func TestOutsideIsNotified(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedCanBeKeptOut: Options.Keep is called for each event. The history contains the events that it keeps,
-// with the changes that it makes.
+// TestWhatIsRecordedCanBeKeptOut: Options.Keep is called for each event. The history contains only the events for which
+// it returns true, with the changes that it made to them.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {
@@ -143,7 +143,7 @@ func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	}
 }
 
-// TestALateStep: StepLate lets an event that was due earlier happen at the given time.
+// TestALateStep: StepLate executes an event at the given time if the event was due earlier.
 func TestALateStep(t *testing.T) {
 	w := New(1, Options{})
 	var at []Time

@@ -7,63 +7,63 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Env is everything that client code may use. A protocol written against it runs in the simulator and, with another
-// implementation of Env, against real servers.
+// Env is the complete interface of client code to its surroundings. A protocol written against it runs in the simulator
+// and, with another implementation of Env, against real servers.
 type Env interface {
-	// Name returns the process that the code runs in.
+	// Name returns the name of the process in which the code runs.
 	Name() history.Process
-	// Wall reads the process's wall clock; it may jump.
+	// Wall reads the process's wall clock, which may jump.
 	Wall() time.Time
-	// Monotonic reads the process's monotonic clock, which never jumps but drifts.
+	// Monotonic reads the process's monotonic clock, which never jumps but may drift.
 	Monotonic() time.Duration
-	// Mark records the current instant of true time for the history. The calling code cannot read it.
+	// Mark returns the current instant of true time for use in the history. The calling code cannot see the time.
 	Mark() Mark
-	// Rand draws 64 random bits from the process's own stream.
+	// Rand returns 64 random bits from the process's own random stream.
 	Rand() uint64
-	// Sleep blocks for d by the monotonic clock, or until one of the signals has been raised, and reports whether a
-	// signal woke it. If d <= 0, it returns at once.
+	// Sleep blocks for d on the monotonic clock, or until one of the signals is raised. It reports whether a signal
+	// woke it. If d <= 0, it returns at once.
 	Sleep(d time.Duration, wake ...*Signal) bool
-	// Call sends the requests and blocks until all are answered, until enough (if not nil) returns true, or until
-	// timeout. The result has one reply per request, in the same order; it stays valid until the task's next Call.
-	// Requests that are unanswered when Call returns stay in flight, and their replies are dropped.
+	// Call sends the requests. It blocks until all are answered, until enough returns true (if enough is not nil), or
+	// until the timeout has passed. The result has one reply per request, in the same order, and stays valid until the
+	// task's next Call. A request that is unanswered when Call returns is not canceled, but its reply will be dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
-	// CallInTurn sends one request after another, each when the previous one was answered or has timed out. After each
-	// request, it calls each with the index and the reply. It returns after the last request, or when each returns
-	// false. each must not block.
+	// CallInTurn sends the requests one after another. It sends each request when the previous one has been answered or
+	// has timed out. After each request, it calls each with the request's index and reply. It returns after the last
+	// request, or as soon as each returns false. each must not block.
 	CallInTurn(timeout time.Duration, each func(i int, r *Reply) (proceed bool), reqs ...Request)
-	// Receive blocks until the server at the other end of c has pushed something (Answered) or closed the connection
-	// (Reset), or until the timeout has passed or a signal was raised (NoReply). Only one task at a time may receive on
-	// a connection.
+	// Receive waits for data that the server has pushed on connection c. The status is Answered if data arrived, Reset
+	// if the server closed the connection, and NoReply if the timeout passed or a signal was raised. Only one task at a
+	// time may receive on a connection.
 	Receive(c Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status)
-	// Close closes the connection: bytes that wait to be sent are dropped, and bytes in flight still arrive. The next
-	// request on it opens a new connection, which takes a round trip.
+	// Close closes the connection. Bytes that have not been sent yet are dropped; bytes in flight still arrive. The
+	// next request on the connection opens a new one, which takes a round trip.
 	Close(c Conn)
-	// Go starts another task of this process. It shares the process's clocks, pauses and crash.
+	// Go starts another task of this process. The task has the same clocks, and it pauses and crashes with the process.
 	Go(name string, task func(Env))
-	// Point marks a moment at which a fault may strike.
+	// Point marks a named moment at which a fault may be injected.
 	Point(p Point)
-	// Record adds an event to the history. It sets Index, Time and Process.
+	// Record adds an event to the history. It sets the event's Index, Time and Process.
 	Record(e history.Event)
 	// RecordGrant adds a successful acquire or extend to the history. The lease ends at g.Until, on a clock of this
 	// process.
 	RecordGrant(e history.Event, g Grant)
 }
 
-// Mark is an instant of true time that client code can hold but not read.
+// Mark is an instant of true time. Client code can keep it but cannot read the time.
 type Mark struct{ at history.Time }
 
 // Deadline is an instant on one of a process's clocks.
 type Deadline struct {
 	Clock ClockKind
-	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
-	// Announced, if set, is the true time at which the process was notified that its lease ended before At. It is
-	// history.Never until then.
+	At    time.Duration // time since the zero of that clock; for Wall, since the Unix epoch
+	// Announced, if set, is the true time at which the process was notified that its lease had ended before At. It is
+	// history.Never until such a notice arrives.
 	Announced *Time
-	// Open says that the lease has no stated end: only Announced ends it.
+	// Open means that the lease has no stated end: only a notice (Announced) ends it.
 	Open bool
 }
 
-// Grant is a lease as the protocol reports it. The kernel converts it into a history.Grant.
+// Grant is a lease as the client's protocol reports it. The kernel converts it into a history.Grant.
 type Grant struct {
 	Since   Mark
 	Granted Mark
@@ -71,7 +71,7 @@ type Grant struct {
 	Counted []history.Process
 }
 
-// Conn names a connection of a client to a server. N distinguishes several connections to the same server.
+// Conn identifies a client's connection to a server. N distinguishes several connections to the same server.
 type Conn struct {
 	Server history.Process
 	N      int
@@ -81,14 +81,14 @@ type Conn struct {
 type Request struct {
 	Conn    Conn
 	Args    []string
-	Attempt history.Attempt // the attempt on whose behalf it is sent; servers record it
-	Phase   string          // what the message is for ("set", "release"); part of the key from which its delay is drawn
+	Attempt history.Attempt // the attempt to which the request belongs; servers record it
+	Phase   string          // purpose of the message ("set", "release"); its delay depends on it
 }
 
-// Point is a named moment of a protocol at which a fault may strike.
+// Point is a named moment of a protocol at which a fault may be injected.
 type Point string
 
-// The points, in the order in which a lock's client passes them.
+// The points, in the order in which a client of a lock passes them.
 const (
 	AcquireStart    Point = "acquire-start"
 	ClockRead       Point = "clock-read"
@@ -105,12 +105,12 @@ const (
 	Released        Point = "released"
 )
 
-// Points lists all points in the order in which a lock's client passes them.
+// Points lists all points in the order in which a client of a lock passes them.
 var Points = []Point{AcquireStart, ClockRead, BeforeExpire, BeforeWait, QuorumReached, ValidityChecked, Acquired,
 	AfterRead, BeforeWrite, BeforeExtend, BeforeRelease, OwnerCompared, Released}
 
-// Forever is a duration that never ends, or a deadline that is never reached.
+// Forever is a wait without end, or a deadline that is never reached.
 const Forever time.Duration = math.MaxInt64
 
-// ProcessID names a process of a run: client-1, redis-3, redis-1-replica-1, resource, probe.
+// ProcessID is the name of a process in a run: client-1, redis-3, redis-1-replica-1, resource, probe.
 type ProcessID = history.Process

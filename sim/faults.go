@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The methods below are the faults that a nemesis can inject into a world. They take the names of processes and panic
-// if one is unknown, because plans are validated before a run. Faults of the same kind on the same process nest.
+// The methods below inject faults into a world. They panic if the name of a process is unknown, because plans are
+// validated before a run. Faults of the same kind on the same process nest.
 
-// AtPoint calls f when the process passes the point for the nth time (from 1).
+// AtPoint calls f when the process passes the point for the nth time, counted from 1.
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
 	c := w.process(id).count(point, true)
 	c.strikes = append(c.strikes, strike{nth, f})
@@ -24,7 +24,7 @@ func (w *World) process(id ProcessID) *Process {
 }
 
 // Pause stops a process: none of its code runs, and its timers and messages wait. Pauses nest: the process continues
-// after the same number of calls of Resume.
+// after as many calls of Resume as of Pause.
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
@@ -48,18 +48,18 @@ func (w *World) Resume(id ProcessID) {
 // Paused reports whether a process is paused.
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 
-// OnStop sets a function that is called, for the rest of the run, when a process is paused, when it continues, and when
-// a client crashes. stopped says whether the process's code must stop now.
+// OnStop sets a function that is called, for the rest of the run, when a process pauses or continues, and when a client
+// crashes. stopped is true if the process's code must stop, and false if it may continue.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
-// stopped calls the OnStop function, for code of the process that is not a task.
+// stopped calls the OnStop function, which may have to stop code of the process that is not a task.
 func (p *Process) stopped() {
 	if p.w.onStop != nil {
 		p.w.onStop(p.id, p.paused > 0 || p.down)
 	}
 }
 
-// Jump moves the wall clock of a process by d, forward or back.
+// Jump moves the wall clock of a process by d, which may be negative.
 func (w *World) Jump(id ProcessID, d time.Duration) {
 	p := w.process(id)
 	p.clock.jump(w.now, d)
@@ -69,8 +69,8 @@ func (w *World) Jump(id ProcessID, d time.Duration) {
 	p.clockChanged(false)
 }
 
-// Drift adds ppm (parts per million) to the rate of both clocks of a process. The sum of all drifts must be at least
-// -900,000.
+// Drift adds ppm (parts per million) to the rate error of both clocks of a process. The sum of all drifts must be at
+// least -900,000.
 func (w *World) Drift(id ProcessID, ppm int64) {
 	p := w.process(id)
 	p.clock.drift(w.now, ppm)
@@ -80,11 +80,11 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 	p.clockChanged(true)
 }
 
-// Down reports whether a client has crashed, or a server was stopped and has not been restarted.
+// Down reports whether a client has crashed, or whether a server was stopped and has not been restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client: its code does not continue, but its messages in flight arrive. It reports whether the client was
-// still up.
+// Crash ends a client: its code does not continue, but its messages in flight arrive. Crash reports whether the client
+// was still running.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {
@@ -103,7 +103,7 @@ func (w *World) Crash(id ProcessID) bool {
 	return true
 }
 
-// Stop ends the life of a server. It reports whether the server was still up.
+// Stop stops a server in the given way. It reports whether the server was still running.
 func (w *World) Stop(id ProcessID, how Stop) bool {
 	p := w.process(id)
 	if p.down {
@@ -121,7 +121,7 @@ func (w *World) Stop(id ProcessID, how Stop) bool {
 	return true
 }
 
-// Restart begins a new life of a stopped server. If the server is paused, it starts when the pause is over.
+// Restart starts a stopped server again. If the server is paused, it starts when the pause ends.
 func (w *World) Restart(id ProcessID) { starter{w.process(id)}.act(0) }
 
 type starter struct{ p *Process }
@@ -132,11 +132,11 @@ func (s starter) act(uint64) {
 	}
 }
 
-// Cut makes messages from one process to another wait from now on. Messages that are already under way still arrive.
+// Cut holds back messages from one process to another from now on. Messages that are already in flight still arrive.
 // Cuts nest.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
-// Heal ends one cut. When no cut is left, the messages that waited are sent in order.
+// Heal ends one cut. When no cut is left, the messages that were held back are sent in order.
 func (w *World) Heal(from, to ProcessID) {
 	l := w.link(from, to)
 	l.cuts--
@@ -145,7 +145,7 @@ func (w *World) Heal(from, to ProcessID) {
 	}
 }
 
-// Slow adds d to the delay of every message sent on a link from now on; a negative d reverts it.
+// Slow adds d to the delay of every message sent on a link from now on. Call it with -d to undo it.
 func (w *World) Slow(from, to ProcessID, d time.Duration) { w.link(from, to).extra += Time(d) }
 
 // DelayNext adds d to the delay of the next message sent on a link. struck is called when that message is sent.
@@ -161,31 +161,32 @@ func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func
 	l.nth = append(l.nth, nthDelay{n, Time(d), struck})
 }
 
-// BreakBefore resets the connection on which the nth reply from server to client (counted from 1) would arrive. The
-// request is executed, but its reply never arrives. struck is called when the reply is lost.
+// BreakBefore breaks the connection just before the nth reply (counted from 1) from server to client arrives. The
+// request is executed, but the client gets a reset instead of the reply. struck is called when the reply is lost.
 func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 	l := w.link(server, client)
 	l.breaks = append(l.breaks, nthBreak{n, struck})
 }
 
-// ServerFault notifies a server program of the beginning or end of a fault that the server itself carries out.
+// ServerFault tells a server program that a fault, which the server itself must carry out, begins or ends.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside represents a process of the world by a process of the host, outside the world. It is notified of what the
-// world does to its process, as part of the event that does it.
+// Outside is a process of the host that a process of the world stands for. It is notified of each fault of its process,
+// within the event that causes the fault.
 type Outside interface {
 	Pauser
-	// Crashed is called when a client crashes; when a server stops, Server.Stop is called instead. It returns 0 or, if
-	// the process had already ended by itself, the last time (above 0) at which it is known to have been alive.
+	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 or,
+	// if the process had already ended by itself, the last time (above 0) at which it is known to have been alive.
 	Crashed() (alive Time)
-	// Jumped is called when the process's wall clock has been moved by d.
+	// Jumped is called when a fault has moved the process's wall clock by d.
 	Jumped(d time.Duration)
-	// Drifted is called when the rate of the process's clocks has been changed by ppm.
+	// Drifted is called when a fault has changed the rate of the process's clocks by ppm.
 	Drifted(ppm int64)
 }
 
-// Attach makes o be notified, for the rest of the run, of what happens to a process.
+// Attach notifies o of what happens to a process, for the rest of the run.
 func (w *World) Attach(id ProcessID, o Outside) { w.process(id).outside = o }
 
-// Pass records that a process whose code is not a task passes a point, so that faults that wait for the point strike.
+// Pass records that a process whose code is not a task has passed a point. It triggers the faults that wait for the
+// point.
 func (w *World) Pass(id ProcessID, point Point) { w.process(id).pass(point) }

@@ -4,73 +4,73 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Front terminates the wire protocol of one kind of server for clients that are not tasks of the simulation. It knows
-// the port, the protocol, and the attempt on whose behalf each request is made. With a Front, unmodified client
-// libraries can use the simulated servers.
+// Front implements the wire protocol of one kind of server for clients that run outside the simulation. It knows the
+// port, the protocol, and the attempt to which each request belongs. With a Front, unmodified client libraries can use
+// the simulated servers.
 type Front interface {
 	// Port returns the port on which every server listens.
 	Port() int
 	// Serial reports whether a server must receive the requests of a connection one at a time, each after the previous
-	// one was answered. If it is false, the server itself keeps requests in order: it receives each one as it arrives
-	// and, in the same order, the notice that the connection has been closed.
+	// one was answered. If it is false, the server receives each request as it arrives, and later the notice that the
+	// connection was closed; the server itself executes them in order.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers
 }
 
-// Callers contains the clients of one run, as a Front sees them.
+// Callers is the set of clients of one run, as a Front sees them.
 type Callers interface {
-	// Caller returns a client that has not requested anything yet.
+	// Caller returns a new caller for a client that has not sent a request yet.
 	Caller(client ProcessID) Caller
-	// Recorded is called with each record of a lock's key that a request has set, extended or deleted. It must not keep
-	// the record.
+	// Recorded is called for each recorded event in which a request has set, extended or deleted a lock's key. It must
+	// not keep the event.
 	Recorded(e *history.Event)
 }
 
 // Caller is one client of a run.
 type Caller interface {
-	// Wire returns the client's end of a new connection to a server.
+	// Wire opens a connection to a server and returns the client's end of it.
 	Wire(server ProcessID) Wire
-	// Begin begins an attempt: from now on, the client's requests are sent on its behalf.
+	// Begin begins an attempt: from now on, the client's requests belong to it.
 	Begin(a history.Attempt, now Time)
-	// Try ends the requests for the lock. It returns when the latest round of requests for the lock began, and which
-	// servers granted the lock in that round. If no request acquired the lock, since is the time at which the attempt
-	// began.
+	// Try ends the requests for the lock. It returns the time at which the last round of requests for the lock began,
+	// and the servers that granted the lock in that round. If no request acquired the lock, since is the time at which
+	// the attempt began.
 	Try() (since Time, granted []ProcessID)
 }
 
-// Wire is the protocol of one connection, at the client's end. It converts the bytes that the client writes into
-// requests, and the server's replies into bytes. Matters that concern only the connection, such as flow-control windows
-// and header compression, are handled without messages on the simulated network.
+// Wire implements the protocol of one connection, at the client's end. It converts the bytes that the client writes
+// into requests, and the server's replies into bytes. It handles what concerns only the connection itself, such as
+// flow-control windows and header compression, without messages on the simulated network.
 type Wire interface {
-	// Written handles bytes that the client has written, which may be any piece of the stream. A *NotSimulatedError is
-	// reported, and closes the connection unless it was answered. Any other error says that the bytes are not a
-	// client's protocol, and fails the run. If a Wire can answer invalid bytes as the real server does, it does that
-	// instead of returning an error.
+	// Written handles bytes that the client has written. They may be any part of the stream. If it returns a
+	// *NotSimulatedError, the error is reported, and the connection is closed unless an error reply was sent. Any other
+	// error means that the bytes violate the protocol, and fails the run. If a Wire can answer invalid bytes as the
+	// real server does, it does so and returns no error.
 	Written(l Line, b []byte) error
-	// Arrived handles bytes that the server has sent, which are valid until it returns: the reply to the request to, or
-	// a push if to is nil.
+	// Arrived handles bytes that the server has sent: the reply to the request to, or a push if to is nil. The bytes
+	// are valid until Arrived returns.
 	Arrived(l Line, b []byte, to *Incoming)
 }
 
-// NotSimulatedError reports a request that real servers support and simulated ones do not.
+// NotSimulatedError reports a request that real servers support but simulated ones do not.
 type NotSimulatedError struct {
 	Request  string
 	Answered bool // an error reply was sent, and the connection stays open
 }
 
-// Error says which request is not simulated.
+// Error returns a message that names the request.
 func (e *NotSimulatedError) Error() string { return "fencepost: " + e.Request + " is not simulated" }
 
-// Line is the connection on which a Wire acts.
+// Line is the simulated connection that a Wire uses.
 type Line interface {
 	// Now returns the true time.
 	Now() Time
-	// Ask sends a request to the server on behalf of an attempt, as a message of the network. phase describes its
-	// purpose. The attempt and the phase are part of the key from which its delay is drawn.
+	// Ask sends a request to the server as a message on the network. of is the attempt to which it belongs, and phase
+	// is its purpose. The message's delay depends on both.
 	Ask(args []string, of history.Attempt, phase string)
-	// Deliver gives the client bytes to read, without a delay.
+	// Deliver passes bytes to the client, without a delay.
 	Deliver(b []byte)
-	// HangUp ends the connection for the client, after the bytes that were delivered.
+	// HangUp closes the connection at the client's end, after all delivered bytes.
 	HangUp()
 }

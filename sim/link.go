@@ -1,20 +1,20 @@
 package sim
 
-// link is one direction between two processes. Faults act on links, but order is preserved per connection.
+// link is one direction of the network between two processes. Faults apply to links, but order is kept per connection.
 type link struct {
 	w      *World
 	ends   linkName
-	name   uint64 // hash of both ends; part of the key from which delays are drawn
+	name   uint64 // hash of the names of both ends; delays depend on it
 	delay  Delay
 	tail   Tail
 	sent   int          // number of messages so far
 	cuts   int          // number of cuts in force
-	held   []heldParcel // parcels that wait for the end of the cut, in order
-	extra  Time         // sum of the delay faults in force
-	once   []nextDelay  // delays that apply only to the next message
-	nth    []nthDelay   // delays of messages with given numbers
-	breaks []nthBreak   // replies that break the connection instead of arriving
-	// lastMessage is the arrival time of the latest message, if both ends are servers.
+	held   []heldParcel // parcels that wait until the cut heals, in order
+	extra  Time         // total extra delay by the faults in force
+	once   []nextDelay  // extra delays for the next message only
+	nth    []nthDelay   // extra delays for messages with certain numbers
+	breaks []nthBreak   // numbers of replies that are replaced by a reset
+	// lastMessage is the arrival time of the last message; it is used only if both ends are servers.
 	lastMessage Time
 }
 
@@ -52,8 +52,8 @@ func (w *World) link(from, to ProcessID) *link {
 	return l
 }
 
-// draw returns the travel time of a message. It depends on what the message is (link, attempt, phase, number within the
-// phase), not on earlier draws. So removing a fault leaves all other delays unchanged.
+// draw returns the travel time of a message. The result depends only on the link, the attempt, the phase, and the
+// message's number within the phase, and not on earlier draws. So removing a fault does not change any other delay.
 func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
@@ -68,24 +68,26 @@ func (l *link) draw(attempt, phase string, which uint64) Time {
 	return l.delay.pick(mix(key))
 }
 
-// purpose returns a hash of the link, the attempt and the phase, which the messages of one phase have in common.
+// purpose returns a hash of the link, the attempt and the phase. All messages of one phase have the same hash.
 func (l *link) purpose(attempt, phase string) uint64 {
 	return hashString(hashString(l.name, attempt), phase)
 }
 
-// tailDraw makes the choice between the tail and the ordinary delays independent of the choice within them.
+// tailDraw is mixed into the key for the choice between tail and ordinary delay. It makes that choice independent of
+// the drawn delay itself.
 const tailDraw = 0x7461696c
 
-// number returns the number of a request among those of the same phase and attempt, in the order in which their sender
-// created them. A reply has the number of its request, because the times and the order of replies depend on faults.
+// number returns the sequence number of a request among those with the same attempt and phase, in the order in which
+// their sender created them. A reply uses the number of its request, because the times and the order of replies depend
+// on faults.
 func (l *link) number(attempt, phase string) uint64 {
-	if l.w.opts.Endless { // a count for each attempt would be kept forever
+	if l.w.opts.Endless { // counts per attempt would never be freed
 		return uint64(l.sent)
 	}
 	return l.w.net.asked.next(l.purpose(attempt, phase))
 }
 
-// faultDelay returns the delay that faults add to message number n.
+// faultDelay returns the extra delay that faults cause for message number n.
 func (l *link) faultDelay(n int) Time {
 	d := l.extra
 	for _, o := range l.once {
@@ -103,10 +105,11 @@ func (l *link) faultDelay(n int) Time {
 	return d
 }
 
-// parcel is anything that travels on a link.
+// parcel is anything that can be sent over a link.
 type parcel interface {
-	depart(extra Time) // starts to travel, and takes extra longer than its drawn delay
-	abandoned() bool   // it will never travel: its connection is closed, or its receiver has died
+	depart(extra Time) // starts the journey; extra is added to the drawn delay
+	// reports whether it must not be sent any more, because its connection is closed or its receiver has died
+	abandoned() bool
 }
 
 type heldParcel struct {
@@ -114,14 +117,14 @@ type heldParcel struct {
 	extra Time
 }
 
-// next returns the number of the next message, from 1.
+// next returns the number for the next message, from 1.
 func (l *link) next() int {
 	l.sent++
 	return l.sent
 }
 
-// carry sends a parcel, at once or when the cut heals. n is its number among the messages of the link, or 0 for other
-// parcels, such as a push. later is an additional delay.
+// carry sends a parcel at once or, if the link is cut, when the cut heals. n is the parcel's number among the messages
+// of the link, or 0 if the parcel does not count as a message, such as a push. later is an additional delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {
@@ -131,7 +134,7 @@ func (l *link) carry(p parcel, n int, later Time) {
 	p.depart(extra)
 }
 
-// trail sends a parcel that does not count as a message: faults that wait for a message do not affect it.
+// trail sends a parcel that does not count as a message. Faults that wait for a message ignore it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})
@@ -140,7 +143,7 @@ func (l *link) trail(p parcel) {
 	p.depart(l.extra)
 }
 
-// heal sends the parcels that waited for the end of the cut.
+// heal sends the parcels that the cut held back.
 func (l *link) heal() {
 	held := l.held
 	l.held = nil

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// network is the connection between processes: directed links, and the messages on them.
+// network connects the processes. It holds the directed links and the messages on them.
 type network struct {
 	links    map[linkName]*link
 	linkSlab slab[link]
 	connSlab slab[conn]
-	open     map[uint64]*conn // only in an endless run, which does not use the slab: connections that are open
+	open     map[uint64]*conn // open connections; used only in an endless run, which does not use the slab
 	opened   uint64           // number of connections opened so far
-	messages []*message       // all messages ever created, for reuse
+	messages []*message       // all messages created so far, for reuse
 	free     []*message
-	underWay int    // number of messages that have been sent and have not arrived
-	asked    counts // number of requests so far by link, attempt and phase
+	underWay int    // number of messages in flight
+	asked    counts // number of requests so far per link, attempt and phase
 	requests uint64 // number of requests so far
 }
 
-// slab provides values that live until the end of a run and are reused in the next run.
+// slab allocates values that are used until the end of a run and then reused in the next run.
 type slab[T any] struct {
 	all  []*T
 	used int
 }
 
-// take returns a value in the state in which its previous user left it.
+// take returns a value. A reused value still has its old contents.
 func (s *slab[T]) take() *T {
 	if s.used == len(s.all) {
 		s.all = append(s.all, new(T))
@@ -52,29 +52,29 @@ func (n *network) reset() {
 	n.underWay, n.requests = 0, 0
 }
 
-// conn is one connection of a client to a server. In each direction, bytes arrive in the order in which they were sent.
+// conn is a client's connection to a server. In each direction, bytes arrive in the order in which they were sent.
 type conn struct {
 	name     Conn
 	id       uint64
 	up, down *link
 	server   *Process
-	life     uint64 // life of the server that accepted it; 0 until its first bytes arrive
-	fresh    bool   // opened during the run: its first request includes a handshake
-	opened   bool   // opened during the run
+	life     uint64 // Process.life of the server when the first bytes arrived; 0 until then
+	fresh    bool   // opened during the run and not used yet: its first request includes a handshake
+	opened   bool   // opened during the run, not at its start
 	pending  bool   // opened while the server was paused, so the server has not accepted it yet
 	closed   bool
-	lastUp   Time // arrival time of the latest message in each direction
+	lastUp   Time // arrival time of the last message in each direction
 	lastDown Time
 	client   *Process
-	inbox    [][]byte // pushes not yet received
+	inbox    [][]byte // pushes that have not been read yet
 	pushed   int      // number of pushes that have arrived
-	hungUp   bool     // the server closed the connection
-	reader   waiter   // the task that waits in Receive
-	pipe     *Pipe    // the pipe to which it belongs; nil if it belongs to a task
+	hungUp   bool     // the client has seen that the server closed the connection
+	reader   waiter   // the task that is blocked in Receive
+	pipe     *Pipe    // the pipe of this connection, or nil if a task uses it
 }
 
-// conn returns the open connection with the given name, or opens one. A connection that a client uses for the first
-// time counts as open from the start, without a handshake.
+// conn returns the open connection with the given name. If there is none, it opens one. If the client uses the name for
+// the first time, the connection counts as open since the start of the run and needs no handshake.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {
@@ -93,8 +93,8 @@ func (p *Process) conn(name Conn) *conn {
 	return c
 }
 
-// find returns the index of the connection with a name, or -1 if there is none. It starts searching after the
-// connection that was requested last, because clients usually use servers in turn.
+// find returns the index of the connection with the given name, or -1 if there is none. It starts the search after the
+// connection that was used last, because clients usually take the servers in turn.
 func (p *Process) find(name Conn) int {
 	for range p.conns {
 		if p.latest++; p.latest >= len(p.conns) {
@@ -127,7 +127,7 @@ func (w *World) newConn(client, server *Process) *conn {
 	return c
 }
 
-// numbered returns the connection with a number, or nil if there is none.
+// numbered returns the connection with the given number, or nil if there is none.
 func (n *network) numbered(id uint64) *conn {
 	if id > 0 && id <= uint64(n.connSlab.used) {
 		return n.connSlab.all[id-1]
@@ -147,7 +147,7 @@ func (n *network) all() []*conn {
 	return list
 }
 
-// close closes a connection for its client.
+// close closes a connection at the client's end.
 func (c *conn) close() {
 	c.closed = true
 	delete(c.client.w.net.open, c.id)

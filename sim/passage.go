@@ -2,34 +2,35 @@ package sim
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Passage is the departure or the arrival of a client's request, or of the reply to one.
+// Passage describes a client's request, or the reply to one, as it departs or arrives.
 type Passage struct {
-	// Request is the number of the request among those of all clients, from 1, in the order of their departure. A reply
-	// has the number of its request.
+	// Request numbers the requests of all clients in the order of their departure, from 1. A reply has the number of
+	// its request.
 	Request        uint64
 	Client, Server ProcessID
-	Attempt        history.Attempt // the attempt on whose behalf it is sent; empty if it does not concern a lock
+	Attempt        history.Attempt // the attempt to which it belongs; empty if it does not concern a lock
 	Command        string          // name of the request's command, as Options.Command returns it
-	Answer         bool            // it is a reply
-	Number         int             // on departure: number among the messages of its link, from 1; on arrival: 0
+	Answer         bool            // true for a reply, false for a request
+	Number         int             // on departure: its number among the messages of the link, from 1; on arrival: 0
 	At             Time
-	Arrives        bool // it arrives; false: it departs
+	Arrives        bool // true on arrival, false on departure
 }
 
 // Interference says what happens to a message that departs.
 type Interference struct {
 	Later Time // additional delay
-	// Lost means that the message never arrives, and that the connection is reset instead. If it is a request, the
-	// server does not see it. If it is a reply, the request has been carried out.
+	// Lost means that the message never arrives and the connection is reset. A lost request is not executed. If a reply
+	// is lost, its request has already been executed.
 	Lost bool
 }
 
-// Inspect calls f with each request of clients and each reply to one, when it departs and when it arrives, before it
-// has any effect. The result of f on arrival is ignored. If the server closes the connection instead of replying, there
-// is no reply to inspect.
+// Inspect calls f for each client request and each reply, both on departure and on arrival, before the message takes
+// effect. The result of f on arrival is ignored. If the server closes the connection instead of replying, there is no
+// reply to inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
-// inspected asks the inspectors what happens to the message. number is its number on departure, and 0 on arrival.
+// inspected passes the message to the inspectors and returns what they decide. number is the message's number on its
+// link on departure, and 0 on arrival.
 func (m *message) inspected(number int) (none Interference) {
 	if len(m.w.inspect) == 0 {
 		return none

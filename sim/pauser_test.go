@@ -11,8 +11,9 @@ type freezer struct{ echo }
 func (f *freezer) Pause()  { f.note("pause") }
 func (f *freezer) Resume() { f.note("resume") }
 
-// TestPauserIsCalledForTheFirstPauseAndTheLastResume: Pause is called for the first of nested pauses and Resume for the
-// end of the last one, even while the process is down. Resume is called before any held event happens.
+// TestPauserIsCalledForTheFirstPauseAndTheLastResume: when pauses nest, Pause is called only for the first one and
+// Resume only at the end of the last one, even while the process is down. Resume is called before any of the events
+// that were held back.
 func TestPauserIsCalledForTheFirstPauseAndTheLastResume(t *testing.T) {
 	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
 	s := &freezer{echo{w: l.World}}

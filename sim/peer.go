@@ -2,21 +2,20 @@ package sim
 
 import "time"
 
-// peerMessage is a message from one server to another. Servers keep a connection to each other: bytes arrive in order,
-// wait while the link is cut, and are lost if the receiver has died since they were sent.
+// peerMessage is a message from one server to another. Servers keep a connection to each other: messages arrive in
+// order, wait while the link is cut, and are lost if the receiver has died since they were sent.
 type peerMessage struct {
 	w        *World
 	from, to *Process
 	link     *link
-	life     uint64 // life of the receiver when it was sent
-	sender   uint64 // life of the sender when it was sent
+	life     uint64 // the receiver's life number when the message was sent
+	sender   uint64 // the sender's life number when the message was sent
 	phase    string
 	body     any
 	travel   Time
 }
 
-// Send sends body to another server, which receives it in Receive. phase and key identify the message; its delay is
-// drawn from them.
+// Send sends body to another server's Receive method. The delay depends on phase and key, which identify the message.
 func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
 	m := &peerMessage{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life,
@@ -30,17 +29,17 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m.link.carry(m, n, 0)
 }
 
-// Sent is a message that a server sends to another server, or to a client without a request, as an onlooker sees it
-// depart.
+// Sent describes a message that a server sends unasked: to another server, or as a push to a client. It is passed to
+// Options.Onlooker when the message departs.
 type Sent struct {
 	From, To ProcessID
 	Phase    string
 	Body     any           // a string if the message is a push
-	At       time.Duration // on the sender's monotonic clock
-	Travel   time.Duration // the delay as drawn; faults and the order of a connection may add to it
+	At       time.Duration // time on the sender's monotonic clock
+	Travel   time.Duration // the drawn delay; faults and the order of the connection may add to it
 }
 
-// sent notifies the onlooker, if there is one.
+// sent passes a message to the onlooker, if there is one.
 func (p *Process) sent(to ProcessID, phase string, body any, travel Time) {
 	if f := p.w.opts.Onlooker; f != nil {
 		f(Sent{p.id, to, phase, body, p.Monotonic(), travel.Duration()})
@@ -53,7 +52,7 @@ func (m *peerMessage) depart(extra Time) {
 	m.w.schedule(l.lastMessage, m, 0)
 }
 
-// abandoned reports whether the receiver has died, or the sender before the bytes were sent.
+// abandoned reports whether the receiver has died, or the sender has died before the bytes left.
 func (m *peerMessage) abandoned() bool {
 	return m.to.life != m.life || m.from.life != m.sender || m.from.down
 }
@@ -67,15 +66,16 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
-// peerEnd notifies a peer that the process at the other end of their connection has ended.
+// peerEnd is the notice to a server that another server's process has ended and their connection is closed.
 type peerEnd struct {
 	from, to *Process
 	link     *link
-	life     uint64 // life of the receiver when it was sent
+	life     uint64 // the receiver's life number when the notice was sent
 	travel   Time
 }
 
-// endPeers notifies the peers of a server that has ended, in the order in which the processes were added.
+// endPeers notifies the peers of a server that the server has ended. It goes through the peers in the order in which
+// they were added.
 func (p *Process) endPeers() {
 	if _, connected := p.server.(PeerCloser); !connected {
 		return
@@ -104,18 +104,18 @@ func (m *peerEnd) act(uint64) {
 	m.to.server.(PeerCloser).PeerClosed(m.from.id)
 }
 
-// push is something that a server sends to a client without a request, in order with its replies on that connection:
-// data, or the end of the connection.
+// push is data, or the end of the connection, that a server sends to a client without a request. It arrives in order
+// with the server's replies on that connection.
 type push struct {
 	w      *World
 	c      *conn
 	travel Time
 	data   []byte
-	over   bool // the connection is closed; there is no data
+	over   bool // the server closed the connection; there is no data
 }
 
-// Push sends a copy of b to the client at the other end of a connection. The client receives it in Env.Receive. Push
-// does nothing if the connection is gone. key identifies the content; the delay is drawn from it.
+// Push sends a copy of b to the client at the other end of a connection, which receives it in Env.Receive. If the
+// connection is closed, Push does nothing. key identifies the content; the delay depends on it.
 func (p *Process) Push(connID uint64, key Key, b []byte) {
 	c := p.w.net.numbered(connID)
 	if c != nil && c.life == p.life && c.server == p {
@@ -161,7 +161,7 @@ func (m *push) act(uint64) {
 	c.wakeReader()
 }
 
-// hangUp returns the notice to the client that the server has closed the connection. It arrives one delay later.
+// hangUp returns the notice to a client that the server has closed the connection. The notice takes one network delay.
 func (p *Process) hangUp(c *conn) *push {
 	return &push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic())), over: true}
 }
@@ -174,14 +174,13 @@ func (p *Process) HangUp(connID uint64) {
 	}
 }
 
-// farewell notifies a server that a client has closed its connection.
+// farewell is the notice to a server that a client has closed its connection.
 type farewell struct {
 	c      *conn
 	travel Time
 }
 
-// bid sends the server a farewell, if it implements Closer, or if it implements PipeCloser and the connection is a
-// pipe.
+// bid sends a farewell if the server is a Closer, or if it is a PipeCloser and the connection is a pipe.
 func (c *conn) bid() {
 	_, notified := c.server.server.(Closer)
 	if c.pipe != nil && !notified {
@@ -200,8 +199,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act does not count as a Moment for Watch: what the server still keeps for a connection makes no difference once the
-// client is gone.
+// act handles the arrival of the notice. Arrivals of notices are not reported to Watch as Moments: the state that the
+// server keeps for the connection no longer matters once the client is gone.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {
@@ -222,7 +221,7 @@ func (m *farewell) arrive(s Server) {
 	}
 }
 
-// hangUpAll closes the connections of a server that shuts down in an orderly way.
+// hangUpAll closes all connections of a server that shuts down cleanly.
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.life == p.life && !c.closed {

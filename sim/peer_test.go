@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gossip is an echo server that can receive messages from other servers, and that can push to its client.
+// gossip is an echo server that also receives messages from other servers and pushes data to its client.
 type gossip struct {
 	echo
 	asked *Incoming

@@ -8,35 +8,36 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Pipe is a connection of code that is not a task, for example of an unmodified client library. A [Wire] converts the
-// bytes of the code into requests. These are messages like those of Env.Call, so every fault has the same effect on
-// them. A pipe belongs to a client process and shares its pauses and its crash.
+// Pipe is a connection of code that does not run as a task, for example of an unmodified client library. A [Wire]
+// converts the bytes that the code writes into requests. The requests are sent like those of Env.Call, so every fault
+// has the same effect on them. A pipe belongs to a client process and shares its pauses and its crash.
 type Pipe struct {
-	// Concurrent lets the server receive requests while earlier ones of this pipe are unanswered.
+	// Concurrent means that the server receives a request even while earlier ones of this pipe are unanswered.
 	Concurrent bool
 
 	c       *conn
 	end     Endpoint
-	busy    bool       // the server has a request of this pipe that it has not answered
-	waiting []*message // requests that have arrived and wait to be executed in order
+	busy    bool       // the server is executing a request of this pipe
+	waiting []*message // requests that have arrived and wait until the earlier ones are answered
 }
 
-// Endpoint is the client's end of a pipe. The kernel calls it as part of an event, so it must not act on the world.
+// Endpoint is the client's end of a pipe. The kernel calls it in the middle of an event, so it must not change the
+// world.
 type Endpoint interface {
-	// Opened reports how dialing ended: Answered if a server listens there, Refused if none does, and NoReply if the
-	// host has not answered in time.
+	// Opened reports the result of dialing: Answered if the connection is open, Refused if no server is listening, and
+	// NoReply if the host has not answered in time.
 	Opened(Status)
-	// Received handles bytes that have arrived, which are valid until it returns. They are the reply to the request to,
-	// or a push if to is nil.
+	// Received handles bytes that have arrived: the reply to the request to, or a push if to is nil. The bytes are
+	// valid until Received returns.
 	Received(b []byte, to *Incoming)
-	// Ended reports that nothing more will arrive: Reset if the connection broke, NoReply if the server closed it.
+	// Ended reports that the connection has ended: Reset if it broke, NoReply if the server closed it.
 	Ended(Status)
 }
 
-// ErrProtocol reports bytes that no Redis client would send.
+// ErrProtocol reports bytes that are not a valid Redis request.
 var ErrProtocol = errors.New("sim: the bytes written are no array of bulk strings, as RESP asks of a client")
 
-// Dial opens a pipe from a client to a server. Requests may be sent once it is open.
+// Dial opens a pipe from a client to a server. Requests may be sent after end.Opened was called with Answered.
 func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	client, server := w.process(from), w.process(to)
 	c := w.newConn(client, server)
@@ -48,7 +49,7 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	return p
 }
 
-// Ask sends one request on behalf of an attempt. phase says what the request is for.
+// Ask sends one request. of is the attempt to which it belongs, and phase is its purpose.
 func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	if p.c.closed {
 		return
@@ -64,14 +65,14 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.send()
 }
 
-// WakeAt calls wake at the given time or, if the client is paused then, after the pause. It does not call wake if due
-// returns false at that time, or if the client has crashed.
+// WakeAt calls wake at the given time or, if the client is paused then, after the pause. It does not call wake if the
+// client has crashed, or if due returns false at that time.
 func (p *Pipe) WakeAt(at Time, due func() bool, wake func()) {
 	w := p.c.client.w
 	w.schedule(max(at, w.now), &pipeTimer{p.c.client, due, wake}, 0)
 }
 
-// pipeTimer wakes the code behind a pipe.
+// pipeTimer is a timer for code that uses a pipe.
 type pipeTimer struct {
 	client *Process
 	due    func() bool
@@ -87,14 +88,14 @@ func (t *pipeTimer) act(uint64) {
 // Number returns the number of the pipe's connection, which identifies the pipe within a run.
 func (p *Pipe) Number() uint64 { return p.c.id }
 
-// Close closes the pipe: bytes that wait to be sent are dropped, and bytes in flight still arrive.
+// Close closes the pipe. Bytes that have not been sent yet are dropped; bytes in flight still arrive.
 func (p *Pipe) Close() {
 	p.c.bid()
 	p.c.close()
 }
 
-// CutRequest removes the first request from b. args is nil if the request is not complete yet. The only error is
-// [ErrProtocol].
+// CutRequest parses the first request in b. It returns the request's arguments and the bytes after it. args is nil if
+// the request is not complete yet. The only possible error is [ErrProtocol].
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
 	if rest == nil || err != nil {
@@ -118,11 +119,11 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	return args, rest, nil
 }
 
-// longest is the maximum that Redis accepts for the number of arguments and for the length of an argument
-// (networking.c).
+// longest is the largest number of arguments, and the largest length of an argument, that Redis accepts (networking.c).
 const longest = 512 << 20
 
-// cutNumber parses a line of RESP that consists of a kind and a number; rest is nil if the line is not complete yet.
+// cutNumber parses a RESP line that consists of the byte kind and a number. rest is nil if the line is not complete
+// yet.
 func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol
@@ -133,16 +134,16 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	}
 	text := string(bytes.TrimSuffix(b[min(1, end):end], []byte("\r")))
 	n, err = strconv.Atoi(text)
-	if err != nil || n < 0 || n > longest || text != strconv.Itoa(n) { // neither a plus sign nor leading zeros
+	if err != nil || n < 0 || n > longest || text != strconv.Itoa(n) { // no plus sign and no leading zeros
 		return 0, nil, ErrProtocol
 	}
 	return n, b[end+1:], nil
 }
 
-// The methods below are called for all connections; p is nil for the connection of a task.
+// The methods below are called for every connection. p is nil if the connection belongs to a task.
 
-// defers postpones a request if the server has not answered the previous one, and reports whether it did so: the
-// requests of a pipe that is not Concurrent are executed in order.
+// defers queues a request if an earlier one is unanswered, and reports whether it did. Only pipes that are not
+// Concurrent execute their requests one at a time.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil || p.Concurrent {
 		return false
@@ -156,7 +157,7 @@ func (p *Pipe) defers(m *message) bool {
 }
 
 // answered records that the server has answered a request. The next request is executed as a separate event, since the
-// server may still be busy with this one.
+// server may not be done with this one.
 func (p *Pipe) answered() {
 	if p == nil {
 		return
@@ -167,7 +168,7 @@ func (p *Pipe) answered() {
 	}
 }
 
-// act executes the next request.
+// act executes the next waiting request.
 func (p *Pipe) act(uint64) {
 	c, server := p.c, p.c.server
 	if p.busy || len(p.waiting) == 0 || c.life != server.life || server.down || server.holds(p, 0) {

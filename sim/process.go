@@ -7,42 +7,43 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Process is a client or a server. It has its own clocks, and pauses and crashes as a whole.
+// Process is a client or a server. It has its own clocks, and all of its code pauses and crashes together.
 type Process struct {
 	w      *World
 	id     ProcessID
 	index  int
 	clock  clock
-	stream Stream // of a client only
+	stream Stream // used only by clients
 	// paused is the number of pauses in force.
 	paused int
 	// held contains, in order, the events for the process that became due while it was paused. It is empty unless
 	// paused > 0.
 	held []event
-	// clockMoved is true if the clock of a paused server has changed and the server has not been notified yet.
+	// clockMoved means that the clock of a server has changed and the server has not been notified yet, because it is
+	// paused.
 	clockMoved bool
 	down       bool
-	// life is the number of times that a server has started. Timers and connections of an earlier life are invalid.
+	// life counts the starts of a server. Timers and connections of earlier lives are invalid.
 	life   uint64
 	server Server
-	off    Stop // how the last life ended; decides what happens to requests while the server is down
+	off    Stop // how the last life ended; it determines what happens to requests while the server is down
 	timers []*timer
 	tasks  []*task
-	main   *task // the main task of a client; the others are its helpers
+	main   *task // a client's main task; it may have started the other tasks
 	conns  []*conn
-	// latest is the index in conns of the connection that was requested last.
+	// latest is the index in conns of the connection that was used last.
 	latest int
 	points []pointCount
-	// outside, if set, represents the process outside of the world.
+	// outside, if set, is the process of the host that this process stands for.
 	outside Outside
 }
 
-// pointCount counts how often the process has passed a point. It exists for points at which a fault waits to strike,
-// and for all points while there is a Watch.
+// pointCount counts how often the process has passed a point. Only points at which a fault is waiting are counted or,
+// during a Watch, all points.
 type pointCount struct {
 	point  Point
 	passed int
-	// strikes lists the faults that strike at this point, in the order of the plan.
+	// strikes lists the faults that are to be injected at this point, in the order of the plan.
 	strikes []strike
 }
 
@@ -51,8 +52,8 @@ type strike struct {
 	f   func()
 }
 
-// holds keeps an event until the pause of the process is over, and reports whether it did so. If it returns false, the
-// event happens now.
+// holds keeps an event until the pause of the process ends, and reports whether it did. If the process is not paused,
+// it returns false.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {
@@ -64,7 +65,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
-// program returns the program of the host that represents the process, or nil if there is none.
+// program returns the program on the host that this process stands for, or nil if there is none.
 func (p *Process) program() Pauser {
 	if p.outside != nil {
 		return p.outside
@@ -73,7 +74,7 @@ func (p *Process) program() Pauser {
 	return s
 }
 
-// resume ends a pause: the events that were held happen now, in order.
+// resume ends a pause and executes the held events in order.
 func (p *Process) resume() {
 	if program := p.program(); program != nil {
 		program.Resume()
@@ -97,21 +98,22 @@ func (p *Process) boot() {
 	p.server.Start(p)
 }
 
-// stopTasks unwinds all tasks. A running task, which has passed the point at which it crashed, unwinds itself.
+// stopTasks unwinds all tasks except the running one. A running task is at the point at which it crashed, and unwinds
+// itself.
 func (p *Process) stopTasks() {
 	p.down = true
 	for _, t := range p.tasks {
 		if t != p.w.running && !t.done {
 			t.done = true
 			if t.co != nil {
-				t.co.resume() // it notices that it is no longer alive, and unwinds
+				t.co.resume() // the task notices that its process has crashed, and unwinds
 			}
 		}
 	}
 	p.tasks = p.tasks[:0]
 }
 
-// The methods below implement Host for a server program.
+// The methods below implement Host, the interface for server programs.
 
 // Name returns the process's name.
 func (p *Process) Name() history.Process { return p.id }
@@ -122,7 +124,7 @@ func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
 // Monotonic reads the monotonic clock.
 func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
 
-// Rate returns by how many millionths the clocks run fast; negative: slow.
+// Rate returns how fast the clocks run, in parts per million; negative means slow.
 func (p *Process) Rate() int64 { return p.clock.last().ppm }
 
 // Rand returns 64 random bits that depend only on the seed, the process, the purpose and the key.
@@ -130,13 +132,13 @@ func (p *Process) Rand(purpose string, key Key) uint64 {
 	return mix(hashString(hashString(mix(p.w.seed), string(p.id)), purpose) + uint64(key))
 }
 
-// Due returns the true time at which d will have passed if the clock is accurate.
+// Due returns the true time at which d will have passed, if the clock is accurate.
 func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
 
 // Record adds an event to the history.
 func (p *Process) Record(e history.Event) { p.w.record(p.id, &e) }
 
-// WakeAtWall sets a timer on the wall clock. A jump or a change of rate cancels it.
+// WakeAtWall sets a timer on the wall clock. If the clock jumps or changes its rate, the timer is canceled.
 func (p *Process) WakeAtWall(at int64, tag uint64) {
 	p.setTimer(Wall, p.clock.monotonic(p.w.now)+at-p.clock.wall(p.w.now), tag)
 }
@@ -152,14 +154,14 @@ func (p *Process) setTimer(kind ClockKind, mono int64, tag uint64) {
 	t.arm()
 }
 
-// timer is a timer of a server program.
+// timer is a timer that a server program has set.
 type timer struct {
 	p     *Process
 	kind  ClockKind
 	life  uint64
-	mono  int64 // the monotonic clock's reading at which it is due
+	mono  int64 // reading of the monotonic clock at which it is due
 	tag   uint64
-	armed uint64 // number of the current arming; events of earlier ones are obsolete
+	armed uint64 // how many times it was armed; events of earlier armings are obsolete
 	void  bool
 }
 
@@ -184,7 +186,8 @@ func (p *Process) dropVoidTimers() {
 	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
-// clockChanged re-arms timers and waits on the monotonic clock, and lets a server re-arm those on its wall clock.
+// clockChanged adjusts timers and waits on the monotonic clock, and cancels those on the wall clock, which the server
+// can set again.
 func (p *Process) clockChanged(rate bool) {
 	for _, t := range p.timers {
 		switch {
@@ -204,7 +207,8 @@ func (p *Process) clockChanged(rate bool) {
 	p.notifyClock()
 }
 
-// notifyClock notifies the server that its clock has changed. If the server is paused, this waits until it continues.
+// notifyClock tells the server that its clock has changed. If the server is paused, the notification waits until it
+// continues.
 func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false

@@ -2,13 +2,14 @@ package sim
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Time is true time. Only the kernel knows it.
+// Time is true time. Only the simulation kernel knows it.
 type Time = history.Time
 
-// An actor is something that events happen to. arg identifies the event among those of the actor.
+// An actor handles events. arg tells the actor which of its events this is.
 type actor interface{ act(arg uint64) }
 
-// An event is due at a true time. Events of the same instant happen in the order in which they were scheduled.
+// An event is an action that is due at a true time. Events at the same instant happen in the order in which they were
+// scheduled.
 type event struct {
 	at  Time
 	seq uint64
@@ -30,7 +31,7 @@ func (q *queue) push(e *event) {
 	h.rise(len(h)-1, e)
 }
 
-// pop removes the first event and stores it in e.
+// pop removes the first event from the queue and stores it in e.
 func (q *queue) pop(e *event) {
 	h := *q
 	last := len(h) - 1
@@ -42,8 +43,8 @@ func (q *queue) pop(e *event) {
 	*q = h[:last]
 }
 
-// sink moves the free place at the root down to a leaf and returns its index. pop then inserts the last event of the
-// heap there. That event is usually late and belongs at a leaf or near one, which is found faster from below.
+// sink moves the empty slot at the root down to a leaf and returns its index. pop then inserts the last event of the
+// heap there. That event is usually late and belongs near a leaf, so it is faster to search for its place from below.
 func (q queue) sink() int {
 	i := 0
 	for child := 1; child < len(q); child = 2*i + 1 {
@@ -56,7 +57,7 @@ func (q queue) sink() int {
 	return i
 }
 
-// rise inserts e at the free place i, or above it.
+// rise inserts e at the empty slot i, or above it where it belongs in the heap.
 func (q queue) rise(i int, e *event) {
 	for i > 0 {
 		parent := (i - 1) / 2

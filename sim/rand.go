@@ -1,6 +1,6 @@
 package sim
 
-// mix scrambles 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014).
+// mix scrambles 64 bits. It is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
 func mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
@@ -9,7 +9,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hashString folds s into h, eight bytes at a time. It is the same on every machine and in every process.
+// hashString mixes s into the hash h, eight bytes at a time. The result is the same on every machine and in every
+// process.
 func hashString(h uint64, s string) uint64 {
 	h ^= uint64(len(s)) * 0x9e3779b97f4a7c15
 	for len(s) >= 8 {
@@ -17,7 +18,7 @@ func hashString(h uint64, s string) uint64 {
 		s = s[8:]
 	}
 	var w uint64
-	switch n := len(s); { // some bytes are read twice, but into the same bits
+	switch n := len(s); { // The reads below may overlap: a byte that is read twice lands in the same bits.
 	case n >= 4:
 		w = four(s) | four(s[n-4:])<<(8*(n-4))
 	case n > 0:
@@ -26,7 +27,7 @@ func hashString(h uint64, s string) uint64 {
 	return fold(h, w)
 }
 
-// eight returns the first eight bytes of s, little-endian. As a single expression, it compiles to one load.
+// eight returns the first eight bytes of s, little-endian. Written as a single expression, it compiles to one load.
 func eight(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
@@ -43,28 +44,28 @@ func fold(h, w uint64) uint64 {
 	return h ^ h>>29
 }
 
-// Key identifies a random draw, whose result depends only on the run's seed and on the key. Build a key from values
-// that stay the same when a fault elsewhere is removed: names, attempts, terms, the content, or the sender's own time
-// in rounds of a regular action. Do not use a count of earlier messages: an additional or missing message would change
-// all later draws. Equal keys give equal draws: a message that is sent again takes the same time, unless its key
-// contains the time.
+// Key identifies a random draw. The result of the draw depends only on the run's seed and the key. Build a key from
+// values that stay the same when a fault elsewhere is removed, such as names, attempts, terms, the content, or the
+// sender's own time if the action happens at regular intervals. Do not use a count of earlier messages: one more or one
+// less message would change all later draws. Equal keys give equal draws. So a message that is sent again takes the
+// same time, unless its key contains the time.
 type Key uint64
 
-// Word adds a number to the key. It mixes the key first, so that two small numbers cannot cancel each other out.
+// Word adds a number to the key. It mixes the key first, so that small numbers cannot cancel each other out.
 func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 
 // Text adds a string to the key.
 func (k Key) Text(s string) Key { return Key(hashString(mix(uint64(k)), s)) }
 
-// A Stream is a named source of random bits (SplitMix64). It is derived from the run's seed and its name, so that
-// reading one stream never changes another.
+// A Stream is a named source of random bits (SplitMix64). Its state is derived from the run's seed and its name, so
+// reading one stream does not affect another.
 type Stream struct{ state uint64 }
 
 func newStream(seed uint64, name string) Stream {
 	return Stream{mix(hashString(mix(seed), name))}
 }
 
-// NewStream returns the stream with the given name for a seed.
+// NewStream returns the stream with the given name for the given seed.
 func NewStream(seed uint64, name string) *Stream {
 	s := newStream(seed, name)
 	return &s

@@ -5,10 +5,11 @@ import (
 	"strconv"
 )
 
-// Reply is the reply to one request of a Call: a RESP value, or the reason why there is none.
+// Reply is the reply to one request of a Call: a RESP value, or the reason why there is no value.
 type Reply struct {
 	Status Status
-	// Pushed is how many pushes had arrived on the connection before the reply. Env.Receive returns them.
+	// Pushed is the number of pushes that had arrived on the connection before the reply. Env.Receive returns those
+	// pushes.
 	Pushed int
 	raw    []byte
 }
@@ -17,13 +18,13 @@ type Reply struct {
 type Status uint8
 
 const (
-	NoReply  Status = iota // not answered (yet)
-	Answered               // a value is there
-	Reset                  // the connection broke: the request may or may not have been executed
-	Refused                // nobody listens there: the request was not executed
+	NoReply  Status = iota // not answered, or not yet
+	Answered               // the reply has a value
+	Reset                  // the connection broke; the request may or may not have been executed
+	Refused                // no server is listening; the request was not executed
 )
 
-// NewReply returns an answered Reply with a RESP-encoded value. It keeps raw.
+// NewReply returns a Reply that was answered with a RESP-encoded value. It keeps raw without copying it.
 func NewReply(raw []byte) Reply { return Reply{Status: Answered, raw: raw} }
 
 func (r *Reply) take(from *Reply) {
@@ -69,7 +70,7 @@ func (r *Reply) Bulk() (s string, ok bool) {
 	return string(r.raw[head+1 : len(r.raw)-2]), true
 }
 
-// Error returns the error in the server's reply, without the leading '-', or "" if the reply is no error.
+// Error returns the error message in the server's reply, without the leading '-', or "" if the reply is not an error.
 func (r *Reply) Error() string {
 	if r.Status != Answered || len(r.raw) < 3 || r.raw[0] != '-' {
 		return ""
@@ -90,14 +91,14 @@ func AppendBulk(b []byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendArray appends the header of a RESP array. The caller appends its n values.
+// AppendArray appends the header of a RESP array of n values. The caller appends the values.
 func AppendArray(b []byte, n int) []byte {
 	b = strconv.AppendInt(append(b, '*'), int64(n), 10)
 	return append(b, '\r', '\n')
 }
 
-// AppendLine appends a RESP value of one line. kind is '+' for a status and '-' for an error. Line breaks in s are
-// replaced by spaces, as Redis does.
+// AppendLine appends a RESP value of one line. kind is '+' for a status and '-' for an error. Like Redis, it replaces
+// line breaks in s by spaces.
 func AppendLine(b []byte, kind byte, s string) []byte {
 	b = append(b, kind)
 	for i := 0; i < len(s); i++ {
@@ -110,8 +111,8 @@ func AppendLine(b []byte, kind byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// Array returns the elements of the list in the server's reply, each as a Reply. It returns nil if the reply is not a
-// list, or is incomplete.
+// Array returns the elements of the array in the server's reply, each as a Reply. It returns nil if the reply is not an
+// array or is incomplete.
 func (r *Reply) Array() []Reply {
 	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {
 		return nil
@@ -132,7 +133,7 @@ func (r *Reply) Array() []Reply {
 	return list
 }
 
-// length parses the number in the first line of a value, and returns what follows the line.
+// length parses the number in the first line of a value. It returns the number and the bytes after the line.
 func length(raw []byte) (n int, rest []byte, ok bool) {
 	end := bytes.Index(raw, []byte("\r\n"))
 	if end < 1 {

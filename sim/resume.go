@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// When a client continues after a pause, it finds both the messages that have arrived and the timers that have run out
-// in the meantime. A real client may see either first: if SIGSTOP stops it with an answer in its buffer, and its read
-// deadline passes, CPython reads the answer when it continues, and a Go program reads it about every other time. So the
-// order is drawn at random. There is one draw for each connection, whose bytes stay in order. The key of the draw is
-// that of the first answer that waited on the connection, so that another fault does not change the result.
+// When a client continues after a pause, both replies and timeouts may be waiting for it. A real client may see either
+// of them first. For example, suppose SIGSTOP stops a client that has an answer in its buffer, and its read deadline
+// passes. When it continues, CPython reads the answer, and a Go program reads it about half of the time. So the order
+// is drawn at random, once for each connection, whose bytes stay in order. The draw's key is that of the first answer
+// that waits on the connection, so a fault elsewhere does not change the result.
 
-// sortHeld orders the events that a client finds after a pause: first those on the connections that it looks at before
-// its timers, then its timers, then those on the other connections. The order within each of these stays the same.
+// sortHeld sorts the events that a client finds after a pause. Events on some connections come first, then the client's
+// timers, then the events on the other connections. A random draw decides which connections come first. Within each of
+// the three groups, the order stays the same.
 func (p *Process) sortHeld() {
 	var all []found
 	for _, e := range p.held {
@@ -34,15 +35,15 @@ func (p *Process) sortHeld() {
 	slices.SortStableFunc(p.held, func(a, b event) int { return cmp.Compare(a.seq, b.seq) })
 }
 
-// found is a connection on which something has arrived during a pause, with the key of its draw.
+// found is a connection on which something arrived during a pause, with the key for its random draw.
 type found struct {
 	conn   *conn
 	key    uint64
-	answer bool // the key is from an answer, not from a push or a handshake
+	answer bool // the key is that of an answer, not of a push or a handshake
 }
 
-// place returns 0 for an event that the client finds before its timers, 1 for a timer, and 2 for an event that it finds
-// after its timers.
+// place returns the position of an event in the order of sortHeld: 0 before the client's timers, 1 for a timer, 2 after
+// the timers.
 func place(who actor, all []found) uint64 {
 	c, _ := arrived(who)
 	if c == nil {
@@ -52,10 +53,10 @@ func place(who actor, all []found) uint64 {
 	return mix(all[i].key^resumeDraw) % 2 * 2
 }
 
-// resumeDraw makes these draws independent of the draws of delays.
+// resumeDraw is mixed into the keys of these draws, so that they are independent of the draws of delays.
 const resumeDraw = 0x726573756d65
 
-// readInTurn orders the events that an [EventLoop] finds after a pause.
+// readInTurn sorts the events that an [EventLoop] finds after a pause.
 func (p *Process) readInTurn() {
 	for i := range p.held {
 		switch c := connOf(p.held[i].who); {
@@ -76,8 +77,8 @@ func (p *Process) readInTurn() {
 	}
 }
 
-// incoming returns the connection of a client, or the link of a peer, on which an event delivers something to a server.
-// It returns nil if the event delivers nothing.
+// incoming returns where an event delivers something to a server: the connection of a client, or the link from another
+// server. It returns nil if the event delivers nothing.
 func incoming(who actor) any {
 	switch m := who.(type) {
 	case *peerMessage:
@@ -91,7 +92,7 @@ func incoming(who actor) any {
 	return nil
 }
 
-// connOf returns the connection on which an event delivers something from a client, or nil if it delivers nothing.
+// connOf returns the client connection on which an event delivers something to a server, or nil if there is none.
 func connOf(who actor) *conn {
 	switch m := who.(type) {
 	case *message:
@@ -104,8 +105,8 @@ func connOf(who actor) *conn {
 	return nil
 }
 
-// InTurn sorts a list so that elements with the same owner are next to each other. The owners keep the order in which
-// they first occur. of returns the owner of an element. An element whose owner is nil keeps its place.
+// InTurn sorts a list so that elements with the same owner are adjacent. Owners stay in the order in which they first
+// occur. of returns the owner of an element. An element whose owner is nil keeps its position.
 func InTurn[T any](list []T, of func(T) any) {
 	if len(list) < 3 {
 		return
@@ -130,14 +131,14 @@ func InTurn[T any](list []T, of func(T) any) {
 	}
 }
 
-// placed is an element of a list with the place where its owner first occurs.
+// placed is an element of a list, with the position at which its owner first occurs.
 type placed[T any] struct {
 	x  T
 	at int
 }
 
-// arrived returns the connection on which an event delivers something to a client, and a key of what it delivers. The
-// connection is nil if the event delivers nothing.
+// arrived returns the connection on which an event delivers something to a client, and the key of what it delivers. If
+// the event delivers nothing, the connection is nil.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

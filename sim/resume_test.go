@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// afterPause runs a client with a pause from 1 to 100 ms. During the pause, the answers to two requests arrive, the
-// requests time out, and a push arrives. afterPause returns what the client sees when it continues.
+// afterPause runs a client that pauses from 1 to 100 ms. During the pause, the answers to two requests arrive, the
+// requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
 func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	l := &lab{World: New(seed, Options{Delay: Delay{ms, 3 * ms}}), t: t}
 	for i := range 3 {
@@ -41,7 +41,7 @@ func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	return slices.Sorted(slices.Values(l.log))
 }
 
-// pusher is an echo server that pushes two values to a client that subscribes.
+// pusher is an echo server that pushes two values to a client when it subscribes.
 type pusher struct {
 	echo
 	answers bool
@@ -56,9 +56,9 @@ func (p *pusher) Serve(r *Incoming) {
 	p.host.Push(r.ConnID, 2, []byte("two"))
 }
 
-// TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst: when a pause ends, the client finds the answers that arrived
-// and the time-outs that ran out during it. For each connection, the seed decides which of them the client sees first.
-// The bytes of a connection stay in order, and a fault elsewhere changes nothing.
+// TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst: during a pause, answers arrive and requests time out. When the
+// pause ends, the seed decides for each connection which of the two the client sees first. The bytes of a connection
+// stay in order, and a fault elsewhere changes nothing.
 func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(400) {
@@ -86,7 +86,8 @@ func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	}
 }
 
-// TestAClientPausedAsItTakesAnAnswerDoesNothingMore: its next request, sleep or point waits for the end of the pause.
+// TestAClientPausedAsItTakesAnAnswerDoesNothingMore: if a client is paused while it handles an answer, its next
+// request, sleep or point waits until the pause ends.
 func TestAClientPausedAsItTakesAnAnswerDoesNothingMore(t *testing.T) {
 	for name, next := range map[string]func(env Env){
 		"a request": func(env Env) { env.Call(50*ms, nil, to("s-1", "NEXT")) },

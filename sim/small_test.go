@@ -31,7 +31,7 @@ func TestQueueYieldsByTimeThenBySequence(t *testing.T) {
 	}
 }
 
-// checkDrain compares the order in which the heap yields its events with a stable sort.
+// checkDrain checks that the heap yields the events in the same order as a stable sort.
 func checkDrain(t *testing.T, q queue, events []event) {
 	t.Helper()
 	q, want := slices.Clone(q), slices.Clone(events)
@@ -64,7 +64,7 @@ func TestElapseIsFloorAndUnelapseItsLeastInverse(t *testing.T) {
 	}
 }
 
-// TestTrueTimeIsTheFirstMatchingInstant compares the computation with reading the clock at every instant.
+// TestTrueTimeIsTheFirstMatchingInstant compares trueTime with the result of reading the clock at every instant.
 func TestTrueTimeIsTheFirstMatchingInstant(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -143,7 +143,7 @@ func TestTailTakesItsShareOfMessages(t *testing.T) {
 			t.Fatalf("a delay of %v", d)
 		}
 	}
-	if slow < 900 || slow > 1100 { // 1000 expected, standard deviation 31
+	if slow < 900 || slow > 1100 { // 1000 are expected, with a standard deviation of 31
 		t.Errorf("%d of 100,000 messages were slow", slow)
 	}
 }
@@ -178,8 +178,8 @@ func TestKeysOfSmallNumbersDiffer(t *testing.T) {
 	}
 }
 
-// TestHashStringTakesEightBytesAtATime compares hashString with its definition, byte by byte. Digests must stay
-// comparable across versions.
+// TestHashStringTakesEightBytesAtATime compares hashString with a simple byte-by-byte implementation. The hash must not
+// change between versions, because digests must stay comparable.
 func TestHashStringTakesEightBytesAtATime(t *testing.T) {
 	text := "\x00\x01\x80\xff the lock of client-1/1 at redis-5\xfe\x7f"
 	for n := range len(text) + 1 {
@@ -204,7 +204,7 @@ func TestCountsAreThoseOfAMap(t *testing.T) {
 		want := map[uint64]uint64{}
 		s := NewStream(uint64(round), "keys")
 		for range 2000 {
-			key := s.Uint64() % 500 << (s.Uint64() % 3 * 20) // many keys whose search begins at the same slot
+			key := s.Uint64() % 500 << (s.Uint64() % 3 * 20) // many keys start their search at the same slot
 			if got := c.next(key); got != want[key] {
 				t.Fatalf("%x was counted %d times, not %d", key, got, want[key])
 			}

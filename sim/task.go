@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// task is sequential client code on a coroutine. It runs only inside act, and parks wherever its Env blocks.
+// task is sequential client code that runs on a coroutine. It runs only inside act, and parks whenever its Env blocks.
 type task struct {
 	p    *Process
 	name string
 	code func(Env)
-	co   *coroutine // nil until it is first resumed
-	// wait is the number of the current wait. A wake-up for an earlier wait is void.
+	co   *coroutine // nil until the task first runs
+	// wait is the number of the current wait. Wake-ups for earlier waits are ignored.
 	wait    uint64
 	done    bool
-	dueMono int64 // reading of the monotonic clock at which the current wait ends by itself
+	dueMono int64 // reading of the monotonic clock at which the current wait times out
 	timed   bool
 	woken   bool // a signal ended the wait
 	alarm   alarm
@@ -26,10 +26,10 @@ type task struct {
 	turns   turns
 }
 
-// pendingCall is the state of the Call in which a task waits.
+// pendingCall is the state of a Call while its task waits for replies.
 type pendingCall struct {
-	number  uint64 // number of the call; replies to an earlier one are dropped
-	open    bool   // false once the task has continued
+	number  uint64 // number of the call; replies to earlier calls are dropped
+	open    bool   // true while the call waits for replies
 	left    int    // number of replies still missing
 	enough  func([]Reply) bool
 	replies []Reply
@@ -49,7 +49,7 @@ func (t *task) run() {
 	t.code(t)
 }
 
-// ended records the stack of a panic, which the code that resumes the coroutine could not see.
+// ended records the stack of a panic here, because the code that resumes the coroutine cannot see it.
 func (t *task) ended() {
 	t.done = true
 	if r := recover(); r != nil {
@@ -59,7 +59,7 @@ func (t *task) ended() {
 	}
 }
 
-// act wakes the task if it is still in the wait with this number.
+// act wakes the task if the wait with the given number is still its current wait.
 func (t *task) act(wait uint64) {
 	if t.done || wait != t.wait || t.early() || t.p.holds(t, wait) {
 		return
@@ -67,8 +67,8 @@ func (t *task) act(wait uint64) {
 	t.resume()
 }
 
-// early reports whether a timer that was scheduled before the clock's rate changed fires too early; rearm has set a
-// later one.
+// early reports whether the current timer event fires too early. This happens if it was scheduled before the clock's
+// rate changed; rearm has set a later one.
 func (t *task) early() bool {
 	return t.timed && !t.woken && t.p.clock.monotonic(t.p.w.now) < t.dueMono
 }
@@ -89,20 +89,20 @@ func (t *task) resume() {
 	w.running = nil
 }
 
-// yield parks the task until something wakes it.
+// yield parks the task until it is woken.
 func (t *task) yield() {
 	t.co.park(struct{}{})
 	t.alive()
 }
 
-// alive unwinds the task if its process has crashed, even if its code swallowed an earlier unwinding.
+// alive unwinds the task if its process has crashed, even if the task's code recovered from an earlier unwinding.
 func (t *task) alive() {
 	if t.p.down {
 		panic(killed{})
 	}
 }
 
-// proceed parks the task until its process is not paused, if the pause began while the task was running.
+// proceed parks the task if its process was paused while the task was running. It returns when the pause is over.
 func (t *task) proceed() {
 	t.alive()
 	if t.p.paused > 0 {
@@ -111,7 +111,7 @@ func (t *task) proceed() {
 	}
 }
 
-// sleepFor schedules the end of the current wait. A wait of Forever has no end.
+// sleepFor schedules the timeout of the current wait. With Forever, the wait has no timeout.
 func (t *task) sleepFor(d time.Duration) {
 	if d == Forever {
 		t.woken = false
@@ -123,7 +123,7 @@ func (t *task) sleepFor(d time.Duration) {
 	t.alarm.set(t, t.p.w.now+t.p.clock.until(wait))
 }
 
-// rearm moves the end of a timed wait after a change of the clock's rate.
+// rearm reschedules the timeout of a wait after the clock's rate has changed.
 func (t *task) rearm() {
 	if t.done || !t.timed {
 		return
@@ -183,7 +183,7 @@ func (t *task) Point(point Point) {
 	t.proceed()
 }
 
-// pass counts the passing of a point, and lets the faults that wait for it strike.
+// pass records that the process passes a point, and injects the faults that wait for it.
 func (p *Process) pass(point Point) {
 	w := p.w
 	c := p.count(point, w.watch != nil)
@@ -201,7 +201,7 @@ func (p *Process) pass(point Point) {
 	}
 }
 
-// count returns the count for a point. If there is none, it creates one if wanted is true, and returns nil otherwise.
+// count returns the counter for a point. If there is none, it creates one if wanted is true, and otherwise returns nil.
 func (p *Process) count(point Point, wanted bool) *pointCount {
 	for i := range p.points {
 		if p.points[i].point == point {
@@ -225,7 +225,7 @@ func (t *task) RecordGrant(e history.Event, g Grant) {
 	t.p.w.RecordGrant(t.p.id, e, g)
 }
 
-// Signal wakes the tasks that sleep on it. Once raised, it stays raised. The zero Signal is ready to use.
+// Signal wakes the tasks that sleep on it. Once raised, a signal stays raised. The zero Signal is ready to use.
 type Signal struct {
 	raised  bool
 	waiting []waiter

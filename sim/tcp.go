@@ -2,31 +2,32 @@ package sim
 
 import "time"
 
-// This file models how TCP handles lost segments, with the times of Linux (ip-sysctl, tcp(7)). In this model, a segment
-// is lost if it reaches a host that is off, or if it belongs to a handshake and meets a cut. Other bytes are held back
-// by a cut and sent when it heals.
+// This file models how TCP handles lost segments, with the default timings of Linux (ip-sysctl, tcp(7)). In this model,
+// a segment is lost if it reaches a host that is off, or if it belongs to a handshake and the link is cut. All other
+// bytes are held back while a link is cut and sent when the cut heals.
 const (
-	// A SYN that is not answered is sent again after 1 s, and then after twice the previous wait: 1, 3, 7, 15, 31 and
+	// An unanswered SYN is sent again after 1 s, and then each time after twice the previous wait: 1, 3, 7, 15, 31 and
 	// 63 s after the first (tcp_syn_retries = 6). The attempt fails after 127 s.
 	synWait    = time.Second
 	synRetries = 6
-	// Data that is not acknowledged is sent again after 200 ms (TCP_RTO_MIN, because the path is much faster), and then
+	// Unacknowledged data is sent again after 200 ms (TCP_RTO_MIN, because the path is much faster), and then each time
 	// after twice the previous wait, up to two minutes. The connection breaks when the data would be sent again for the
 	// 16th time (tcp_retries2 = 15).
 	dataWait        = 200 * time.Millisecond
 	longestDataWait = 2 * time.Minute
 	dataRetries     = 15
-	// A connection without traffic is probed every 15 s, and breaks when nine probes are not answered. These are the
-	// settings of Go's net.Dialer.
+	// An idle connection is probed every 15 s, and breaks when nine probes are not answered. These are the settings of
+	// Go's net.Dialer.
 	probeWait = 15 * time.Second
 	probes    = 9
 )
 
-// handshake opens a connection: it travels to the server's machine, which answers without the server process, and back.
+// handshake opens a connection. A SYN travels to the server's machine, and the machine's answer travels back. The
+// server process is not involved.
 type handshake struct {
 	c      *conn
-	drawn  uint64 // part of the key from which its delays are drawn
-	begun  Time   // when its latest SYN was sent
+	drawn  uint64 // its delays depend on this number
+	begun  Time   // when the last SYN was sent
 	sent   int    // number of SYNs so far
 	state  handshakeState
 	status Status
@@ -47,8 +48,8 @@ func (m *handshake) begin() {
 	m.travel(m.c.up, &m.c.lastUp)
 }
 
-// travel sends a segment of the handshake on a link, unless the link is cut. last is the arrival time of the latest
-// segment there.
+// travel sends a segment of the handshake over a link. If the link is cut, the segment is lost. last is the arrival
+// time of the last segment on the link.
 func (m *handshake) travel(l *link, last *Time) {
 	if l.cuts > 0 {
 		m.lose()
@@ -58,7 +59,7 @@ func (m *handshake) travel(l *link, last *Time) {
 	l.w.schedule(*last, m, 0)
 }
 
-// lose schedules the time at which the SYN is sent again.
+// lose schedules the next retry of the SYN.
 func (m *handshake) lose() {
 	m.state = synLost
 	w := m.c.up.w
@@ -86,7 +87,7 @@ func (m *handshake) act(uint64) {
 	}
 }
 
-// end ends the dial for the client.
+// end reports the result of the dial to the client.
 func (m *handshake) end(s Status) {
 	c := m.c
 	if c.client.down || c.clientHolds(m) {
@@ -99,8 +100,8 @@ func (m *handshake) end(s Status) {
 	c.pipe.end.Opened(s)
 }
 
-// resend schedules the time at which a request that reached a host which is off is sent again. Before the connection is
-// open, it stands for a SYN that was lost.
+// resend schedules the retry of a request that reached a host that is off. If the connection is not open yet, the lost
+// segment was its SYN, so the times for a SYN apply.
 func (m *message) resend() {
 	wait := dataWait
 	if m.c.life == 0 {
@@ -113,7 +114,7 @@ func (m *message) resend() {
 	m.w.schedule(m.w.now+Time(wait), (*resent)(m), 0)
 }
 
-// resent is a request that is to be sent again.
+// resent is the event that sends a request again.
 type resent message
 
 func (r *resent) act(uint64) {
@@ -136,19 +137,19 @@ func (r *resent) act(uint64) {
 	m.act(0)
 }
 
-// forgotten reports whether nobody waits for the reply to a request any more.
+// forgotten reports whether the task no longer waits for the reply to a request.
 func (m *message) forgotten() bool {
 	return m.t != nil && (m.t.done || !m.t.call.open || m.call != m.t.call.number)
 }
 
-// keepAlive probes a connection whose server has lost its power. After a restart, the server's machine does not know
-// the connection.
+// keepAlive probes a connection to a server that has lost its power. After a restart, the server's machine does not
+// know the connection.
 type keepAlive struct {
 	c          *conn
 	unanswered int
 }
 
-// keepAlive begins to probe the pipes that a server leaves behind when its life ends.
+// keepAlive starts to probe the pipes that were open when the server stopped.
 func (p *Process) keepAlive() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.pipe != nil && c.life == p.life && !c.closed {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestARequestToAHostThatIsOffIsSentAgain checks TCP's times: before the connection is open, a request is sent again
-// after 1, 3, 7 … s, and later after 0.2, 0.6, 1.4 … s.
+// TestARequestToAHostThatIsOffIsSentAgain checks when TCP sends a request again: after 1, 3, 7 … s if the connection is
+// not open yet, and otherwise after 0.2, 0.6, 1.4 … s.
 func TestARequestToAHostThatIsOffIsSentAgain(t *testing.T) {
 	off := func(l *lab, at, until time.Duration) {
 		l.At(Time(at), func() { l.Stop("s-1", PowerLoss) })
@@ -70,7 +70,7 @@ func TestARequestToAHostThatIsOffIsSentAgain(t *testing.T) {
 			l.client("c", func(env Env) { test.client(l, env) })
 			l.run()
 			l.want(l.log, test.log...)
-			got := l.servers[0].got[1:] // without the first start
+			got := l.servers[0].got[1:] // skips the server's first start
 			if len(got) > 0 && got[0] == "0s stop 2" {
 				got = got[1:]
 			}

@@ -45,11 +45,11 @@ func TestCallInTurnIsOneCallAfterAnother(t *testing.T) {
 type rounds struct {
 	*lab
 	statuses map[Status]int
-	ended    int // rounds that ended before their last request
+	ended    int // number of rounds that ended before their last request
 }
 
-// roundsUnderFaults lets a client send rounds of up to four requests to both servers again and again, while another of
-// its tasks sleeps and wakes, and faults strike.
+// roundsUnderFaults runs a client that sends rounds of up to four requests to both servers. Meanwhile, another of its
+// tasks sleeps and wakes, and random faults are injected.
 func roundsUnderFaults(t *testing.T, seed uint64, ask func(Env, func(int, *Reply) bool, []Request)) *rounds {
 	l := &rounds{lab: newLab(t), statuses: map[Status]int{}}
 	requests := []Request{to("s-1", "A"), to("s-2", "B"), to("s-1", "C"), to("s-2", "D")}
@@ -102,7 +102,7 @@ func roundsUnderFaults(t *testing.T, seed uint64, ask func(Env, func(int, *Reply
 					l.At(at+over, func() { l.Restart(server) })
 				}
 			})
-		case 7: // when the client takes an answer
+		case 7: // the fault begins when the client receives an answer
 			nth := 1 + r.IntN(20)
 			l.Inspect(func(p Passage) (none Interference) {
 				if !p.Answer || !p.Arrives || nth == 0 {

@@ -2,19 +2,19 @@ package sim
 
 import "time"
 
-// Moment is a point of a run at which a fault can make a difference. Between two moments of a process nothing happens
-// to it: a fault that strikes in between has the same effect as one that strikes at the later moment.
+// Moment is a time in a run at which a fault can make a difference. Nothing happens to a process between two of its
+// moments: a fault injected between them has the same effect as one injected at the later moment.
 type Moment struct {
 	Kind    MomentKind
 	At      Time
-	Process ProcessID // the process that acts, passes, sends or settles
-	Point   Point     // Passes
-	Pass    int       // Passes: how often the process has passed the point, from 1
-	To      ProcessID // Sends
-	Number  int       // Sends: number of the message on its link, from 1
-	// Early, for Acts and Sends, reports that the moment results from an event that was scheduled before the watch
-	// began. A fault that was installed afterwards for the same instant strikes after it, and before any other event of
-	// that instant.
+	Process ProcessID // the process to which the moment belongs
+	Point   Point     // for Passes: the point
+	Pass    int       // for Passes: how many times the process has passed the point, from 1
+	To      ProcessID // for Sends: the receiver
+	Number  int       // for Sends: number of the message on its link, from 1
+	// Early, for Acts and Sends, means that the moment results from an event that was scheduled before the watch began.
+	// A fault that is scheduled later, for the same instant, takes effect after that event, and before any other event
+	// of the instant.
 	Early bool
 }
 
@@ -22,24 +22,24 @@ type Moment struct {
 type MomentKind uint8
 
 const (
-	// The process is about to take a message or a wake-up, to continue a task, or to start again.
+	// a process is about to receive a message or a wake-up, to continue a task, or to start again
 	Acts    MomentKind = iota + 1
 	Passes             // a client passes a named point
-	Sends              // a message leaves: a request, a reply, or a message between servers
-	Settles            // a part of what a server has written becomes durable, just because time has passed
+	Sends              // a message is sent: a request, a reply, or a message between servers
+	Settles            // a part of what a server has written becomes durable because time has passed
 )
 
-// Settler is a server some of whose writes become durable just because time has passed, without any event. This changes
-// what a loss of power would destroy.
+// Settler is a server with writes that become durable just because time passes, without an event. Each such write
+// changes what a power loss would destroy.
 type Settler interface {
-	// Settled returns the times, on its monotonic clock, at which writes became durable since its last event and until
-	// now.
+	// Settled returns the times at which writes have become durable since the server's last event, up to now. All times
+	// are on the server's monotonic clock.
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch calls f with every moment of the run from now on, before the moment takes effect. Settled writes are reported
-// late, at the server's next event or at the end of the watch. Call Watch with nil to end it. A watch changes nothing
-// in a run.
+// Watch calls f for every moment of the run from now on, before the moment takes effect. Writes that have become
+// durable are reported late, at the server's next event or at the end of the watch. Watch(nil) ends the watch. A watch
+// does not change the run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {
 		for _, p := range w.procs {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// record logs a moment as a line.
+// record logs a moment as one line of text.
 func (l *lab) record(m Moment) {
 	early := ""
 	if m.Early {
@@ -38,7 +38,7 @@ func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 		"1ms s-1 sends c 1", "2ms c acts", "2ms c passes acquired 2", "5ms c acts")
 }
 
-// TestAPausedProcessActsWhenItIsResumed: the arrival of a message during a pause is not a moment.
+// TestAPausedProcessActsWhenItIsResumed: if a message arrives during a pause, the moment is when the pause ends.
 func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) { env.Call(50*ms, nil, to("s-1", "A")) })
@@ -49,7 +49,7 @@ func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l.want(l.log, "0s c acts early", "0s c sends s-1 1 early", "9ms s-1 acts", "9ms s-1 sends c 1", "10ms c acts")
 }
 
-// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers checks what Moment.Early promises.
+// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers checks the order that Moment.Early documents.
 func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) {
 	l := newLab(t)
 	l.AddClient("late", Time(ms), func(env Env) { l.say("late begins") })

@@ -10,45 +10,46 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Options are the properties of a world as a whole.
+// Options are settings that apply to a whole world.
 type Options struct {
-	Delay Delay // delay of every message in each direction, unless Links says otherwise
-	Tail  Tail  // the share of messages that are slow
+	Delay Delay // delay of messages in each direction, unless Links sets another
+	Tail  Tail  // which share of messages is slow, and how slow
 	Links []LinkDelay
-	// Onlooker, if set, is called with each message that a server sends unasked. It must not act on the world.
+	// Onlooker, if set, is called for each message that a server sends without a request. It must not change the world.
 	Onlooker func(Sent)
-	// Asked, if set, is called with each request that a server is about to serve. It must not act on the world, nor
-	// keep the request.
+	// Asked, if set, is called for each request that a server is about to serve. It must not change the world or keep
+	// the request.
 	Asked func(server ProcessID, r *Incoming)
-	// Command, if set, returns the name of a request's command for a Passage, given its arguments. In a run that is
-	// inspected, it is called with each request, in the order of their departure. If it is nil, the name is the first
-	// argument.
+	// Command, if set, returns the name of a request's command, given its arguments; the name is used in a Passage. In
+	// a run with inspectors, it is called for each request in the order of their departure. If it is nil, the name is
+	// the first argument.
 	Command func(args []string) string
-	// Stacks, if set, holds the coroutines on which the tasks run.
+	// Stacks, if set, provides the coroutines on which tasks run.
 	Stacks *Stacks
-	// Nameless makes the digest depend only on which values and texts of clients and servers are equal, not on what
-	// they are: clients may draw random values that no seed determines.
+	// Nameless is for clients that draw random values that the seed does not determine. It makes the digest depend only
+	// on which values and texts are equal, not on what they are.
 	Nameless bool
 	// Wall is the time that every wall clock shows at the start, in ns since the Unix epoch; 0 means Epoch.
 	Wall int64
-	// Endless means that the run may last indefinitely: the total number of events is not limited, and nothing is kept
-	// of what is over. Delays are then drawn by the number of messages sent, so that the run cannot be repeated.
+	// Endless means that the run may go on indefinitely. The total number of events is not limited, and data about
+	// finished things is freed. Delays then depend on the number of messages sent, so the run cannot be repeated.
 	Endless bool
-	// Keep, if set, is called with each event before it is recorded, may change it, and returns whether to record it.
-	// It must keep the events of clients.
+	// Keep, if set, is called for each event before it is recorded. It may change the event, and returns whether to
+	// record it. It must keep all events of clients.
 	Keep func(e *history.Event) bool
 }
 
-// Tail describes the slow messages of a network: PPM of a million messages have Delay instead of the link's delay.
+// Tail describes the slow messages of a network: PPM of every million messages take Delay instead of the link's delay.
 type Tail struct {
-	PPM   int64 // 0 to 1,000,000
+	PPM   int64 // between 0 and 1,000,000
 	Delay Delay
 }
 
-// Delay is a range from which a message's travel time is drawn uniformly; with Lo == Hi the delay is fixed.
+// Delay is a range of travel times. Each message's travel time is drawn uniformly from it. If Lo == Hi, the delay is
+// fixed.
 type Delay struct{ Lo, Hi time.Duration }
 
-// pick chooses a time from the range, by 64 random bits.
+// pick returns a time from the range, chosen by 64 random bits.
 func (d Delay) pick(bits uint64) Time {
 	return Time(d.Lo) + Time(bits%uint64(d.Hi-d.Lo+1))
 }
@@ -59,18 +60,18 @@ type LinkDelay struct {
 	Delay    Delay
 }
 
-// eventLimit ends a run with too many events; ordinary runs have some thousands. instantLimit ends a run in which time
-// does not go on; ordinary instants have some dozens of events.
+// eventLimit is the maximum number of events in a run; ordinary runs have a few thousand. instantLimit is the maximum
+// number of events at one instant; ordinary instants have a few dozen. Exceeding a limit fails the run.
 const (
 	eventLimit   = 5_000_000
 	instantLimit = 200_000
 )
 
-// errEndless reports a run with more events than any ordinary run, in total or at one instant.
+// errEndless reports that a run exceeds eventLimit or instantLimit.
 var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too " +
 	"short for so long a run, or some client loops without sleeping")
 
-// World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
+// World is one simulated run. Reset makes it ready for the next run and keeps allocated memory. It is not safe for
 // concurrent use.
 type World struct {
 	seed     uint64
@@ -78,13 +79,13 @@ type World struct {
 	now      Time
 	seq      uint64
 	events   int
-	before   int // number of events before this instant
+	before   int // number of events before the current instant
 	queue    queue
 	procs    []*Process
 	procSlab slab[Process]
 	byName   map[ProcessID]*Process
 	digest   Digest
-	texts    map[string]uint64 // with Nameless: a number for each text that has entered the digest
+	texts    map[string]uint64 // with Nameless: a number for each text in the digest
 	err      error
 	hist     history.History
 	pending  []pendingDeadline
@@ -93,14 +94,14 @@ type World struct {
 	running  *task // the task that is running, if any
 	watch    func(Moment)
 	inspect  []func(Passage) Interference
-	inTail   func(from, to ProcessID) // called for each message of the slow share
+	inTail   func(from, to ProcessID) // called for each message with a tail delay
 	onStop   func(id ProcessID, stopped bool)
 	acting   uint64 // number of the current event
 	early    uint64 // number of the last event that was scheduled before the watch began
 }
 
-// pendingDeadline is the end of a stated validity. It can be converted to true time only when the run is over and
-// everything that happened to the clock is known.
+// pendingDeadline is the end of a lease on a process's clock. It can be converted to true time only at the end of the
+// run, when all jumps and drifts of the clock are known.
 type pendingDeadline struct {
 	event int
 	proc  *Process
@@ -114,8 +115,8 @@ func New(seed uint64, opts Options) *World {
 	return w
 }
 
-// Reset ends the run, stops what is still running, and prepares an empty world. Histories of earlier runs become
-// invalid.
+// Reset ends the run, stops everything that is still running, and prepares an empty world. Histories of earlier runs
+// become invalid.
 func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
@@ -137,14 +138,14 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.net.reset()
 }
 
-// kill unwinds all coroutines; a coroutine that is never stopped would leak.
+// kill unwinds all coroutines. Without this they would leak.
 func (w *World) kill() {
 	for _, p := range w.procs {
 		p.stopTasks()
 	}
 }
 
-// AddServer adds a server process; it starts at time zero, before any client.
+// AddServer adds a server process. It starts at time zero, before any client.
 func (w *World) AddServer(id ProcessID, s Server) {
 	p := w.add(id)
 	p.server = s
@@ -158,16 +159,16 @@ func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	w.schedule(at, p.main, p.main.wait)
 }
 
-// AddSuccessor adds a client that runs on the machine of an earlier client. It has that machine's clocks, with
-// everything that has happened to them.
+// AddSuccessor adds a client that runs on the machine of an earlier client. It inherits that machine's clocks,
+// including their past jumps and drifts.
 func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
 	w.AddClient(id, at, main)
 	p := w.process(id)
 	p.clock.segments = append(p.clock.segments[:0], w.process(of).clock.segments...)
 }
 
-// BeginAgain ends everything that a client does, without a record, and closes its connections. A new main task starts
-// at the given true time.
+// BeginAgain stops everything that a client does, without recording it, and closes the client's connections. Then it
+// starts a new main task at the given true time.
 func (w *World) BeginAgain(id ProcessID, at Time, main func(Env)) {
 	p := w.process(id)
 	p.stopTasks()
@@ -197,35 +198,34 @@ func (w *World) add(id ProcessID) *Process {
 // Seed returns the seed of the run.
 func (w *World) Seed() uint64 { return w.seed }
 
-// Now returns the true time. Nothing that runs inside the world may see it.
+// Now returns the true time. Code inside the simulation must not see it.
 func (w *World) Now() Time { return w.now }
 
-// Mark returns a Mark for an instant of true time, for code that is not a task.
+// Mark converts an instant of true time to a Mark, for code that is not a task.
 func (w *World) Mark(at Time) Mark { return Mark{at} }
 
-// Time returns the instant of a mark, for code that is not a task.
+// Time converts a Mark to true time, for code that is not a task.
 func (w *World) Time(m Mark) Time { return m.at }
 
-// Events returns the number of events that have happened.
+// Events returns the number of events that have happened so far.
 func (w *World) Events() int { return w.events }
 
-// Digest returns the running hash of everything that has happened.
+// Digest returns the hash of everything that has happened so far.
 func (w *World) Digest() Digest { return w.digest }
 
-// SoFar returns the events recorded so far. They must not be changed, and are valid until the next event of the world.
+// SoFar returns the history recorded so far. It must not be changed, and is valid until the next event of the world.
 func (w *World) SoFar() []history.Event { return w.hist.Events }
 
-// OnTail sets a function that is called, for the rest of the run, for each message of the network's slow share, when it
-// is sent.
+// OnTail sets a function that is called, for the rest of the run, when a message with a tail delay is sent (see Tail).
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
-// Err returns the first failure of client or server code, with its stack; the run stops there.
+// Err returns the first failure of client or server code, with its stack. The run stops at that failure.
 func (w *World) Err() error { return w.err }
 
-// Stream returns the named random stream of this run.
+// Stream returns the random stream with the given name for this run.
 func (w *World) Stream(name string) *Stream { return NewStream(w.seed, name) }
 
-// At calls f at the given true time, or at once if that has passed.
+// At calls f at the given true time, or as soon as possible if that time has passed.
 func (w *World) At(at Time, f func()) { w.schedule(max(at, w.now), callback(f), 0) }
 
 type callback func()
@@ -245,11 +245,11 @@ func (w *World) Next() (at Time, ok bool) {
 	return w.queue[0].at, true
 }
 
-// Step lets the next event happen.
+// Step executes the next event.
 func (w *World) Step() { w.StepLate(0) }
 
-// StepLate lets the next event happen, at the given time if it was due earlier. The process can see by its clocks that
-// the event is late.
+// StepLate executes the next event at its due time, or at now if that is later. In the latter case, the process can see
+// from its clocks that the event is late.
 func (w *World) StepLate(now Time) {
 	var e event
 	w.queue.pop(&e)
@@ -266,8 +266,8 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance lets time pass until at, which must not be after the next event, so that code that is not a task can act at
-// that time.
+// Advance moves true time forward to at, which must not be after the next event. Code that is not a task can then act
+// at that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time would pass over an event, or go back")
@@ -278,8 +278,8 @@ func (w *World) Advance(at Time) {
 	}
 }
 
-// Run lets events happen until done (if not nil) returns true, until none is left, or until the next one is after
-// limit. It reports whether the limit ended it.
+// Run executes events until done returns true (if done is not nil), until no event is left, or until the next event is
+// later than limit. It reports whether the limit ended it.
 func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	for {
 		at, ok := w.Next()
@@ -294,8 +294,8 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	}
 }
 
-// Busy reports whether a client still has work to do, or a message between a client and a server is under way. Messages
-// among servers do not count, nor do messages that a cut holds back.
+// Busy reports whether a client still has work to do, or a message between a client and a server is in flight. Messages
+// between servers do not count, nor do messages that a cut holds back.
 func (w *World) Busy() bool {
 	if w.net.underWay > 0 {
 		return true
@@ -308,11 +308,11 @@ func (w *World) Busy() bool {
 	return false
 }
 
-// Sent returns how many messages one process has sent another so far.
+// Sent returns how many messages the process from has sent to the process to so far.
 func (w *World) Sent(from, to ProcessID) int { return w.link(from, to).sent }
 
-// Finish ends the run: it stops what is still running, converts all stated validities to true time, and returns the
-// history, which stays valid until Reset.
+// Finish ends the run. It stops everything that is still running, converts the ends of all leases to true time, and
+// returns the history, which stays valid until Reset.
 func (w *World) Finish() *history.History {
 	w.kill()
 	for _, d := range w.pending {
@@ -334,7 +334,7 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash returns the time at which a process crashed after the event at a position, or history.Never. After a crash it
+// crash returns the time at which process p crashed after the event at index after, or history.Never. A crashed process
 // receives no notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
@@ -348,8 +348,8 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
 
-// record adds a copy of e to the history. Keep gets a pointer to that copy, not to e: the compiler does not know what
-// Keep does with its argument, so e would have to be allocated on the heap.
+// record adds a copy of e to the history. Keep gets a pointer to that copy and not e itself, because e would then
+// escape to the heap.
 func (w *World) record(p ProcessID, e *history.Event) {
 	at := len(w.hist.Events)
 	w.hist.Events = append(w.hist.Events, *e)
@@ -362,8 +362,8 @@ func (w *World) record(p ProcessID, e *history.Event) {
 	w.digestRecord(kept)
 }
 
-// RecordGrant adds an acquire ok or extend ok on behalf of a client. The validity ends on a clock of the client's
-// process.
+// RecordGrant adds an acquire or extend event with outcome ok on behalf of a client. The lease ends on a clock of the
+// client's process.
 func (w *World) RecordGrant(id ProcessID, e history.Event, g Grant) {
 	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}
 	w.pending = append(w.pending, pendingDeadline{len(w.hist.Events), w.process(id), g.Until})

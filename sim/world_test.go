@@ -12,7 +12,7 @@ import (
 
 const ms = time.Millisecond
 
-// echo is a server that answers +OK and records what arrived and when.
+// echo is a server that answers +OK and logs what arrived and when.
 type echo struct {
 	w    *World
 	host Host
@@ -35,7 +35,7 @@ func (e *echo) note(s string) {
 	e.got = append(e.got, fmt.Sprintf("%v %s", e.w.Now().Duration(), s))
 }
 
-// lab is a world with fixed delays of 1 ms, echo servers s-1 and s-2, and the clients that the test adds.
+// lab is a world with fixed delays of 1 ms and the echo servers s-1 and s-2. Tests add the clients.
 type lab struct {
 	*World
 	t       *testing.T
@@ -55,7 +55,7 @@ func newLab(t *testing.T) *lab {
 
 func (l *lab) client(name ProcessID, code func(Env)) { l.AddClient(name, 0, code) }
 
-// say logs a line with its true time, which only a test may see.
+// say logs a line with the true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {
 	l.log = append(l.log, fmt.Sprintf("%v %s", l.Now().Duration(), fmt.Sprintf(format, args...)))
 }
@@ -167,7 +167,8 @@ func TestCrashAtAPointEndsAllTasksAtOnce(t *testing.T) {
 			if recover() == nil {
 				l.say("not reached: the crash unwinds")
 			}
-			env.Record(history.Event{F: history.Release}) // a client that swallows the crash has no effect
+			// the client recovers from the crash, but this record must have no effect
+			env.Record(history.Event{F: history.Release})
 		}()
 		env.Point(Acquired)
 		l.say("not reached")
@@ -253,10 +254,11 @@ func TestBreakExecutesTheRequestAndLosesTheReply(t *testing.T) {
 
 func TestRequestsToAServerThatIsDown(t *testing.T) {
 	for _, c := range []struct {
-		how         Stop
-		down, again Status // status of a request while the server is down, and after its restart on this connection
+		how Stop
+		// status of a request while the server is down, and of one on the same connection after the restart
+		down, again Status
 	}{
-		{ShutDown, Refused, Answered}, // the server has closed the connection, so the client opened another
+		{ShutDown, Refused, Answered}, // the server closed the connection, so the client opens a new one
 		{PowerLoss, NoReply, Reset}, {LoseAllState, NoReply, Reset},
 	} {
 		l := newLab(t)
@@ -292,7 +294,8 @@ func TestJumpMovesWallTimersOnlyAndDriftMovesAll(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].host.WakeAfter(10*ms, 1)
 	l.At(Time(4*ms), func() { l.Jump("s-1", 3*time.Second) })
-	l.At(Time(5*ms), func() { l.Drift("s-1", 250_000) }) // of the 5 ms left, at a rate a quarter faster, 4 ms
+	// 5 ms are left, which take 4 ms at a rate that is a quarter faster
+	l.At(Time(5*ms), func() { l.Drift("s-1", 250_000) })
 	l.At(Time(6*ms), func() { l.Drift("c", -500_000) })
 	l.client("c", func(env Env) {
 		env.Sleep(10 * ms)
