@@ -6,18 +6,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// KeyValue is a key as clients see it.
+// KeyValue is a key with its value and versions, as clients see it.
 type KeyValue struct {
 	Key     string
 	Value   string
 	Create  int64 // revision of the put that created it
-	Mod     int64 // revision of the latest put
+	Mod     int64 // revision of the last put
 	Version int64 // number of puts since its creation
-	Lease   int64 // 0: no lease
+	Lease   int64 // ID of the lease to which the key is attached; 0 if there is none
 }
 
-// LockOf returns the lock to which a key belongs in records. It is the part before the last slash, because etcd's
-// recipe uses keys of the form LOCK/LEASE; a key without a slash is itself a lock. A Lease object is a lock with the
+// LockOf returns the name of the lock that records use for a key. It is the part before the last slash, because etcd's
+// recipe uses keys of the form LOCK/LEASE. A key without a slash is itself a lock. The lock of a Lease object has the
 // object's name, preceded by its namespace unless that is the default one.
 func LockOf(key string) history.Lock {
 	if name, is := strings.CutPrefix(key, LeaseObjects); is {

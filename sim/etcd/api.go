@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The group of Lease objects, and the names of the group in replies.
+// The API group of Lease objects, and its names in replies.
 const (
 	leasesRoot     = "/apis/coordination.k8s.io/v1/"
 	leasesResource = "leases.coordination.k8s.io"
@@ -41,7 +41,7 @@ type apiCall struct {
 	r               *sim.Incoming
 	query           url.Values
 	namespace, name string
-	only            string // the object name to which a fieldSelector restricts a collection; empty: none
+	only            string // name of the only object wanted from a collection (fieldSelector); empty if all are wanted
 }
 
 // serveAPI handles a request to the API server.
@@ -58,7 +58,7 @@ func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 
 func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
-// serve replies at once or later, or returns a failure.
+// serve handles the request. It replies at once or later, or returns a failure.
 func (q *apiCall) serve() *Status {
 	if u, err := url.ParseRequestURI(q.URI); err == nil {
 		if name, is := namespaceOf(u.Path); is {
@@ -90,12 +90,12 @@ func (q *apiCall) serve() *Status {
 	return Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 }
 
-// options lists the query options that are accepted. Some of them have no effect, because they are only hints to a
+// options lists the query options that are accepted. Some of them have no effect, because they are only hints to the
 // server.
 var options = []string{"watch", "resourceVersion", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldManager",
 	"resourceVersionMatch", "fieldValidation", "limit", "fieldSelector"}
 
-// route determines the object or the collection that the request is about.
+// route parses the path to find the object or the collection that the request concerns.
 func (q *apiCall) route() *Status {
 	u, err := url.ParseRequestURI(q.URI)
 	if err != nil {
@@ -127,7 +127,7 @@ func (q *apiCall) route() *Status {
 	return q.selectField(q.query.Get("fieldSelector"))
 }
 
-// selectField restricts a collection to one object, for clients that follow a single object.
+// selectField restricts a collection to one object. Clients that watch a single object use this.
 func (q *apiCall) selectField(selector string) *Status {
 	if selector == "" {
 		return nil
@@ -143,14 +143,14 @@ func (q *apiCall) selectField(selector string) *Status {
 
 func (q *apiCall) key() string { return LeaseObjects + q.namespace + "/" + q.name }
 
-// shown returns the object in a key's value, as clients see it.
+// shown decodes the object in a key's value and adds what clients see besides.
 func shown(k *KeyValue) *object {
 	var l object
 	if json.Unmarshal([]byte(k.Value), &l) != nil {
 		l.Spec = map[string]any{}
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
-	if l.Metadata == nil { // written by a client other than the API server
+	if l.Metadata == nil { // the value was written directly to etcd
 		namespace, name, _ := strings.Cut(strings.TrimPrefix(k.Key, LeaseObjects), "/")
 		l.Metadata = map[string]any{"namespace": namespace, "name": name}
 	}
@@ -158,7 +158,7 @@ func shown(k *KeyValue) *object {
 	return &l
 }
 
-// read calls f once this member has caught up with the cluster: reads are quorum reads.
+// read calls f when this member has caught up with the cluster, which makes reads quorum reads.
 func (q *apiCall) read(f func() *Status) *Status {
 	q.m.ReadIndex(func(err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
@@ -183,8 +183,8 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// within returns the range of keys of the objects that a request is about: one object, the objects of a namespace, or
-// all objects.
+// within returns the key range of the objects that a request concerns: one object, all objects of a namespace, or all
+// objects.
 func (q *apiCall) within() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
@@ -203,7 +203,7 @@ func (q *apiCall) list() *Status {
 		from, to := span(keys, key, end)
 		for i := from; i < to; i++ {
 			item := shown(&keys[i].KeyValue)
-			item.Kind, item.APIVersion = "", "" // the list itself has them
+			item.Kind, item.APIVersion = "", "" // kind and version appear once, in the list itself
 			items = append(items, item)
 		}
 		q.r.Reply(Answer(200, map[string]any{"kind": "LeaseList", "apiVersion": leasesVersion, "items": items,
@@ -212,8 +212,9 @@ func (q *apiCall) list() *Status {
 	})
 }
 
-// sent decodes and checks the object in the body. An object that can be decoded, but whose content is invalid, is
-// returned together with the failure: the API server looks at namespaces and versions before the content.
+// sent decodes and checks the object in the request's body. If the object can be decoded but its content is invalid,
+// sent returns both the object and the failure, because the API server checks namespaces and versions before the
+// content.
 func (q *apiCall) sent() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
@@ -249,12 +250,12 @@ func (q *apiCall) sent() (l *object, failed *Status) {
 	return l, q.check(l)
 }
 
-// stored returns the object as the value of a key.
+// stored encodes the object as the value of a key.
 func (l *object) stored() string {
 	delete(l.Metadata, "resourceVersion")
 	b, err := json.Marshal(l)
 	if err != nil {
-		panic(err) // it was decoded from JSON
+		panic(err) // cannot happen: the object was decoded from JSON
 	}
 	return string(b)
 }
@@ -285,15 +286,15 @@ func (q *apiCall) create() *Status {
 	})
 }
 
-// put writes the object if its key has the given version; 0 means that the key must not exist. Otherwise it replies
-// with the failure that other returns.
+// put writes the object if its key has the given version. Version 0 means that the key must not exist. If the condition
+// does not hold, put replies with the failure that other returns.
 func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	code := 200
 	if version == 0 {
 		code = 201
 		q.lastUID++
 		l.Metadata["uid"] = fmt.Sprintf("00000000-0000-4000-%04x-%012x", 0x8000|q.m.Number(), q.m.Life()<<32|q.lastUID)
-		l.Metadata["creationTimestamp"] = nil // it would come from a wall clock, which members do not read
+		l.Metadata["creationTimestamp"] = nil // omitted: it would come from a wall clock, which members do not read
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
 	value := l.stored()
@@ -306,8 +307,8 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
 
-// commit proposes an operation on a key, on the condition that the key has the given version, where 0 means that it
-// does not exist. It passes to done whether the condition held.
+// commit proposes an operation on a key, on condition that the key has the given version. Version 0 means that the key
+// must not exist. commit tells done whether the condition held.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	call := txn.Call()
@@ -322,8 +323,8 @@ func (q *apiCall) commit(done func(revision int64, held bool) *Status, version i
 	}, logTxn, call.Message)
 }
 
-// update replaces the version that the object names. An object that does not exist is created, as the API server
-// permits for Lease objects. If the object exists, an update without a version is refused.
+// update replaces an object if it still has the version that the request states. An update without a version is refused
+// if the object exists. An object that does not exist is created, as the API server does for Lease objects.
 func (q *apiCall) update() *Status {
 	l, failed := q.sent()
 	if l == nil {
@@ -364,7 +365,8 @@ func (q *apiCall) update() *Status {
 		for _, field := range []string{"uid", "creationTimestamp"} {
 			l.Metadata[field] = old.Metadata[field]
 		}
-		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.stored() == k.Value { // nothing changes, nobody is notified
+		// the object is unchanged, so watchers get no event
+		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.stored() == k.Value {
 			q.r.Reply(Answer(200, old))
 			return nil
 		}

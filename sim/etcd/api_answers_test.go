@@ -22,7 +22,7 @@ func (c apiCaller) ask(method, uri, body string) string {
 	return string(c.env.Call(time.Minute, nil, sim.Request{Conn: c.conn, Args: r.Args(), Phase: "api"})[0].Raw())
 }
 
-// fieldOf returns the text of the first field with the given name in a reply.
+// fieldOf returns the value of the first field with the given name in a reply, as text.
 func fieldOf(answer, name string) string {
 	_, rest, _ := strings.Cut(answer, `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
@@ -52,7 +52,7 @@ func wantIn(t *testing.T, what, answer string, wanted ...string) {
 	}
 }
 
-// TestObjectsThatKubernetesRefuses: replies to invalid objects equal those of kube-apiserver 1.33.13.
+// TestObjectsThatKubernetesRefuses checks that replies to invalid objects equal those of kube-apiserver 1.33.13.
 func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	const microseconds = `as \"2006-01-02T15:04:05.000000Z07:00\"`
 	for i, test := range []struct {
@@ -102,8 +102,8 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnObjectIsCompared: a delete or an update with the UID of an object that has been replaced or deleted
-// is refused.
+// TestIdentityOfAnObjectIsCompared: a delete or update request that names the UID of an object is refused if that
+// object has been replaced or deleted.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -127,7 +127,7 @@ func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	})
 }
 
-// TestUnchangedObjectKeepsItsVersion: an update that changes nothing does not change the version.
+// TestUnchangedObjectKeepsItsVersion: an update that does not change the object does not change its version either.
 func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -146,7 +146,8 @@ func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	})
 }
 
-// TestFieldsThatThereAreNot: unknown fields are dropped, or refused if the client requests that.
+// TestFieldsThatThereAreNot: unknown fields of an object are dropped. If the client requests strict checks, they are
+// refused.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		body := `{"metadata":{"name":"t"},"spec":{"holderIdentity":"a","HolderIdentity":"b","foo":1}}`
@@ -164,7 +165,8 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 	})
 }
 
-// TestNamespacesMustBeThere tries to create an object in a namespace before and after the namespace is created.
+// TestNamespacesMustBeThere creates an object in a namespace before and after the namespace exists. Only the latter
+// succeeds.
 func TestNamespacesMustBeThere(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		in := strings.Replace(leasesOfDefault, "default", "shop", 1)
@@ -183,9 +185,9 @@ func TestNamespacesMustBeThere(t *testing.T) {
 	})
 }
 
-// TestReadsOfVersionZeroMayBeStale reads right after an update. With resourceVersion=0, some reads show the previous
-// object, but never one that was replaced longer ago than the maximum lag of the cache. Without it, no read is stale. A
-// member that is cut off continues to show its last state.
+// TestReadsOfVersionZeroMayBeStale reads an object right after an update. With resourceVersion=0, some reads return the
+// previous object, but never one that was replaced longer ago than the cache can lag. Without it, no read is stale. A
+// member that is cut off keeps returning its last state.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -245,9 +247,9 @@ func TestWatchEndsAfterItsTime(t *testing.T) {
 	})
 }
 
-// TestWhatKubernetesRefusesFirst: the API server checks the namespace before the content, the version before the
-// content, and the content before a version that a new object must not have. This was measured with kube-apiserver
-// 1.33.13.
+// TestWhatKubernetesRefusesFirst checks which error an object with several mistakes gets. The API server checks the
+// namespace first, then the version, then the content, and last whether a new object states a version. This order was
+// measured with kube-apiserver 1.33.13.
 func TestWhatKubernetesRefusesFirst(t *testing.T) {
 	const bad = `"spec":{"leaseDurationSeconds":0}`
 	asAPI(t, func(_ *desk, c apiCaller) {

@@ -7,18 +7,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// cacheLag is the maximum time by which the cache of an API server lags behind the etcd member beside it. The cache
+// cacheLag is the longest time by which the cache of an API server lags behind the etcd member beside it. The cache
 // learns about changes through a watch.
 const cacheLag = 10 * time.Millisecond
 
-// arrival is the time at which a member applied a revision, on its monotonic clock.
+// arrival records when a member applied a revision, on its monotonic clock.
 type arrival struct {
 	revision int64
 	at       time.Duration
 }
 
-// arrived records that a member has just applied the current revision, and forgets revisions for which no cache can be
-// late any more.
+// arrived records that a member has just applied the current revision. It forgets revisions that are too old to be
+// still shown by a cache.
 func (s *server) arrived(m *raft.Member) {
 	now := m.Monotonic()
 	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {
@@ -27,8 +27,9 @@ func (s *server) arrived(m *raft.Member) {
 	s.arrivals = append(s.arrivals, arrival{s.store.revision, now})
 }
 
-// cached returns the keys in the API server's cache and their revision. These are the keys that the member had applied
-// a random time ago, at most cacheLag. A member that is cut off from the others does not notice that it is behind them.
+// cached returns the contents of the API server's cache and their revision. The cache shows what the member had applied
+// at a random time within the last cacheLag. A member that is cut off from the others does not notice that it is
+// behind.
 func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	now := q.m.Monotonic()
 	lag := time.Duration(q.m.Rand("cache", sim.Key(now)) % uint64(cacheLag))
@@ -47,8 +48,8 @@ func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	return q.store.asOf(revision), revision
 }
 
-// view calls f with the keys that a request may see: with resourceVersion=0 the cached keys, otherwise the result of a
-// quorum read.
+// view calls f with the keys that a request may see. With resourceVersion=0, these are the cached keys, and otherwise
+// the result of a quorum read.
 func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status {
 	if q.query.Get("resourceVersion") == "0" {
 		return f(q.cached())

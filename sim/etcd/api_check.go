@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// MicroTime is the format of the times in a Lease object, to the microsecond (metav1.RFC3339Micro).
+// MicroTime is the format of times in a Lease object, with microseconds (metav1.RFC3339Micro).
 const MicroTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // fieldKind is the type of a field of an object.
@@ -20,12 +20,12 @@ type fieldKind uint8
 const (
 	anyField fieldKind = iota
 	textField
-	countField // int32
+	countField // an int32
 	timeField
-	textsField // map from names to texts
+	textsField // a map from strings to strings
 )
 
-// These are the known fields of a Lease object. Other fields are dropped, or refused with fieldValidation=Strict.
+// The known fields of a Lease object. Other fields are dropped, or refused with fieldValidation=Strict.
 var (
 	metadataFields = map[string]fieldKind{"name": textField, "generateName": textField, "namespace": textField,
 		"selfLink": textField, "uid": textField, "resourceVersion": textField, "generation": anyField,
@@ -37,8 +37,7 @@ var (
 		"preferredHolder": textField}
 )
 
-// readObject decodes an object from JSON field by field. Like the API server, it distinguishes upper and lower case in
-// field names.
+// readObject decodes an object from JSON field by field. Like the API server, it treats field names as case-sensitive.
 func readObject(body string, strict bool) (*object, *Status) {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
@@ -101,7 +100,8 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField converts one value, or returns the problem with it as encoding/json and metav1.MicroTime word it.
+// checkField checks and converts one value. If the value is invalid, it returns the problem, worded as in encoding/json
+// and metav1.MicroTime.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
 	switch kind {
@@ -145,7 +145,7 @@ func mistyped(v any, at, wanted string) string {
 	return fmt.Sprintf("json: cannot unmarshal %s into Go struct field %s of type %s", what, at, wanted)
 }
 
-// kindOf returns encoding/json's name for the kind of a value.
+// kindOf returns the name that encoding/json uses for the type of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -160,7 +160,7 @@ func kindOf(v any) string {
 	return "object"
 }
 
-// This is the syntax of names and labels (k8s.io/apimachinery, pkg/util/validation).
+// The syntax of names and labels (k8s.io/apimachinery, pkg/util/validation).
 const (
 	labelForm     = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 	subdomainForm = labelForm + `(\.` + labelForm + ")*"
@@ -189,7 +189,7 @@ const (
 		"for validation is '(" + partForm + ")?')"
 )
 
-// misnamed returns the reason why a Lease object cannot have the name, or "" if it can.
+// misnamed returns the reason why a Lease object cannot have the given name, or "" if the name is valid.
 func misnamed(name string) string {
 	switch {
 	case len(name) > 253:

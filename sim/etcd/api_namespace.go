@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// namespaces is the prefix of the keys of the API server's namespaces.
+// namespaces is the prefix of the keys in which the API server stores namespaces.
 const namespaces = "/registry/namespaces/"
 
-// ownNamespaces are the namespaces that exist from the start.
+// ownNamespaces lists the namespaces that exist from the start.
 var ownNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
 // hasNamespace reports whether a namespace exists, as far as this member knows.
@@ -23,14 +23,15 @@ func noNamespace(name string) *Status {
 	return s
 }
 
-// namespace returns a namespace as clients see it.
+// namespace returns a namespace object as clients see it.
 func namespace(name string, revision int64) map[string]any {
 	return map[string]any{"kind": "Namespace", "apiVersion": "v1",
 		"metadata": map[string]string{"name": name, "resourceVersion": format(revision)},
 		"status":   map[string]string{"phase": "Active"}}
 }
 
-// serveNamespaces creates and shows namespaces. All other operations on them are refused as not simulated.
+// serveNamespaces creates and returns namespaces. All other operations on them are refused because they are not
+// simulated.
 func (q *apiCall) serveNamespaces(name string) *Status {
 	switch {
 	case q.Method == "GET" && name != "":
@@ -79,8 +80,8 @@ func (q *apiCall) createNamespace() *Status {
 	return nil
 }
 
-// namespaceOf returns the namespace that a path names, or "" for the collection. ok is false if the path is about
-// something else.
+// namespaceOf returns the namespace in a path, or "" if the path is that of the collection. ok is false if the path
+// does not concern namespaces.
 func namespaceOf(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/namespaces")
 	name, slashed := strings.CutPrefix(rest, "/")

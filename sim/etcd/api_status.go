@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// Status is the reply to a request that failed, or to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
+// Status is the reply to a request that failed, or to a delete request (k8s.io/apimachinery, pkg/apis/meta/v1).
 type Status struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`
@@ -19,7 +19,7 @@ type Status struct {
 	Code       int            `json:"code,omitempty"`
 }
 
-// StatusDetails names the object that a Status is about.
+// StatusDetails identifies the object that a Status concerns.
 type StatusDetails struct {
 	Name  string `json:"name,omitempty"`
 	Group string `json:"group,omitempty"`
@@ -33,7 +33,7 @@ func Failure(code int, reason, format string, args ...any) *Status {
 		Reason: reason, Code: code}
 }
 
-// about marks a Status as being about a Lease object.
+// about sets the details of a Status to the Lease object with the given name.
 func (s *Status) about(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s
@@ -53,7 +53,7 @@ func conflict(name string) *Status {
 			"your changes to the latest version and try again", leasesResource, name).about(name)
 }
 
-// conflictBecause returns a conflict that has a reason other than an outdated version.
+// conflictBecause returns a conflict with a reason other than an outdated version.
 func conflictBecause(resource, name, format string, args ...any) *Status {
 	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
 		fmt.Sprintf(format, args...)).about(name)
@@ -73,7 +73,7 @@ func badRequest(format string, args ...any) *Status {
 func Answer(code int, body any) []byte {
 	b, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // objects come from JSON, and statuses contain only texts and numbers
+		panic(err) // cannot happen: objects come from JSON, and statuses contain only strings and numbers
 	}
 	return http1.Reply(code, append(b, '\n'), jsonType)
 }

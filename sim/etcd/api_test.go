@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// TestTheAPIServerAnswersAsKubernetesDoes: each reply has the code, the reason and the text by which client-go
-// distinguishes failures.
+// TestTheAPIServerAnswersAsKubernetesDoes: each failure has the code, the reason and the message by which client-go
+// recognizes it.
 func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
 	object := func(version string) string {
@@ -74,7 +74,8 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	}
 }
 
-// TestAWatchOfACompactedVersionIsExpired: a watch of a compacted version begins, and its only event is the failure.
+// TestAWatchOfACompactedVersionIsExpired: a watch that starts at a compacted version succeeds, but its only event is a
+// failure.
 func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	create := func(name string) []string {
@@ -101,7 +102,7 @@ func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 	d.Run(sim.Time(time.Minute), nil)
 }
 
-// request returns a request to the API server.
+// request returns an HTTP request to the API server.
 func request(method, uri, contentType, accept, body string) http1.Request {
 	return http1.Request{Method: method, URI: uri, ContentType: contentType, Accept: accept, Body: body}
 }

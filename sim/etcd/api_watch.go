@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends the changes of objects, starting with the given version. Without a version, it sends the existing objects
-// and then the changes.
+// watch sends the client all changes of objects from the given version on. If no version is given, it sends the
+// existing objects first.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
 	version, err := strconv.ParseInt("0"+text, 10, 64)
@@ -54,7 +54,8 @@ func (q *apiCall) watch() *Status {
 	})
 }
 
-// endWatch ends a watch of the API server when its time is over. It does nothing if the watch's connection is gone.
+// endWatch ends a watch of the API server when its timeout has passed. If the watch's connection is gone, it does
+// nothing.
 func (s *server) endWatch(m *raft.Member, id int64) {
 	i := slices.IndexFunc(s.watchers, func(w watcher) bool { return w.id == id && w.objects })
 	if i < 0 {
@@ -64,19 +65,19 @@ func (s *server) endWatch(m *raft.Member, id int64) {
 	s.watchers = slices.Delete(s.watchers, i, i+1)
 }
 
-// lastChunk ends a chunked body.
+// lastChunk is the end of a chunked HTTP body.
 const lastChunk = "0\r\n\r\n"
 
-// event returns a chunk that contains the change of an object.
+// event encodes a change of an object as an HTTP chunk.
 func event(kind string, object any) []byte {
 	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
 	if err != nil {
-		panic(err) // objects come from JSON
+		panic(err) // cannot happen: objects come from JSON
 	}
 	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
 }
 
-// showObjects sends a watcher of the API server the changes since its last one, in one message for each revision.
+// showObjects sends a watcher of the API server all changes that it has not seen yet, in one message per revision.
 func (s *server) showObjects(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
@@ -107,7 +108,7 @@ func (s *server) showObjects(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// latest returns the index of the last change of a key before the given one.
+// latest returns the index of the last change of a key before the change with index before.
 func (s *server) latest(key string, before int) int {
 	for before--; s.store.changes[before].Key != key; before-- {
 	}

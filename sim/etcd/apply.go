@@ -5,15 +5,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a pending change: the effect of one log entry on the keys, all at one revision.
+// write is a pending change: all that one log entry does to the keys. All of it has the same revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
-	txn      *Txn        // the txn to which it belongs; nil if there is none
-	revision int64       // the revision of its changes
+	txn      *Txn        // the txn being executed, if any
+	revision int64       // revision of the changes
 	changed  bool
 	by       history.Attempt
-	why      history.Why // why keys are removed
-	lease    *lease      // the lease that ends, if one does
+	why      history.Why // the reason for removing keys
+	lease    *lease      // the lease that ends, if any
 }
 
 // result is the result of an operation.
@@ -22,10 +22,10 @@ type result struct {
 	revision int64       // revision of the store after the operation
 	count    int         // range: number of keys that exist; delete: number of keys deleted
 	more     bool        // range: the limit left some keys out
-	keys     []*keyValue // range: the requested keys; put and delete: the previous ones, if requested
+	keys     []*keyValue // range: the keys found; put and delete: the previous keys, if requested
 }
 
-// Apply carries out a command of the log.
+// Apply executes a command of the log.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	switch e.Args[0] {
 	case logGrant:
@@ -54,11 +54,12 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	}
 }
 
-// applyOp carries out a put or a deletion, unless its request could not be decoded.
+// applyOp executes a put or a delete, unless its request could not be decoded.
 func (s *server) applyOp(m *raft.Member, o *Op, w *write, err error) []byte {
 	switch {
 	case err != nil:
-	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn, etcd looks for the key first
+	// checked here first: only inside a txn does etcd check the key before the lease
+	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil:
 		err = errLeaseNotFound
 	default:
 		err = s.possible(o)
@@ -71,7 +72,7 @@ func (s *server) applyOp(m *raft.Member, o *Op, w *write, err error) []byte {
 	return outcome(r.message(s.header(m), false), nil)
 }
 
-// possible returns why an operation cannot be carried out, or nil if it can.
+// possible returns the reason why an operation cannot be executed, or nil if it can.
 func (s *server) possible(o *Op) error {
 	switch {
 	case o.Kind == Put && (o.KeepValue || o.KeepLease) && s.store.get(o.Key) == nil:
@@ -86,7 +87,7 @@ func (s *server) possible(o *Op) error {
 	return nil
 }
 
-// branch chooses the branch that a txn executes. held says whether its conditions held.
+// branch returns the operations of the branch that a txn executes. held reports whether its conditions held.
 func (s *server) branch(t *Txn) (ops []Op, held bool) {
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {
@@ -103,7 +104,7 @@ func asNumber(yes bool) int64 {
 	return 0
 }
 
-// operate carries out one operation, which must not be a txn.
+// operate executes one operation, which must not be a txn.
 func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	r := result{kind: o.Kind}
 	if o.Previous {
@@ -124,13 +125,13 @@ func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	return r
 }
 
-// look carries out a range. revision is the store's revision for the response.
+// look executes a range. revision is the store's revision as shown in the response.
 func (s *server) look(o *Op, revision int64) result {
 	count, keys, more := s.store.query(o)
 	return result{o.Kind, revision, count, more, keys}
 }
 
-// at returns the revision that a write has reached.
+// at returns the store's revision after the changes that w has made so far.
 func (s *server) at(w *write) int64 {
 	if w.changed {
 		return w.revision
@@ -184,7 +185,7 @@ func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 	return to - from
 }
 
-// recordEnd records that a key is gone, if this member is the one that must record it.
+// recordEnd records that a key is gone, if this member must record it.
 func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
 	switch {
 	case w.entry.First:
@@ -194,7 +195,7 @@ func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
 	}
 }
 
-// commit makes the revision of w the store's current one and notifies the watchers.
+// commit makes w's revision the current one and notifies the watchers.
 func (s *server) commit(m *raft.Member, w *write) {
 	if w.changed {
 		s.store.revision = w.revision

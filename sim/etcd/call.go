@@ -8,26 +8,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Call is a message from a client to one of the gRPC services, or an event on its stream.
+// Call is a message that a client sends to a gRPC service, or another event on its stream (see What).
 type Call struct {
 	Path       string // for example "/etcdserverpb.KV/Put"
-	Stream     uint64 // stream number on its connection
+	Stream     uint64 // number of the stream on its connection
 	Message    string
 	What       What
-	NeedLeader bool // the call fails if the member knows no leader ("hasleader" in its metadata)
+	NeedLeader bool // the call must fail if the member knows no leader ("hasleader" in its metadata)
 }
 
-// What says what a Call is.
+// What is the kind of event that a Call describes.
 type What uint8
 
 const (
-	Sends    What = iota // a message
-	Finishes             // the client sends nothing more
+	Sends    What = iota // the client sends a message
+	Finishes             // the client will send no more messages
 	Resets               // the client cancels the call
-	Refuses              // the message cannot be read: Message contains gRPC's code and error text
+	Refuses              // the client's message cannot be read; Message contains gRPC's code and error text
 )
 
-// Args returns the words of a request with this call. CallOf decodes them.
+// Args encodes the call as the arguments of a request. CallOf decodes them.
 func (c Call) Args() []string {
 	what := strconv.Itoa(int(c.What))
 	if c.NeedLeader {
@@ -36,7 +36,7 @@ func (c Call) Args() []string {
 	return []string{c.Path, "#" + strconv.FormatUint(c.Stream, 10), c.Message, what}
 }
 
-// CallOf returns the call in a request. ok is false if the request is not a call.
+// CallOf decodes the call in a request's arguments. ok is false if they are not a call.
 func CallOf(args []string) (c Call, ok bool) {
 	if len(args) != 4 || !isRPC(args) {
 		return c, false
@@ -47,7 +47,7 @@ func CallOf(args []string) (c Call, ok bool) {
 	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
 }
 
-// Name returns the name of a request: the method of a call, or the first word of a request of another kind.
+// Name returns the name of a request: the method if it is a call, and otherwise its first argument.
 func Name(args []string) string {
 	if !isRPC(args) {
 		return strings.ToUpper(args[0])
@@ -61,7 +61,7 @@ func Name(args []string) string {
 	return cmp.Or(name[strings.LastIndexByte(name, '/')+1:], "?")
 }
 
-// Paths of requests about the connection itself, which have stream 0: the client's preface, and a ping.
+// Paths of requests that concern the connection itself: the client's preface, and a ping. Their stream is 0.
 const (
 	Preface = "/http2/preface"
 	Ping    = "/http2/ping"
@@ -69,21 +69,21 @@ const (
 
 func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
 
-// Streaming reports whether a method may have several requests or responses.
+// Streaming reports whether the method is a streaming one, with several requests or responses.
 func Streaming(path string) bool {
 	return path == keepAlivePath || path == watchPath || path == observePath
 }
 
-// Lease returns the lease that a call concerns, or 0 if it does not concern a single lease.
+// Lease returns the ID of the lease that a call concerns, or 0 if it does not concern a single lease.
 func (c Call) Lease() (lease int64) {
 	switch c.Path {
 	case keepAlivePath, leaseRevokePath, leaseTimeToLivePath:
-		_ = readFields(c.Message, &lease) // the member will refuse a message that cannot be read
+		_ = readFields(c.Message, &lease) // errors are ignored: the member will refuse a message that cannot be read
 	}
 	return lease
 }
 
-// Granted returns the lease that a response grants, or 0 if it grants none.
+// Granted returns the ID of the lease that a response grants, or 0 if it grants none.
 func (c Call) Granted(response string) (lease int64) {
 	if c.Path == leaseGrantPath {
 		_ = readFields(response, nil, &lease)
@@ -91,8 +91,8 @@ func (c Call) Granted(response string) (lease int64) {
 	return lease
 }
 
-// Ops returns the operations of a call to the KV service; for a txn, those of its Then branch and those of its Else
-// branch. It returns none if the message cannot be read.
+// Ops returns the operations of a call to the KV service. For a txn, then and otherwise are its two branches. If the
+// message cannot be read, Ops returns no operations.
 func (c Call) Ops() (then, otherwise []Op) {
 	if c.Path == txnPath {
 		t, err := readTxn([]byte(c.Message))
@@ -109,8 +109,8 @@ func (c Call) Ops() (then, otherwise []Op) {
 	return then, nil
 }
 
-// Owned returns the single key that a call puts or deletes; for a txn, it is the first one in its Then branch. It
-// returns "" if there is none.
+// Owned returns the single key that a call puts or deletes, or "" if there is none. For a txn, it is the first such key
+// in the Then branch.
 func (c Call) Owned() (key string, deletes bool) {
 	ops, _ := c.Ops()
 	for i := range ops {
@@ -121,18 +121,18 @@ func (c Call) Owned() (key string, deletes bool) {
 	return "", false
 }
 
-// Record is a part of what a member sends to a client of its gRPC services. One reply may contain several records.
+// Record is one item that a member sends to a gRPC client. A reply may contain several records.
 type Record struct {
 	Kind   RecordKind
 	Stream uint64
-	Code   Code   // End
-	Body   string // Message: the message; End: the text of an error; Pong: the data of the ping
+	Code   Code   // End: the result code
+	Body   string // Message: the message; End: the error text; Pong: the ping's data
 }
 
-// RecordKind says what a Record is.
+// RecordKind is the kind of a Record.
 type RecordKind uint8
 
-// A stream has any number of messages and one end.
+// A stream has any number of Message records and then one End.
 const (
 	Message RecordKind = iota + 1
 	End
@@ -140,14 +140,14 @@ const (
 	Pong
 )
 
-// Append encodes a record.
+// Append appends the encoded record to b.
 func (r Record) Append(b []byte) []byte {
 	b = append(b, byte(r.Kind), byte(r.Code))
 	b = protowire.AppendVarint(b, r.Stream)
 	return protowire.AppendString(b, r.Body)
 }
 
-// CutRecord decodes the first record in b. ok is false if there is none.
+// CutRecord decodes the first record in b and returns the rest of b. ok is false if b has no complete record.
 func CutRecord(b []byte) (r Record, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return r, nil, false

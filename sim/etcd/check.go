@@ -1,16 +1,15 @@
 package etcd
 
-// maxTxnOps is the maximum number of operations in each part of a txn, by etcd's default.
+// maxTxnOps is etcd's default for the maximum number of operations in each part of a txn.
 const maxTxnOps = 128
 
-// check returns the error of an operation that is invalid regardless of the store's contents
-// (etcdserver/api/v3rpc/key.go).
+// check returns an error if an operation is invalid, no matter what the store contains (etcdserver/api/v3rpc/key.go).
 func (o *Op) check(most int) error {
 	switch {
 	case o.Kind == Nested:
 		return o.Txn.checkParts(most)
 	case o.Kind == 0:
-		return errKeyNotFound // etcd has no other error for an operation without a kind
+		return errKeyNotFound // this is also etcd's error for an operation without a kind
 	case o.Key == "":
 		return errEmptyKey
 	case o.KeepValue && o.Value != "":
@@ -21,7 +20,7 @@ func (o *Op) check(most int) error {
 	return nil
 }
 
-// check returns the error of an invalid txn. most is the maximum number of operations in each part.
+// check returns an error if a txn is invalid. most is the maximum number of operations in each part.
 func (t *Txn) check(most int) error {
 	if err := t.checkParts(most); err != nil {
 		return err

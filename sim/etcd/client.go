@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file contains the requests of modeled clients. They are the messages that etcd's client library sends; Call.Args
-// is what travels on a link, and Call.Read decodes the reply.
+// This file contains the requests of modeled clients. They are the same messages that etcd's client library sends.
+// Call.Args encodes a request as it is sent over a link, and Call.Read decodes the reply.
 
-// Call returns the call for a range, a put or a deletion.
+// Call returns the call for a range, a put or a delete.
 func (o Op) Call() Call {
 	path := rangePath
 	switch o.Kind {
@@ -27,12 +27,12 @@ func (o Op) Call() Call {
 // Call returns the call for a txn.
 func (t *Txn) Call() Call { return Call{Path: txnPath, Message: string(t.message())} }
 
-// Call returns the call that begins a watch on its stream.
+// Call returns the call that starts the watch.
 func (w Watch) Call() Call {
 	return Call{Path: watchPath, Message: string(appendPart(nil, 1, appendFields(nil, w.Key, w.End, w.From)))}
 }
 
-// GrantLease returns the call for a lease of ttl seconds. If id is 0, the member chooses one.
+// GrantLease returns the call that requests a lease of ttl seconds. If id is 0, the member chooses an ID.
 func GrantLease(ttl, id int64) Call {
 	return Call{Path: leaseGrantPath, Message: string(appendFields(nil, ttl, id))}
 }
@@ -42,51 +42,52 @@ func RevokeLease(id int64) Call {
 	return Call{Path: leaseRevokePath, Message: string(appendFields(nil, id))}
 }
 
-// KeepLeaseAlive returns the call that extends a lease on its stream.
+// KeepLeaseAlive returns the call that renews a lease.
 func KeepLeaseAlive(id int64) Call {
 	return Call{Path: keepAlivePath, Message: string(appendFields(nil, id))}
 }
 
-// LeaseTimeToLive returns the call that asks how long a lease still lasts.
+// LeaseTimeToLive returns the call that asks for the remaining time of a lease.
 func LeaseTimeToLive(id int64) Call {
 	return Call{Path: leaseTimeToLivePath, Message: string(appendFields(nil, id))}
 }
 
-// AskStatus returns the call that asks a member for its state.
+// AskStatus returns the call that requests a member's status.
 func AskStatus() Call { return Call{Path: statusPath} }
 
-// MoveLeader returns the call that makes a member the leader, given its ID. Only real members serve it.
+// MoveLeader returns the call that makes the member with the given ID the leader. Simulated members do not serve it.
 func MoveLeader(member int64) Call {
 	return Call{Path: upkeep + "MoveLeader", Message: string(appendFields(nil, member))}
 }
 
-// Prefix returns the end of the range of keys that begin with a prefix.
+// Prefix returns the end of the range of all keys with the given prefix.
 func Prefix(prefix string) string { return after(prefix) }
 
-// Response is a member's response to a call of a modeled client. It has the fields that a client of a lock reads.
+// Response is a member's decoded response to a call of a modeled client. It has the fields that clients of a lock use.
 type Response struct {
 	Revision  int64      // revision of the store, from the header
 	Member    int64      // ID of the member, from the header
 	Keys      []KeyValue // range: the keys found
-	Count     int64      // range: number of keys that exist; deletion: number of keys deleted
-	Succeeded bool       // txn: whether its conditions held
-	Results   []Response // txn: one for each operation of the chosen branch
+	Count     int64      // range: number of keys that exist; delete: number of keys deleted
+	Succeeded bool       // txn: the conditions held
+	Results   []Response // txn: a response for each operation of the chosen branch
 	Lease     int64
-	TTL       int64 // in s, of a granted or extended lease, or the remaining time; 0 or less: the lease does not exist
-	Granted   int64 // in s: the TTL with which the lease was granted, from LeaseTimeToLive
-	Leader    int64 // status: ID of the leader; 0: none is known
-	Created   bool  // watch: it has begun
-	Canceled  bool  // watch: it has ended
-	Events    []WatchEvent
+	// TTL of a granted or renewed lease, or its remaining time, in s; 0 or less if the lease does not exist
+	TTL      int64
+	Granted  int64 // LeaseTimeToLive: the TTL with which the lease was granted, in s
+	Leader   int64 // status: ID of the leader, or 0 if none is known
+	Created  bool  // watch: the watch has started
+	Canceled bool  // watch: the watch has ended
+	Events   []WatchEvent
 }
 
-// WatchEvent is a change of a key as shown by a watch.
+// WatchEvent is a change of a key that a watch has reported.
 type WatchEvent struct {
 	KeyValue // for a deletion, only Key and Mod are set
 	Deleted  bool
 }
 
-// Read decodes the reply to a call. An error has etcd's text, or says that there is no valid reply.
+// Read decodes the reply to a call. It returns the error of etcd, or an error if there is no valid reply.
 func (c *Call) Read(r *sim.Reply) (Response, error) {
 	first, _, ok := CutRecord(r.Raw())
 	switch {
@@ -98,18 +99,18 @@ func (c *Call) Read(r *sim.Reply) (Response, error) {
 	return Response{}, errMalformed
 }
 
-// ReadPush decodes what a member has pushed on the stream of a watch.
+// ReadPush decodes data that a member has pushed on the stream of a watch.
 func ReadPush(b []byte) (Response, error) {
 	r := sim.NewReply(b)
 	return (&Call{Path: watchPath}).Read(&r)
 }
 
-// ReadMessage decodes a response to the call.
+// ReadMessage decodes a response message of the call.
 func (c *Call) ReadMessage(message string) (r Response, err error) {
 	return r, readFields(message, r.fields(c.Path)...)
 }
 
-// fields lists the destinations of the fields in a response to a method.
+// fields returns where to store the fields of a response to a method, by field number. It is for readFields.
 func (r *Response) fields(path string) []any {
 	header := func(b []byte) error { return readFields(b, nil, &r.Member, &r.Revision) }
 	switch path {
@@ -147,7 +148,7 @@ func (r *Response) event(b []byte) (err error) {
 	return err
 }
 
-// result decodes an etcdserverpb.ResponseOp.
+// result decodes an etcdserverpb.ResponseOp and appends it to Results.
 func (r *Response) result(b []byte) error {
 	var of Response
 	as := func(path string) func([]byte) error {
@@ -162,7 +163,7 @@ func readKeyValue(b []byte) (k KeyValue, err error) {
 	return k, readFields(b, &k.Key, &k.Create, &k.Mod, &k.Version, &k.Value, &k.Lease)
 }
 
-// message encodes an operation as the request of its service.
+// message encodes an operation as a request of the KV service.
 func (o *Op) message() []byte {
 	switch o.Kind {
 	case Put:
@@ -198,7 +199,7 @@ func (t *Txn) message() (b []byte) {
 	return b
 }
 
-// message encodes an etcdserverpb.Compare. The operand is always included, even if it is zero.
+// message encodes an etcdserverpb.Compare. The operand is always encoded, even if it is zero.
 func (c *Compare) message() []byte {
 	relation := int64(strings.IndexByte(string(relations), c.Rel))
 	b := appendFields(nil, relation, int64(slices.Index(targets, c.Target)), c.Key)
@@ -211,8 +212,7 @@ func (c *Compare) message() []byte {
 	return appendText(b, 64, c.End)
 }
 
-// Phase returns the phase of a modeled client's request with the given name. The delays of the request are drawn for
-// this phase.
+// Phase returns the phase for a modeled client's request with the given name. The request's delays depend on the phase.
 func Phase(name string) string {
 	switch {
 	case strings.HasPrefix(name, "Lease"):

@@ -35,8 +35,8 @@ func TestRequestsAreReadAsTheyWereMade(t *testing.T) {
 	}
 }
 
-// TestAMethodIsSimulatedOrListed: no method is both in methods and in the list of methods that are not simulated, since
-// users would be told that it is refused.
+// TestAMethodIsSimulatedOrListed: no method is both simulated and listed as not simulated. Otherwise users would be
+// told that a simulated method is refused.
 func TestAMethodIsSimulatedOrListed(t *testing.T) {
 	for path := range methods {
 		if NotSimulated(path) {
@@ -45,7 +45,7 @@ func TestAMethodIsSimulatedOrListed(t *testing.T) {
 	}
 }
 
-// TestResponsesAreDecoded: every call that a modeled client can make is served, and its response has a revision.
+// TestResponsesAreDecoded: members serve every call that a modeled client can make, and the response has a revision.
 func TestResponsesAreDecoded(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, GrantLease(60, 9))

@@ -5,7 +5,7 @@ import "errors"
 // Code is the result code of a gRPC call.
 type Code uint8
 
-// The codes that etcd and gRPC's server use.
+// The codes that etcd and its gRPC server use.
 const (
 	OK                 Code = 0
 	Canceled           Code = 1
@@ -21,7 +21,7 @@ const (
 	Unavailable        Code = 14
 )
 
-// Error is an error of etcd, with gRPC's code and etcd's own text.
+// Error is an error of etcd, with its gRPC code and etcd's text.
 type Error struct {
 	Code Code
 	Text string
@@ -48,7 +48,7 @@ var (
 	errNoLeader      = &Error{Unavailable, "etcdserver: no leader"}
 )
 
-// asError returns an error as an Error. An error without a code gets UnknownCode.
+// asError converts an error to an Error. If the error has no code, the code is UnknownCode.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scan decodes the fields of a protobuf message one by one. Unknown fields can be skipped, as an old server skips those
-// of a newer API.
+// scan decodes the fields of a protobuf message one by one. Unknown fields can be skipped, as an old server does with
+// the fields of a newer API.
 type scan struct {
 	rest   []byte
 	number protowire.Number
@@ -23,7 +23,7 @@ func scanOf[T string | []byte](message T) *scan { return &scan{rest: []byte(mess
 // errMalformed reports bytes that are not a valid message.
 var errMalformed = errors.New("proto: malformed message")
 
-// next decodes the next field. It returns false after the last field, and if the message is malformed.
+// next decodes the next field. It returns false after the last field, or if the message is malformed.
 func (s *scan) next() bool {
 	if len(s.rest) == 0 || s.err != nil {
 		return false
@@ -59,7 +59,7 @@ func (s *scan) int() int64 {
 	return int64(s.n)
 }
 
-// bytes returns the content of a text or message field. It is valid for as long as the message.
+// bytes returns the content of a string or message field. It is valid as long as the message is.
 func (s *scan) bytes() []byte {
 	if s.kind != protowire.BytesType {
 		s.err = errMalformed
@@ -70,7 +70,7 @@ func (s *scan) bytes() []byte {
 
 func (s *scan) text() string { return string(s.bytes()) }
 
-// take decodes a message within the message.
+// take decodes a nested message by calling read.
 func (s *scan) take(read func([]byte) error) {
 	if b := s.bytes(); s.err == nil {
 		s.err = read(b)
@@ -78,8 +78,8 @@ func (s *scan) take(read func([]byte) error) {
 }
 
 // readFields decodes a protobuf message: field 1 into the first element of to, field 2 into the second, and so on. An
-// element is a *string, *int64 or *bool; a func([]byte) error for a message within the message; a func(*scan) for an
-// undecoded field; or nil to skip the field.
+// element is a *string, *int64 or *bool; a func([]byte) error for a nested message; a func(*scan) that decodes the
+// field itself; or nil to skip the field.
 func readFields[T string | []byte](message T, to ...any) error {
 	s := scanOf(message)
 	for s.next() {
@@ -102,8 +102,8 @@ func readFields[T string | []byte](message T, to ...any) error {
 	return s.err
 }
 
-// appendFields appends the fields of a message: the first value as field 1, and so on. Values are a string, int64 or
-// bool; zero values are omitted.
+// appendFields encodes a message: the first value as field 1, the second as field 2, and so on. A value is a string,
+// int64 or bool. Zero values are omitted.
 func appendFields(b []byte, values ...any) []byte {
 	for i, v := range values {
 		number := protowire.Number(i + 1)
@@ -119,7 +119,7 @@ func appendFields(b []byte, values ...any) []byte {
 	return b
 }
 
-// appendNumber appends a numeric field. Zero is omitted.
+// appendNumber appends a numeric field. If the number is zero, the field is omitted.
 func appendNumber(b []byte, number protowire.Number, n int64) []byte {
 	if n == 0 {
 		return b
@@ -127,7 +127,7 @@ func appendNumber(b []byte, number protowire.Number, n int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), uint64(n))
 }
 
-// appendText appends a text field. An empty text is omitted.
+// appendText appends a string field. If the string is empty, the field is omitted.
 func appendText(b []byte, number protowire.Number, text string) []byte {
 	if text == "" {
 		return b
@@ -135,10 +135,10 @@ func appendText(b []byte, number protowire.Number, text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), text)
 }
 
-// appendPart appends a message within the message, even an empty one.
+// appendPart appends a nested message, even if it is empty.
 func appendPart(b []byte, number protowire.Number, part []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), part)
 }
 
-// clamp makes an ID non-negative, like those that etcd prints.
+// clamp clears the sign bit of an ID, so that it can be used as a non-negative int64.
 func clamp(n uint64) int64 { return int64(n & math.MaxInt64) }

@@ -9,21 +9,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ask is a question about a lease that only the leader can answer: a keepalive, or a query of its remaining time.
+// ask is a request about a lease that only the leader can answer: to renew it, or to return its remaining time.
 type ask struct {
 	lease   int64
 	renew   bool
 	attempt history.Attempt
-	from    sim.ProcessID // the member whose client asked
-	number  uint64        // number of the question at that member
-	key     sim.Key       // key of the message, and of the answer
+	from    sim.ProcessID // the member that received the client's request
+	number  uint64        // number of this ask at that member
+	key     sim.Key       // random key of the message and of the answer
 }
 
 // leaderAnswer is the leader's answer to an ask.
 type leaderAnswer struct {
 	number uint64
-	left   int64 // s: after a renewal, the TTL; 0 or less if the lease does not exist
-	ttl    int64 // s
+	left   int64 // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
+	ttl    int64 // in s
 }
 
 // pendingAsk is an ask that waits for the leader's answer.
@@ -33,7 +33,8 @@ type pendingAsk struct {
 	done     func(leaderAnswer, error)
 }
 
-// askLeader sends a question of one of this member's clients to the leader. done gets the answer, or errTimeout.
+// askLeader asks the leader about a lease, for one of this member's clients. It passes the answer or errTimeout to
+// done.
 func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool,
 	done func(leaderAnswer, error)) {
 	s.lastAsk++
@@ -44,7 +45,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops questions that have timed out. Their clients have stopped waiting long before.
+// dropLateAsks drops asks that have timed out. Their clients stopped waiting long ago.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -53,7 +54,7 @@ func (s *server) dropLateAsks(m *raft.Member) {
 	}
 }
 
-// passOn sends a question to the leader. If no leader is known, the question waits for one.
+// passOn sends an ask to the leader. If no leader is known, the ask waits until one is.
 func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():
@@ -63,19 +64,19 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	}
 }
 
-// ReceiveFromPeer handles a question from another member, or the answer to a question of this member.
+// ReceiveFromPeer handles an ask from another member, or the leader's answer to an ask of this member.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
 		if m.Leading() {
 			s.decide(m, b)
-		} // otherwise the asking member will learn about the new leader and ask that one
+		} // if it is not the leader, the other member will ask the new leader as soon as it knows it
 	case leaderAnswer:
 		s.deliver(b)
 	}
 }
 
-// decide answers a question as the leader. A leader that has been stopped first confirms its leadership.
+// decide answers an ask as the leader. A leader that was stopped for a while confirms its leadership first.
 func (s *server) decide(m *raft.Member, a ask) {
 	if m.Active() {
 		s.decideNow(m, a)
@@ -102,7 +103,7 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 	case !a.renew:
 		s.answer(m, a, max(int64((x.expiry-now)/time.Second), 0), x.ttl)
 	case x.expiry <= now:
-		x.waiting = append(x.waiting, a) // its end has been proposed and is not committed yet
+		x.waiting = append(x.waiting, a) // the lease has ended; the ask waits until its revocation is committed
 	default:
 		x.refresh(now, 0)
 		s.recordProlonged(m, x, a.attempt)
@@ -130,7 +131,7 @@ func (s *server) deliver(t leaderAnswer) {
 	p.done(t, nil)
 }
 
-// askAgain sends the unanswered questions to a new leader.
+// askAgain sends the unanswered asks to a new leader.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range slices.Clone(s.asks) {

@@ -9,32 +9,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// lease is a promise to keep keys for ttl seconds after the latest keepalive.
+// lease is a promise to keep keys until ttl seconds after the last keepalive.
 type lease struct {
 	id    int64
-	ttl   int64 // s
+	ttl   int64 // in s
 	grant history.Attempt
 	keys  []string // attached keys, sorted
-	// expiry is when the lease ends, on the leader's monotonic clock. On other members it is forever.
+	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members it is forever.
 	expiry  time.Duration
-	ending  bool  // the leader has proposed its end
-	waiting []ask // keepalives that arrived after that; they wait until the end is committed or another leader is known
+	ending  bool  // the leader has proposed to revoke it
+	waiting []ask // asks that wait until the revocation is committed or another leader is known
 }
 
 const forever = time.Duration(math.MaxInt64)
 
-// lessor contains the leases. Which leases exist is replicated, but only the leader knows when they end.
+// lessor manages the leases. All members know which leases exist, but only the leader knows when they end.
 type lessor struct {
-	leases  []*lease // in the order of their grants
+	leases  []*lease // in the order in which they were granted
 	free    []*lease // leases of earlier runs, for reuse
 	primary bool
-	reign   uint64 // how often this member became primary in this life; timers of an earlier reign are obsolete
+	reign   uint64 // how often this member has become primary since it started; timers of earlier reigns are ignored
 }
 
-// These are constants of etcd's lessor.
+// Constants of etcd's lessor.
 const (
-	lessorInterval = 500 * time.Millisecond // time between two checks for leases that have ended
-	maxTTL         = 9_000_000_000          // s
+	lessorInterval = 500 * time.Millisecond // how often it checks for leases that have ended
+	maxTTL         = 9_000_000_000          // in s
 )
 
 func (l *lessor) reset() {
@@ -68,7 +68,7 @@ func (l *lessor) remove(x *lease) {
 	l.free = append(l.free, x)
 }
 
-// ended lists the leases that have ended by now and whose end has not been proposed.
+// ended returns the leases that have ended and that the leader has not proposed to revoke yet.
 func (l *lessor) ended(now time.Duration) (list []*lease) {
 	for _, x := range l.leases {
 		if x.expiry <= now && !x.ending {
@@ -90,14 +90,15 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh restarts the lease, which then lasts for its TTL plus extend.
+// refresh restarts the lease: it now ends after its TTL plus extend.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
 }
 
-// promote makes this member the primary, which ends leases. It cannot know what its predecessor has promised. Therefore
-// every lease restarts and lasts an election timeout longer, because both members may have been leader for that long.
+// promote makes this member the primary, which decides when leases end. A new primary does not know which keepalives
+// its predecessor has answered. So it restarts every lease and adds an election timeout, because both members may have
+// been leader for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
@@ -109,7 +110,7 @@ func (s *server) promote(m *raft.Member) {
 	m.After(lessorInterval, s.lessor.reign)
 }
 
-// demote leaves the leases to another member. Clients that wait for an answer will ask that member.
+// demote ends this member's time as primary. Clients that wait for an answer will get it from the new leader.
 func (s *server) demote() {
 	s.lessor.primary = false
 	for _, x := range s.lessor.leases {
@@ -117,15 +118,15 @@ func (s *server) demote() {
 	}
 }
 
-// These are tags of timers. Smaller tags are reigns.
+// Ranges of timer tags. A tag below the first one is the number of a reign (see lessor).
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49
 	tagWatch      uint64 = 1 << 50
 )
 
-// Wake handles a timer. For a reign, it checks for leases that have ended and proposes their revocation. If a leader
-// has been deposed without knowing it, its proposals have no effect.
+// Wake handles a timer. If the tag is the current reign, Wake checks for leases that have ended and proposes to revoke
+// them. If the member is no longer the leader but does not know it yet, the proposals have no effect.
 func (s *server) Wake(m *raft.Member, reign uint64) {
 	switch {
 	case reign >= tagWatch:
@@ -142,13 +143,14 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 		return
 	}
 	m.After(lessorInterval, reign)
-	for _, x := range s.lessor.ended(m.Monotonic()) { // a single member applies each proposal at once
+	// ended returns a new list, because a single member applies each proposal at once
+	for _, x := range s.lessor.ended(m.Monotonic()) {
 		x.ending = true
 		m.ProposeAsLeader(raft.Command{Args: []string{logExpire, format(x.id)}})
 	}
 }
 
-// applyGrant grants a lease, unless it exists.
+// applyGrant grants a lease, unless a lease with this ID exists.
 func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	id, ttl := parse(e.Args[1]), parse(e.Args[2])
 	if s.lessor.find(id) != nil {
@@ -163,7 +165,7 @@ func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	return outcome(appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil)
 }
 
-// applyRevoke ends a lease and deletes its keys in one revision.
+// applyRevoke ends a lease and deletes all of its keys in one revision.
 func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
 	if x == nil {

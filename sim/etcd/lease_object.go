@@ -10,25 +10,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LeaseObjects is the prefix of the keys in which the API server of Kubernetes stores its Lease objects. It is followed
-// by NAMESPACE/NAME.
+// LeaseObjects is the prefix of the keys in which the API server of Kubernetes stores Lease objects. The rest of such a
+// key is NAMESPACE/NAME.
 const LeaseObjects = "/registry/leases/"
 
-// DefaultNamespace is the namespace whose Lease objects are known in records by their names alone.
+// DefaultNamespace is the default namespace. In records, the names of its Lease objects omit the namespace.
 const DefaultNamespace = "default/"
 
-// LeaseObject is the part of a Lease object that records and locks use. It is stored as JSON; Kubernetes stores
+// LeaseObject is the part of a Lease object that records and locks use. It is stored as JSON, whereas Kubernetes stores
 // protobuf.
 type LeaseObject struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseSpec states who leads, and for how long (coordination.k8s.io/v1). To etcd it is only data, which does not
-// expire.
+// LeaseSpec states who leads and for how long (coordination.k8s.io/v1). To etcd it is ordinary data that never expires.
 type LeaseSpec struct {
-	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty: nobody leads
+	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty if nobody leads
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds,omitempty"`
-	RenewTime            string `json:"renewTime,omitempty"` // in the format [MicroTime]; empty if nobody reads it
+	RenewTime            string `json:"renewTime,omitempty"` // in the format [MicroTime]; empty if no client uses it
 	LeaseTransitions     int64  `json:"leaseTransitions"`
 }
 
@@ -40,16 +39,16 @@ func ReadLeaseObject(value string) (o LeaseObject) {
 	return o
 }
 
-// String returns the object as the value of a key.
+// String encodes the object as the value of a key.
 func (o LeaseObject) String() string {
 	b, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // it has only texts and numbers
+		panic(err) // cannot happen: the object has only strings and numbers
 	}
 	return string(b)
 }
 
-// term is the period in which one attempt leads according to a Lease object. Its owner is empty if nobody leads.
+// term is a period during which one attempt leads according to a Lease object. owner is empty if nobody leads.
 type term struct {
 	holder string
 	owner  history.Attempt
@@ -59,8 +58,8 @@ type term struct {
 // isLeaseObject reports whether a key belongs to a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term returns the current term according to a key's value. It is zero if the key does not exist or does not belong to
-// a Lease object.
+// term returns the current term according to the key's value. It is zero if the key does not exist or is not that of a
+// Lease object.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {
@@ -69,17 +68,18 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether a write is conditional on the version of the key that its client has read.
+// guarded reports whether the write happens only if the key still has the version that the client has read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"
 	})
 }
 
-// recordTerm records what a put of a Lease object means for its leaders, given the previous term. A renewal extends the
-// key. An object without a holder deletes it. If another holder takes the lease after comparing the version, the lease
-// has ended by that client's clock, so the key has expired. If it has not compared the version, it overwrites the key,
-// unless the lease is already over. A client that leads under a new attempt has abandoned its earlier term.
+// recordTerm records how a put of a Lease object changes who leads. was is the previous term. A renewal extends the
+// key, and an object without a holder deletes it. If a new holder has compared the version, it has seen the lease end
+// by its own clock, so the key is recorded as expired. If it has not compared the version, it overwrites the key,
+// unless the lease was already over. If the same client now leads under a new attempt, it has abandoned its earlier
+// term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

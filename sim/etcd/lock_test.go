@@ -22,7 +22,7 @@ type lab struct {
 	names []sim.ProcessID
 	work  worker
 	done  int
-	later []func() // faults that are installed once the clients exist
+	later []func() // functions that inject faults, called after the clients were added
 }
 
 var network = sim.Options{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}}
@@ -38,7 +38,7 @@ func newLab(t testing.TB, members int) *lab {
 	return l
 }
 
-// begin prepares a run.
+// begin prepares a run with the given seed.
 func (l *lab) begin(seed uint64) {
 	l.World.Reset(seed, network)
 	l.Cluster.Reset(raft.Config{})
@@ -46,8 +46,8 @@ func (l *lab) begin(seed uint64) {
 	l.done, l.later = 0, nil
 }
 
-// clients adds clients, each of which first connects to a different server. The first client starts so early that it
-// acquires the lock first.
+// clients adds clients that each connect to a different server first. The first client starts early enough to acquire
+// the lock first.
 func (l *lab) clients(n int) {
 	for i := range n {
 		w := l.work
@@ -66,7 +66,7 @@ func (l *lab) whenAcquired(f func()) {
 
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// fault records that a fault struck or ended, as a nemesis does.
+// fault records the begin or the end of a fault, as a nemesis does.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
 	f, _, _ := cut(line)
 	struck := &history.Fault{On: on}
@@ -85,7 +85,7 @@ func cut(line string) (first, rest string, ok bool) {
 	return line, "", false
 }
 
-// pauseHolder pauses client-1 when it has acquired.
+// pauseHolder pauses client-1 as soon as it has acquired the lock.
 func (l *lab) pauseHolder(d time.Duration) {
 	const id = "client-1"
 	l.whenAcquired(func() {
@@ -96,7 +96,7 @@ func (l *lab) pauseHolder(d time.Duration) {
 	})
 }
 
-// cutBetween cuts the servers in a off from the servers in b.
+// cutBetween cuts all links between the servers in a and the servers in b.
 func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	each := func(f func(from, to sim.ProcessID)) {
 		for _, x := range a {
@@ -110,7 +110,7 @@ func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	l.at(until, func() { each(l.Heal) })
 }
 
-// judge runs until the clients are done, and judges the history.
+// judge runs the world until the clients are done, and checks the history.
 func (l *lab) judge(clients int) checker.Verdict {
 	l.t.Helper()
 	l.clients(clients)

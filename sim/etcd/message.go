@@ -2,7 +2,7 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// orders are the values of a RangeRequest's sort_target.
+// orders lists the values of RangeRequest.sort_target.
 var orders = []Order{ByKey, ByVersion, ByCreate, ByMod, ByValue}
 
 // readRange decodes an etcdserverpb.RangeRequest.
@@ -18,7 +18,7 @@ func readRange(b []byte) (o Op, err error) {
 	return o, err
 }
 
-// opReaders decode the requests that are a single operation, by path.
+// opReaders contains, by path, the decoders of requests that are a single operation.
 var opReaders = map[string]func([]byte) (Op, error){rangePath: readRange, putPath: readPut, deletePath: readDelete}
 
 // readPut decodes an etcdserverpb.PutRequest.
@@ -49,8 +49,8 @@ func readTxn(b []byte) (t Txn, err error) {
 	return t, err
 }
 
-// readRequestOp decodes an etcdserverpb.RequestOp and appends it. An operation of an unknown kind, or of no kind, has
-// no effect.
+// readRequestOp decodes an etcdserverpb.RequestOp and appends it to to. An operation of an unknown kind, or without a
+// kind, has no effect.
 func readRequestOp(b []byte, to *[]Op) error {
 	var o Op
 	kind := func(read func([]byte) (Op, error)) func([]byte) error {
@@ -67,7 +67,7 @@ func readRequestOp(b []byte, to *[]Op) error {
 	return err
 }
 
-// targets and relations are the values of an etcdserverpb.Compare's enumerations.
+// targets and relations list the values of the enumerations in etcdserverpb.Compare.
 var (
 	targets   = []string{"VERSION", "CREATE", "MOD", "VALUE", "LEASE"}
 	relations = []byte{'=', '>', '<', '!'}
@@ -110,7 +110,7 @@ func readComparison(b []byte) (c Compare, err error) {
 // watchCreation is an etcdserverpb.WatchCreateRequest.
 type watchCreation struct {
 	Watch
-	id                int64 // 0: the server chooses one
+	id                int64 // 0 if the server chooses the ID
 	previous          bool
 	noPuts, noDeletes bool
 }
@@ -139,7 +139,7 @@ func readWatchCreation(b []byte) (w watchCreation, err error) {
 	return w, err
 }
 
-// header is an etcdserverpb.ResponseHeader. Inside a txn it contains only the revision.
+// header is an etcdserverpb.ResponseHeader. Inside a txn, only its revision is set.
 type header struct {
 	cluster, member int64
 	revision        int64
@@ -166,7 +166,7 @@ func appendKeyValue(b []byte, number protowire.Number, k *KeyValue, keysOnly boo
 	return appendPart(b, number, appendNumber(p, 6, k.Lease))
 }
 
-// message encodes the result of an operation as the response of its service.
+// message encodes the result of an operation as a response of the KV service.
 func (r *result) message(h header, keysOnly bool) []byte {
 	h.revision = r.revision
 	b := h.append(nil, 1)

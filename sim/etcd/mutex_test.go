@@ -9,30 +9,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// session is a lease that is kept alive by a task of its own, like clientv3/concurrency.Session.
+// session is a lease that its own task keeps alive, like clientv3/concurrency.Session.
 type session struct {
 	env     sim.Env
 	servers []sim.ProcessID
-	at      int // index of the server asked last
-	ttl     int // s
+	at      int // index of the server that was asked last
+	ttl     int // in s
 	lease   int64
-	until   time.Duration // end of the lease as counted by the client, on its monotonic clock
+	until   time.Duration // when the lease ends according to the client, on its monotonic clock
 	granted history.Attempt
 	lost    sim.Signal
 	over    sim.Signal
-	hold    *mutex           // the lock whose grant a keepalive extends
-	sent    [3]time.Duration // when the latest request on each connection was sent
-	receipt bool             // counts the lease from the reply, as the original client does
+	hold    *mutex           // the mutex that holds the lock; keepalives extend its grant
+	sent    [3]time.Duration // when the last request on each connection was sent
+	receipt bool             // counts the lease from the time of the reply, as the original client does
 }
 
-// Connections of a client: for its requests, its keepalives and its watches.
+// The numbers of a client's connections: for requests, keepalives and watches.
 const (
 	requestConn = iota
 	keepaliveConn
 	watchConn
 )
 
-// call asks one server after another until one replies without an error.
+// call asks one server after another until it gets a reply that is not an error, or until patience is over.
 func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration,
 	ask Call) (Response, bool) {
 	end := env.Monotonic() + patience
@@ -90,19 +90,19 @@ func (s *session) close() {
 	s.call(s.env, requestConn, s.granted, 2*time.Second, RevokeLease(s.lease))
 }
 
-// mutex is like clientv3/concurrency.Mutex.
+// mutex works like clientv3/concurrency.Mutex.
 type mutex struct {
 	*session
 	name     history.Lock
 	attempt  history.Attempt
 	since    sim.Mark
 	revision int64
-	careless bool // does not check, after waiting, whether its own key still exists (etcd before 3.4.4)
+	careless bool // does not check after waiting whether its own key still exists (like etcd before 3.4.4)
 }
 
 func (l *mutex) key() string { return fmt.Sprint(l.name, "/", l.lease) }
 
-// line is the range that contains only the oldest key in the queue.
+// line returns the range that contains only the oldest key of the queue.
 func (l *mutex) line() Op {
 	o := all(string(l.name) + "/")
 	o.Order, o.Limit = ByCreate, 1
@@ -114,7 +114,7 @@ func (l *mutex) grant(env sim.Env) sim.Grant {
 		Counted: l.servers}
 }
 
-// lock waits until no key is older than its own. It returns false if the session ended in the meantime.
+// lock waits until no key is older than its own. It returns false if the session ended before that.
 func (l *mutex) lock(patience time.Duration) bool {
 	env := l.env
 	l.since = env.Mark()
@@ -154,7 +154,7 @@ func (l *mutex) stands() bool {
 	return ok && len(r.Keys) == 1
 }
 
-// waitDelete watches a key from a revision on until it is deleted. If the server stops answering, it continues with
+// waitDelete watches a key, from a revision on, until the key is deleted. If the server stops answering, it watches at
 // another one.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
@@ -190,7 +190,7 @@ func (l *mutex) unlock() bool {
 	return ok
 }
 
-// worker is a client that acquires a lock, works and releases it, for a given number of cycles.
+// worker is a client that acquires a lock, works and releases the lock, several times.
 type worker struct {
 	servers  []sim.ProcessID
 	at       int
@@ -201,7 +201,7 @@ type worker struct {
 	careless bool
 	obeys    bool // stops its work when the session is lost
 	receipt  bool
-	done     *int // counts the cycles that are done
+	done     *int // counts the completed cycles
 }
 
 func (c worker) main(env sim.Env) {

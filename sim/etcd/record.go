@@ -8,7 +8,7 @@ import (
 )
 
 // due returns the true time at which a lease ends if no more keepalives arrive. Only the leader knows this time. If
-// another member applies a command first, for example after a crash of the leader, it records the earliest possible
+// another member applies a command first, for example after a crash of the leader, due returns the earliest possible
 // time.
 func due(m *raft.Member, x *lease) history.Time {
 	switch {
@@ -25,7 +25,7 @@ func (s *server) recordSet(m *raft.Member, k *keyValue, x *lease) {
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
-// recordProlonged records that the keys of a lease live longer because of a keepalive or a change of leader.
+// recordProlonged records that the keys of a lease will last longer, after a keepalive or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
@@ -47,7 +47,7 @@ func (s *server) Lost(m *raft.Member, why history.Why) {
 	}
 }
 
-// isHeld reports whether a key has an owner. A Lease object without a holder has none.
+// isHeld reports whether the key is held by an attempt. A Lease object without a holder is not.
 func (k *keyValue) isHeld() bool { return k.owner != "" || !isLeaseObject(k.Key) }
 
 func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
@@ -63,13 +63,13 @@ func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
 	m.Record(e)
 }
 
-// recordCopy records that another member now also has the key, or no longer has it.
+// recordCopy records that another member now has the key too, or no longer has it.
 func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt on whose behalf a client that acts on the lease changes a key. This is by, or the key's
-// owner if by is the attempt to which the lease was granted.
+// agent returns the attempt to record as the cause of a change to a key with this lease. If by is the attempt to which
+// the lease was granted, this is the key's owner, and otherwise by itself.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

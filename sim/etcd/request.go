@@ -2,33 +2,33 @@ package etcd
 
 import "slices"
 
-// Op is a range, put or delete, alone or in a txn, or a txn within a txn.
+// Op is an operation: a range, put or delete, alone or in a txn, or a txn nested in another txn.
 type Op struct {
 	Kind     Kind
 	Key      string
-	End      string // end of the range, exclusive; empty: only Key; "\x00": all keys from Key on
+	End      string // end of the range, exclusive; empty: only Key; "\x00": all keys from Key onward
 	Value    string // put
-	Lease    int64  // put; 0: no lease
-	Previous bool   // put and delete: the reply contains the previous keys
-	Txn      *Txn   // the txn, if Kind is Nested
-	// KeepValue and KeepLease make a put keep the current value or lease.
+	Lease    int64  // put: the lease; 0 if none
+	Previous bool   // put and delete: return the previous keys
+	Txn      *Txn   // the nested txn, if Kind is Nested
+	// KeepValue and KeepLease tell a put to keep the current value or lease of the key.
 	KeepValue, KeepLease bool
 
-	// These fields are for a range.
-	Revision     int64 // at this revision; 0: the latest
+	// The fields below are used only by a range.
+	Revision     int64 // the revision to read; 0: the latest
 	KeysOnly     bool
 	CountOnly    bool
 	Order        Order
 	Descending   bool
 	Limit        int // 0: no limit
 	MinCreate    int64
-	MaxCreate    int64 // 0: no limit; also for MaxMod
+	MaxCreate    int64 // 0: no limit; the same holds for MaxMod
 	MinMod       int64
 	MaxMod       int64
-	Serializable bool // answered from what this member has applied
+	Serializable bool // may be answered from what this member has applied
 }
 
-// Kind is the kind of an operation: the number of its field in etcdserverpb.RequestOp and ResponseOp.
+// Kind is the kind of an operation. Its value is the number of its field in etcdserverpb.RequestOp and ResponseOp.
 type Kind uint8
 
 const (
@@ -51,27 +51,27 @@ const (
 
 // Compare is one condition of a txn.
 type Compare struct {
-	Target string // CREATE, MOD, VERSION and LEASE compare numbers, VALUE texts
+	Target string // CREATE, MOD, VERSION and LEASE are compared as numbers, VALUE as a string
 	Key    string
-	End    string // as in an Op: all keys of the range must satisfy the condition
+	End    string // end of a range, as in Op; all keys in the range must satisfy the condition
 	Rel    byte   // '=', '!', '<' or '>'
 	Number int64
 	Text   string
 }
 
-// Txn is a list of conditions with the operations to execute if all of them hold (Then), and otherwise (Else).
+// Txn is a list of conditions and two lists of operations: Then is executed if all conditions hold, and otherwise Else.
 type Txn struct {
 	Conditions []Compare
 	Then, Else []Op
 }
 
-// readOnly reports whether neither branch changes anything.
+// readOnly reports whether neither branch can change anything.
 func (t *Txn) readOnly() bool {
 	changes := func(o Op) bool { return o.Kind != Range && (o.Kind != Nested || !o.Txn.readOnly()) }
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
-// after returns the end of the range of keys with a prefix.
+// after returns the end of the range of all keys with the given prefix.
 func after(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -94,14 +94,14 @@ func among(key, from, end string) bool {
 	return from <= key && key < end
 }
 
-// putsTwice reports whether a branch puts a key twice, or puts and deletes it, in either order.
+// putsTwice reports whether a branch changes a key twice: by two puts, or by a put and a delete in either order.
 func putsTwice(ops []Op) bool {
 	_, _, twice := writes(ops)
 	return twice
 }
 
-// writes lists the keys that a branch puts and the deletions in it, including those of nested txns, of which only one
-// branch is executed (checkIntervals in etcdserver/api/v3rpc/key.go). twice is the result of putsTwice.
+// writes returns the keys that a branch puts, and its deletes. It includes nested txns, where it takes into account
+// that only one branch is executed (checkIntervals in etcdserver/api/v3rpc/key.go). twice is what putsTwice returns.
 func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -111,7 +111,8 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	put := func(key string, other []string) {
 		known := slices.Contains(puts, key)
 		twice = twice || known && !slices.Contains(other, key) ||
-			slices.ContainsFunc(deletes, func(d *Op) bool { // here, etcd treats "\x00" as the end of an empty range
+			// in this check, etcd treats "\x00" as an ordinary end, so the range is empty
+			slices.ContainsFunc(deletes, func(d *Op) bool {
 				return d.End != "\x00" && among(key, d.Key, d.End)
 			})
 		if !known {
@@ -141,9 +142,9 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	return puts, deletes, twice
 }
 
-// Watch states what a watch shows.
+// Watch describes a watch: the keys and the first revision.
 type Watch struct {
 	Key  string
-	End  string // as in an Op
-	From int64  // the first revision; 0: only future ones
+	End  string // end of the range, as in Op
+	From int64  // first revision to show; 0: only future changes
 }

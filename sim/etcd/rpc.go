@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Paths of etcd's services and of some methods.
+// Paths of etcd's gRPC services and of some methods.
 const (
 	kv       = "/etcdserverpb.KV/"
 	leases   = "/etcdserverpb.Lease/"
@@ -31,7 +31,7 @@ const (
 	statusPath          = upkeep + "Status"
 )
 
-// methods are the simulated methods, by path.
+// methods contains the handlers of the simulated methods, by path.
 var methods map[string]func(*rpc) error
 
 func init() {
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// notSimulated lists the methods of etcd 3.4 that are not simulated, by the path of their service.
+// notSimulated lists the methods of etcd 3.4 that are not simulated, by the path of the service.
 var notSimulated = map[string][]string{
 	clusters: {"MemberAdd", "MemberRemove", "MemberUpdate", "MemberPromote"},
 	upkeep:   {"Alarm", "Defragment", "Hash", "HashKV", "Snapshot", "MoveLeader"},
@@ -74,7 +74,8 @@ func NotSimulated(path string) bool {
 	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
-// unknown returns the error for a method that is not simulated: gRPC's own error, unless etcd has the method.
+// unknown returns the error for a method that cannot be called. If etcd has the method, the error says that it is not
+// simulated; otherwise it is gRPC's own error.
 func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
@@ -129,7 +130,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 		q.refuse(unknown(c.Path))
 		return
 	case c.What == Finishes:
-		if c.Path == keepAlivePath { // etcd's other streams go on until they are reset
+		if c.Path == keepAlivePath { // etcd's other streams end only when they are reset
 			s.drop(m, r.ConnID, c.Stream)
 			q.end(OK, "")
 		}
@@ -148,13 +149,13 @@ func errUnreadable(err error) error {
 	return &Error{Internal, "grpc: error unmarshalling request: " + err.Error()}
 }
 
-// reply sends the response to a unary call, and ends the call.
+// reply sends the response to a unary call and ends the call.
 func (q *rpc) reply(message []byte) {
 	b := Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil)
 	q.r.Reply(Record{Kind: End, Stream: q.Stream}.Append(b))
 }
 
-// say sends a response on a stream that continues.
+// say sends a response on a stream that stays open.
 func (q *rpc) say(message []byte) {
 	q.r.Reply(Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil))
 }
@@ -169,17 +170,17 @@ func (q *rpc) refuse(err error) {
 	q.end(e.Code, e.Text)
 }
 
-// clusterID is the id of the cluster. memberID derives the id of a member from its number.
+// clusterID is the ID of the cluster.
 const clusterID = 0x14f9a3c2d8e51b70
 
 func memberID(n int) int64 { return clamp(0x0bf4c10ddf0a5e31 * uint64(n)) }
 
-// header returns the header for a response of this member.
+// header returns the header for a response from this member.
 func (s *server) header(m *raft.Member) header {
 	return header{clusterID, memberID(m.Number()), s.store.revision, int64(m.Term())}
 }
 
-// outcome encodes the log's reply to the command of a call: a message, or an error.
+// outcome encodes the result of a command, a message or an error, as the log's reply.
 func outcome(message []byte, err error) []byte {
 	if err != nil {
 		e := asError(err)
@@ -188,7 +189,7 @@ func outcome(message []byte, err error) []byte {
 	return append([]byte{byte(OK)}, message...)
 }
 
-// commit proposes a command to the log, and replies once this member has applied it.
+// commit proposes a command to the log and replies when this member has applied it.
 func (q *rpc) commit(args ...string) {
 	q.commitThen(func(message []byte, err error) {
 		if err != nil {
@@ -199,12 +200,12 @@ func (q *rpc) commit(args ...string) {
 	}, args...)
 }
 
-// commitThen proposes a command to the log, and passes its outcome to done.
+// commitThen proposes a command to the log and passes the outcome to done.
 func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
 	q.propose(q.m, q.r.Attempt, done, args...)
 }
 
-// linearizable calls f once this member has caught up with the cluster.
+// linearizable calls f when this member has caught up with the cluster.
 func (q *rpc) linearizable(f func() error) {
 	q.m.ReadIndex(func(err error) {
 		if err != nil {
@@ -244,7 +245,8 @@ func (q *rpc) serveRange() error {
 	return nil
 }
 
-// maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes minus the bytes that its log adds.
+// maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes minus the bytes that etcd's log
+// adds.
 const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
@@ -292,7 +294,7 @@ func (q *rpc) serveTxn() error {
 	return nil
 }
 
-// serializable reports whether a read-only txn may be answered from the state that this member has applied.
+// serializable reports whether a read-only txn may be answered from what this member has applied.
 func (t *Txn) serializable() bool {
 	for _, branch := range [][]Op{t.Then, t.Else} {
 		for i := range branch {
@@ -314,7 +316,7 @@ func (q *rpc) serveCompact() error {
 
 func (q *rpc) serveMembers() error {
 	h := q.header(q.m)
-	h.revision = 0 // etcd leaves it out
+	h.revision = 0 // etcd omits it here
 	b := h.append(nil, 1)
 	for i, name := range q.m.Peers() {
 		p := appendNumber(nil, 1, memberID(i+1))
@@ -331,7 +333,7 @@ const version = "3.4.23"
 
 func (q *rpc) serveStatus() error {
 	b := appendText(q.header(q.m).append(nil, 1), 2, version)
-	b = appendNumber(b, 3, 20480) // size of an empty database file; there is no file here
+	b = appendNumber(b, 3, 20480) // the size of an empty database file, because the simulation has no file
 	leader := int64(0)
 	for i, name := range q.m.Peers() {
 		if name == q.m.Leader() {

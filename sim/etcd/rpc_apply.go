@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// transact carries out a txn, either as a whole or not at all.
+// transact executes a txn, either completely or not at all.
 func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	w.txn = t
 	way := s.way(t, nil)
@@ -22,8 +22,8 @@ func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	return append(h.append(nil, 1), b...), nil
 }
 
-// way lists the branches to execute, in the order of execution: that of the txn, and those of the txns nested in the
-// chosen branches. All conditions are evaluated before anything is executed.
+// way evaluates the conditions of a txn and of the txns nested in its chosen branches. It appends to way, in the order
+// of execution, which branch each one takes. All conditions are evaluated before anything is executed.
 func (s *server) way(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
@@ -35,7 +35,7 @@ func (s *server) way(t *Txn, way []bool) []bool {
 	return way
 }
 
-// follow returns the branch of a txn according to the first element of way, and removes that element.
+// follow returns the branch that the first element of way chooses, and removes that element.
 func (t *Txn) follow(way *[]bool) []Op {
 	held := (*way)[0]
 	*way = (*way)[1:]
@@ -45,8 +45,7 @@ func (t *Txn) follow(way *[]bool) []Op {
 	return t.Else
 }
 
-// feasible returns the error that prevents the chosen branches from being executed: the error of a put or, if there is
-// none, of a range.
+// feasible returns an error if the chosen branches cannot be executed. Like etcd, it checks all puts before all ranges.
 func (s *server) feasible(t *Txn, way []bool) error {
 	for _, kind := range []Kind{Put, Range} {
 		rest := way
@@ -66,7 +65,8 @@ func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
 		case o.Kind == Nested:
 			wrong = s.feasibleOf(kind, o.Txn, way)
 		case o.Kind != kind:
-		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside a txn: the latest
+		// outside a txn, a negative revision means the latest
+		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted:
 			wrong = errCompacted
 		default:
 			wrong = s.possible(o)
@@ -95,7 +95,7 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 	return b
 }
 
-// compact makes the revisions before the given one unreadable.
+// compact makes all revisions before the given one unreadable.
 func (s *server) compact(m *raft.Member, message []byte) ([]byte, error) {
 	var revision int64
 	if err := readFields(message, &revision); err != nil {

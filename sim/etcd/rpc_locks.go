@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The lock and election services are clients of etcd that run on the member. They provide the recipes of etcd 3.4's
-// package concurrency to callers that cannot use that package. A waiting call keeps its lease alive. When its turn
-// comes, it does not check whether its own key still exists.
+// The lock and election services run on the member as clients of etcd. They implement the recipes of etcd 3.4's package
+// concurrency for callers that cannot use that package. While a call waits, the member keeps its lease alive. When the
+// call's turn comes, the service does not check whether the caller's key still exists.
 const (
 	elections   = "/v3electionpb.Election/"
 	observePath = elections + "Observe"
 )
 
-// Errors of package concurrency and of the services. They have no gRPC code.
+// Errors of package concurrency and of the services. They have no gRPC code of their own.
 var (
 	errNotLeader     = &Error{UnknownCode, "election: not leader"}
 	errNobodyElected = &Error{UnknownCode, "election: no leader"}
@@ -29,8 +29,8 @@ var (
 // sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
 
-// wait is a call that waits until no key with its prefix is older than its own key. It can also be an Observe call,
-// which has no key.
+// wait is a call that waits until no key with its prefix is older than its own key. An Observe call is also a wait, but
+// has no key.
 type wait struct {
 	number       uint64
 	conn, stream uint64
@@ -38,14 +38,14 @@ type wait struct {
 	attempt      history.Attempt
 	lease, ttl   int64
 	key          string
-	created      int64 // the create revision of its key; 0: it is not in the queue yet
-	entered      int64 // the store's revision when it entered the queue
+	created      int64 // create revision of its key; 0 if it is not in the queue yet
+	entered      int64 // revision of the store when it entered the queue
 	checking     bool
 	won          func(w *wait, h header)
 	observe      func() // for Observe: called after every change
 }
 
-// lockRequest is a LockRequest or a CampaignRequest.
+// lockRequest is a decoded LockRequest or CampaignRequest.
 type lockRequest struct {
 	name, value string
 	lease       int64
@@ -75,7 +75,7 @@ func (q *rpc) serveCampaign() error {
 	})
 }
 
-// enter puts the caller's key into the queue and calls won once it is the oldest key.
+// enter puts the caller's key into the queue. It calls won when no key in the queue is older.
 func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) error {
 	if unreadable != nil {
 		return errUnreadable(unreadable)
@@ -97,7 +97,7 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 	return nil
 }
 
-// begin creates a wait in the queue with the given name.
+// begin creates a wait for the queue with the given name.
 func (q *rpc) begin(name string) *wait {
 	q.server.lastWait++
 	w := &wait{number: q.lastWait, conn: q.r.ConnID, stream: q.Stream, prefix: name + "/", attempt: q.r.Attempt}
@@ -105,7 +105,7 @@ func (q *rpc) begin(name string) *wait {
 	return w
 }
 
-// standInLine puts the key of a caller that has a lease.
+// standInLine puts the caller's key into the queue. The caller already has a lease.
 func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	w.key = w.prefix + strconv.FormatInt(w.lease, 16)
 	q.keepAlive(q.m, w)
@@ -127,15 +127,15 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	}, command...)
 }
 
-// applyEnter puts a key if it does not exist. If it exists and belongs to an election, its value is replaced. The reply
-// contains the key's create revision, and the revision reached.
+// applyEnter puts a key if it does not exist. If the key exists and belongs to an election, applyEnter replaces its
+// value. The reply contains the key's create revision and the store's new revision.
 func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 	o := Op{Kind: Put, Key: e.Args[1], Lease: parse(e.Args[2])}
 	election := len(e.Args) > 3
 	if election {
 		o.Value = e.Args[3]
 	}
-	k, at := s.store.get(o.Key), s.store.revision // for a key that exists
+	k, at := s.store.get(o.Key), s.store.revision // values if the key exists
 	if k == nil {
 		at = w.revision
 	}
@@ -157,10 +157,11 @@ func (q *rpc) fail(w *wait, err error) {
 	}
 }
 
-// unknownCode returns an error without its code, as the services do with errors from their client.
+// unknownCode returns the error with UnknownCode in place of its code. The services do this with errors from their etcd
+// client.
 func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
 
-// finish ends a wait, and reports whether the wait had still been active.
+// finish ends a wait. It reports whether the wait was still active.
 func (s *server) finish(w *wait) bool {
 	i := slices.Index(s.waits, w)
 	if i >= 0 {
@@ -169,7 +170,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits of callers that are gone. If a wait is in the queue, its key is deleted.
+// abandon ends the waits of callers that are gone. If a wait has a key in the queue, the key is deleted.
 func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if gone(w) && s.finish(w) && w.created != 0 {
@@ -178,13 +179,14 @@ func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	}
 }
 
-// oldest reports whether no key in the queue is older than the wait's key.
+// oldest reports whether the wait's key is the oldest in the queue.
 func (s *server) oldest(w *wait) bool {
 	from, to := s.store.span(w.prefix, after(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
-// checkWaits looks, after a change, for calls whose turn has come. A linearizable read confirms this.
+// checkWaits is called after each change. It ends the waits that have the oldest key, once a linearizable read has
+// confirmed this.
 func (s *server) checkWaits(m *raft.Member) {
 	for _, w := range slices.Clone(s.waits) {
 		switch {
@@ -203,7 +205,7 @@ func (s *server) checkWaits(m *raft.Member) {
 	}
 }
 
-// keepAlive renews the lease of a waiting call. It does so three times per TTL.
+// keepAlive renews the lease of a waiting call. It is called three times per TTL.
 func (s *server) keepAlive(m *raft.Member, w *wait) {
 	s.askLeader(m, w.attempt, w.lease, true, func(t leaderAnswer, err error) {
 		if err == nil && t.left > 0 && slices.Contains(s.waits, w) {
@@ -231,14 +233,14 @@ func (q *rpc) serveUnlock() error {
 	return nil
 }
 
-// readText decodes the first field of a message, which is a text.
+// readText decodes the first field of a message, which is a string.
 func readText(message string) (text string, err error) {
 	err = readFields(message, &text)
 	return text, err
 }
 
-// change commits a request to the KV service, given the kind of its log command. It replies with the header of the
-// response, unless judge returns an error.
+// change commits a request to the KV service; kind is the kind of its log command. It then replies with the header of
+// the response, unless judge returns an error.
 func (q *rpc) change(kind string, message []byte, judge func(response []byte) error) {
 	q.commitThen(func(response []byte, err error) {
 		if err == nil {
@@ -249,7 +251,7 @@ func (q *rpc) change(kind string, message []byte, judge func(response []byte) er
 			return
 		}
 		s := scanOf(response)
-		s.next() // the header
+		s.next() // skips to the header
 		q.reply(appendPart(nil, 1, s.bytes()))
 	}, kind, string(message))
 }
@@ -269,8 +271,8 @@ func readLeaderKey(message string) (l *leaderKey, value string, err error) {
 	return l, value, err
 }
 
-// onlyIfLeader encodes a txn with one operation, on the condition that the leader's key still has the revision with
-// which it was created.
+// onlyIfLeader encodes a txn with one operation. The txn's condition is that the leader's key still has the revision
+// with which it was created.
 func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte {
 	condition := appendText(appendNumber(nil, 2, 1), 3, l.key)
 	condition = appendNumber(condition, 5, l.revision)
@@ -278,10 +280,10 @@ func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte
 	return appendPart(b, 2, appendPart(nil, kind, operation))
 }
 
-// stillLeader returns errNotLeader if the condition of the txn did not hold.
+// stillLeader returns errNotLeader if the condition of onlyIfLeader did not hold.
 func stillLeader(response []byte) error {
 	var succeeded bool
-	_ = readFields(response, nil, &succeeded) // it is the response of this member itself
+	_ = readFields(response, nil, &succeeded) // cannot fail: the response comes from this member itself
 	if !succeeded {
 		return errNotLeader
 	}
@@ -313,7 +315,7 @@ func (q *rpc) serveResign() error {
 	return nil
 }
 
-// elected returns the oldest key of a queue, or nil if there is none.
+// elected returns the oldest key of a queue, or nil if the queue is empty.
 func (s *server) elected(prefix string) *KeyValue {
 	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: after(prefix), Order: ByCreate, Limit: 1})
 	if len(found) == 0 {
@@ -338,7 +340,7 @@ func (q *rpc) serveLeader() error {
 	return nil
 }
 
-// serveObserve sends the leader's key at once, and again whenever the key or its value changes.
+// serveObserve sends the leader's key at once, and again whenever the leader or its value changes.
 func (q *rpc) serveObserve() error {
 	name, err := readText(q.Message)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// stream is a call that may have several messages in each direction. When it is over, it is kept until its connection
+// stream is a call that may have several messages in each direction. After its end, it is kept until its connection
 // ends.
 type stream struct {
 	conn, id   uint64
 	needLeader bool
 	over       bool
-	nextWatch  int64 // id of the next watch
+	nextWatch  int64 // ID of the next watch
 }
 
 type streams []*stream
@@ -27,7 +27,7 @@ func (all streams) find(conn, id uint64) *stream {
 	return nil
 }
 
-// open returns the stream of a call, and opens it at the first message.
+// open returns the stream of a call. At the first message, it creates the stream.
 func (q *rpc) open() *stream {
 	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil {
 		return x
@@ -37,7 +37,7 @@ func (q *rpc) open() *stream {
 	return x
 }
 
-// drop ends everything that belongs to a stream which the client or the member has ended.
+// drop discards everything that belongs to a stream that the client or the member has ended.
 func (s *server) drop(m *raft.Member, conn, id uint64) {
 	if x := s.streams.find(conn, id); x != nil {
 		x.over = true
@@ -50,17 +50,18 @@ func (s *server) drop(m *raft.Member, conn, id uint64) {
 
 var _ raft.Closer = (*server)(nil)
 
-// Closed ends everything that belongs to a client's connection.
+// Closed discards everything that belongs to a client's connection.
 func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.streams = slices.DeleteFunc(s.streams, func(x *stream) bool { return x.conn == conn })
 	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.conn == conn })
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
-// electionsLost is the number of election timeouts without a leader after which etcd ends the streams that need one.
+// electionsLost is the time after which etcd ends streams that need a leader, if there is none. It is counted in
+// election timeouts.
 const electionsLost = 3
 
-// awaitLeader begins to wait for a leader, if none is known.
+// awaitLeader starts the timer of endWithoutLeader if no leader is known.
 func (s *server) awaitLeader(m *raft.Member) {
 	s.leaderless++
 	if m.Leader() == "" && slices.ContainsFunc(s.streams, func(x *stream) bool { return x.needLeader }) {
@@ -68,7 +69,7 @@ func (s *server) awaitLeader(m *raft.Member) {
 	}
 }
 
-// endWithoutLeader ends the streams that need a leader, if no leader has been known since.
+// endWithoutLeader ends the streams that need a leader, if there has been no leader since the timer was started.
 func (s *server) endWithoutLeader(m *raft.Member, since uint64) {
 	if since != s.leaderless || m.Leader() != "" {
 		return
@@ -186,17 +187,17 @@ func (q *rpc) serveWatch() (err error) {
 	return nil
 }
 
-// noWatch is the ID that means that there is no watch.
+// noWatch is the watch ID that stands for no watch.
 const noWatch = -1
 
-// at returns the index of a watch on the call's stream, or -1 if there is none.
+// at returns the index of the watch with the given ID on the call's stream, or -1 if there is none.
 func (q *rpc) at(id int64) int {
 	return slices.IndexFunc(q.watchers, func(w watcher) bool {
 		return !w.objects && w.conn == q.r.ConnID && w.stream == q.Stream && w.id == id
 	})
 }
 
-// watch begins a watch.
+// watch starts a watch on a stream.
 func (q *rpc) watch(x *stream, c *watchCreation) {
 	if c.Key == "" {
 		c.Key = "\x00"
@@ -227,7 +228,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		h.revision = 0
 		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
 		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
-		w.next = math.MaxInt64 // its ID also stays in use until the client cancels the watch
+		w.next = math.MaxInt64 // it shows nothing, but its ID stays in use until the client cancels it
 	} else if w.next <= 0 {
 		w.next = q.store.revision + 1
 	}
@@ -235,7 +236,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 	q.show(q.m, &q.watchers[len(q.watchers)-1])
 }
 
-// unwatch ends a watch, if it exists.
+// unwatch ends the watch with the given ID, if it exists.
 func (q *rpc) unwatch(id int64) {
 	if i := q.at(id); i >= 0 {
 		q.server.watchers = slices.Delete(q.watchers, i, i+1)
@@ -247,7 +248,7 @@ func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte)
 	m.Push(w.conn, key, Record{Kind: Message, Stream: w.stream, Body: string(message)}.Append(nil))
 }
 
-// show sends a watcher of a call all changes that it has not been sent, in one message.
+// show sends a gRPC watcher all changes that it has not been sent yet, in one message.
 func (s *server) show(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
@@ -271,11 +272,11 @@ func (s *server) show(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// before returns the key as it was before a change. It returns nil if the key did not exist, or if that revision has
+// before returns the key's state before a change. It returns nil if the key did not exist then, or if that revision has
 // been compacted.
 func (s *store) before(change int) *KeyValue {
 	of := &s.changes[change]
-	created := !of.deleted && of.Create == of.Mod // possibly created again by the txn that deleted it
+	created := !of.deleted && of.Create == of.Mod // even if the same txn deleted the key before
 	if created || of.revision-1 < s.compacted {
 		return nil
 	}

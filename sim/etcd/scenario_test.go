@@ -12,10 +12,10 @@ import (
 
 const seeds = 100
 
-// sound lists the laws that a lock on etcd keeps under all faults of its servers.
+// sound lists the laws that a lock on etcd keeps, whatever faults its servers suffer.
 var sound = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// everySeed runs a scenario with many seeds on the same members, and judges each run.
+// everySeed runs a scenario with many seeds on the same members. It checks the history of each run.
 func everySeed(t *testing.T, clients int, prepare func(l *lab), check func(l *lab, v checker.Verdict)) {
 	l := newLab(t, 3)
 	work := l.work
@@ -127,7 +127,7 @@ func (l *lab) violated(v checker.Verdict, law checker.Law, cause string) {
 	}
 }
 
-// cutKeepalives cuts client-1 off once it has acquired the lock.
+// cutKeepalives cuts client-1 off from the servers as soon as it has acquired the lock.
 func (l *lab) cutKeepalives(d time.Duration) {
 	l.whenAcquired(func() {
 		line := "cut client-1 | etcd-1 etcd-2 etcd-3 after acquired for " + d.String()
@@ -166,7 +166,8 @@ func TestHolderWithoutKeepalivesThatWorksOnOverlapsWithTheNext(t *testing.T) {
 	})
 }
 
-// waiterLosesItsLease pauses client-2 while it waits, for longer than its lease, until client-1 has released the lock.
+// waiterLosesItsLease pauses client-2 while it waits for the lock. The pause is longer than its lease, and client-1
+// releases the lock during the pause.
 func waiterLosesItsLease(careless bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.careless = 10*time.Second, 1, careless
@@ -187,7 +188,8 @@ func TestWaiterThatDoesNotLookAtItsLeaseAcquiresWithoutOne(t *testing.T) {
 	})
 }
 
-// lateAnswer delays the reply to a keepalive. A client that counts its lease from the reply relies on it for too long.
+// lateAnswer delays the reply to a keepalive. A client that counts its lease from the time of the reply then relies on
+// the lease for too long.
 func lateAnswer(receipt bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.receipt, l.work.obeys = 20*time.Second, 1, receipt, true
@@ -218,9 +220,9 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 	everySeed(t, 2, lateAnswer(false), func(l *lab, v checker.Verdict) { l.holds(v, sound...) })
 }
 
-// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the last keepalive of client-1 is in the buffer of the
-// paused leader, which has not learned of the next leader yet. If it answered without asking the others, the client
-// would rely on a lease that the new leader ends earlier.
+// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: a leader is paused while a keepalive of client-1 waits in
+// its buffer, and another leader is elected. When the old leader continues, it must confirm its leadership before it
+// answers. Otherwise the client would rely on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

@@ -15,26 +15,26 @@ func New(c raft.Config, names []sim.ProcessID) *raft.Cluster {
 	return raft.NewCluster(c, names, func() raft.Machine { return &server{} })
 }
 
-// server is etcd on one member.
+// server is the etcd server of one member.
 type server struct {
 	store  store
 	lessor lessor
 
-	// The following fields are the state of this member in its current life.
+	// The fields below are lost when the member stops.
 	watchers   []watcher
 	lastWatch  int64
 	lastLease  int64
 	lastAsk    uint64
-	asks       []pendingAsk // in the order of their deadlines
+	asks       []pendingAsk // in the order in which they time out
 	streams    streams
-	waits      []*wait // calls of the lock and election services
+	waits      []*wait // waiting calls of the lock and election services
 	lastWait   uint64
-	lastUID    uint64 // latest number in the UID of an object that the API server has created
+	lastUID    uint64 // last number used in the UID of an object that the API server created
 	arrivals   []arrival
-	leaderless uint64 // how often no leader was known; timers from before the latest such time are obsolete
+	leaderless uint64 // counts the calls of awaitLeader; a timer that an earlier call has set is ignored
 }
 
-// Reset begins a life with an empty state.
+// Reset gives a starting member an empty state.
 func (s *server) Reset(*raft.Member) {
 	s.store.reset()
 	s.lessor.reset()
@@ -46,7 +46,7 @@ func (s *server) Reset(*raft.Member) {
 	s.arrivals = s.arrivals[:0]
 }
 
-// Fault ends a client's leases: at its next check, the leader finds that they have ended.
+// Fault ends all leases of a client: the leader will find at its next check that they have ended.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
@@ -58,8 +58,7 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// LeaderChanged transfers the leases to the new leader, and sends it the questions that the old leader has not
-// answered.
+// LeaderChanged hands the leases over to the new leader, and sends it the asks that the old leader has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:
@@ -73,15 +72,15 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	s.awaitLeader(m)
 }
 
-// Kinds of commands in the log. They are followed by a message, or by the arguments listed here.
+// Kinds of commands in the log. After the kind, a command contains a message, or the arguments listed here.
 const (
 	logPut     = "PUT"     // a PutRequest
 	logDelete  = "DELETE"  // a DeleteRangeRequest
 	logTxn     = "TXN"     // a TxnRequest
 	logCompact = "COMPACT" // a CompactionRequest
-	logGrant   = "GRANT"   // id, ttl
-	logRevoke  = "REVOKE"  // id; a client requested it
-	logExpire  = "EXPIRE"  // id; it has ended
+	logGrant   = "GRANT"   // ID, TTL
+	logRevoke  = "REVOKE"  // ID; revoked by a client
+	logExpire  = "EXPIRE"  // ID; the lease has expired
 	logEnter   = "ENTER"   // a key, a lease and, for an election, a value: see applyEnter
 )
 
@@ -94,8 +93,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.serveRPC(m, r)
 }
 
-// propose proposes a command to the log. Once this member has applied it, it passes the outcome to done: a response, or
-// an error.
+// propose proposes a command to the log. When this member has applied the command, propose passes the outcome to done:
+// a response or an error.
 func (s *server) propose(m *raft.Member, of history.Attempt, done func(message []byte, err error), args ...string) {
 	m.Propose(raft.Command{Attempt: of, Args: args}, func(reply []byte, err error) {
 		switch {
@@ -109,8 +108,8 @@ func (s *server) propose(m *raft.Member, of history.Attempt, done func(message [
 	})
 }
 
-// leaseID returns the ID of a new lease. If the client leaves the choice to the member, the ID consists of the member's
-// number, its life and a counter. etcd's IDs (member, time, counter) are unique, too.
+// leaseID returns the ID for a new lease: id itself if it is not 0. Otherwise it returns a unique ID made of the
+// member's number, its life and a counter. etcd uses member, time and counter.
 func (s *server) leaseID(m *raft.Member, id int64) int64 {
 	if id != 0 {
 		return id
@@ -121,7 +120,7 @@ func (s *server) leaseID(m *raft.Member, id int64) int64 {
 
 func format(n int64) string { return strconv.FormatInt(n, 10) }
 
-// parse parses a number that was written by format.
+// parse parses a number that format wrote.
 func parse(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// desk is a world with delays of 1 ms, in which requests are sent one by one.
+// desk is a world with delays of 1 ms in which a test sends one request at a time.
 type desk struct {
 	*sim.World
 	*raft.Cluster
@@ -31,7 +31,7 @@ func newDeskOf(t testing.TB, members ...sim.ProcessID) *desk {
 	return d
 }
 
-// get and the next functions return the operations that tests use.
+// get and the following functions return the operations that tests use.
 func get(key string) Op { return Op{Kind: Range, Key: key} }
 
 func own(key string) Op { return Op{Kind: Range, Key: key, Serializable: true} }
@@ -46,7 +46,7 @@ func remove(key string) Op { return Op{Kind: Delete, Key: key} }
 
 func removeAll(prefix string) Op { return Op{Kind: Delete, Key: prefix, End: after(prefix)} }
 
-// show formats a response in brackets: the revision, followed by the fields that the method returns.
+// show formats a response: in brackets, the revision and then the fields of the method's response.
 func show(path string, r *Response) string {
 	switch path {
 	case rangePath:
@@ -82,7 +82,7 @@ func showKeys(keys []KeyValue) (list []string) {
 	return list
 }
 
-// ask sends a call to a member and returns the response. Each call has a new client.
+// ask sends a call to a member, as a new client, and returns the response.
 func (d *desk) ask(member int, c Call) string {
 	d.t.Helper()
 	return d.askFor("", member, c)
@@ -103,7 +103,7 @@ func (d *desk) askFor(attempt history.Attempt, member int, c Call) string {
 	return answer
 }
 
-// call sends a call and returns the response, or the text of an error.
+// call sends a call. It returns the response or the text of an error.
 func call(env sim.Env, at sim.Conn, timeout time.Duration, of history.Attempt, c Call) string {
 	c.Stream = 1
 	r, err := c.Read(&env.Call(timeout, nil, sim.Request{Conn: at, Args: c.Args(), Attempt: of})[0])
@@ -120,10 +120,10 @@ func (d *desk) want(member int, c Call, answer string) {
 	}
 }
 
-// pass advances the time.
+// pass lets the given time pass.
 func (d *desk) pass(by time.Duration) { d.Run(d.Now()+sim.Time(by), nil) }
 
-// records lists the records about keys.
+// records lists the recorded events of keys.
 func (d *desk) records() (all []string) {
 	for _, e := range d.Finish().Events {
 		switch e.F {
@@ -271,7 +271,7 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	granted := d.Now()
 	d.askFor("c/1", 2, put("l/1", "-", 9).Call())
 	d.askFor("c/1", 2, put("l/2", "-", 9).Call())
-	d.askFor("c/1", 2, put("l/1", "-", 0).Call()) // detached from the lease again
+	d.askFor("c/1", 2, put("l/1", "-", 0).Call()) // detaches the key from the lease
 	d.want(3, LeaseTimeToLive(9), "[9 4 5]")
 	d.want(3, KeepLeaseAlive(8), "[8 0]")
 	d.want(3, LeaseTimeToLive(8), "[8 -1 0]")
@@ -285,8 +285,8 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 		"key-gone l of:c/1 by: expired")
 }
 
-// TestLeasesThatEndAtOnceOnAMemberAlone: if a member has no peers and fsync takes no time, it applies the end of a
-// lease while it is still looking for others that have ended.
+// TestLeasesThatEndAtOnceOnAMemberAlone: a member without peers whose fsync takes no time applies the end of one lease
+// while it is still going through the list of ended leases. All of them must end.
 func TestLeasesThatEndAtOnceOnAMemberAlone(t *testing.T) {
 	d := newDeskOf(t, "etcd-1")
 	for n := range 4 {
@@ -315,7 +315,7 @@ func TestKeepalivesProlongALease(t *testing.T) {
 	d.askFor("x/1", 1, KeepLeaseAlive(9))
 	d.pass(5 * time.Second)
 	d.want(1, KeepLeaseAlive(9), "[9 0]")
-	prolonged := "key-prolonged l of:c/2 by:c/2" // whoever keeps the lease alive acts on behalf of the key's owner
+	prolonged := "key-prolonged l of:c/2 by:c/2" // a renewal of the lease counts as done by the key's owner
 	d.wantRecords("key-set l of:c/2 by:c/2", prolonged, prolonged, prolonged, prolonged,
 		"key-prolonged l of:c/2 by:x/1", "key-gone l of:c/2 by: expired")
 }
@@ -327,7 +327,7 @@ func TestAKeepaliveThatComesAfterTheEndIsTooLate(t *testing.T) {
 	for d.Now() < granted+sim.Time(2*time.Second+5*ms) {
 		d.pass(ms)
 	}
-	d.want(1, KeepLeaseAlive(9), "[9 0]") // answered after the leader has revoked the lease
+	d.want(1, KeepLeaseAlive(9), "[9 0]") // the answer comes after the leader has revoked the lease
 	if late := d.Now() - granted; late > sim.Time(2*time.Second+520*ms) {
 		t.Errorf("answered after %v", late)
 	}
@@ -377,7 +377,7 @@ func TestAFastLeaderEndsLeasesEarly(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, GrantLease(10, 9))
 	d.Drift("etcd-1", 500_000)
-	d.Drift("etcd-2", -500_000) // the clocks of followers do not matter
+	d.Drift("etcd-2", -500_000) // the clocks of followers have no effect
 	d.pass(6 * time.Second)
 	d.want(1, LeaseTimeToLive(9), "[9 0 10]")
 	d.pass(1200 * ms)
@@ -436,7 +436,7 @@ func TestTheEndOfALeaseIsProposedOnce(t *testing.T) {
 			}
 		}
 	}
-	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader checks at 2.5 s and 3 s, and cannot reach anyone
+	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader checks its leases at 2.5 s and 3 s and cannot reach the others
 	d.At(sim.Time(3300*ms), links(d.Heal))
 	d.pass(4 * time.Second)
 	d.want(1, LeaseTimeToLive(9), "[9 -1 0]")

@@ -11,27 +11,28 @@ import (
 // keyValue is a key as this package stores it.
 type keyValue struct {
 	KeyValue
-	// owner is the attempt that put the key last. etcd knows no attempts, but records need them.
+	// owner is the attempt that last put the key. etcd does not know attempts; records need them.
 	owner history.Attempt
-	// due is the time at which the term of a Lease object's holder ends, if clocks are accurate. It is used only for
-	// records.
+	// due is the true time at which the term of a Lease object's holder ends if clocks are accurate. It is used only
+	// for records.
 	due history.Time
 }
 
-// change is the effect of one revision on one key.
+// change is what one revision changed about one key.
 type change struct {
 	revision int64
 	deleted  bool
-	keyValue // the state after it; for a deletion, only the key and the mod revision
+	keyValue // the key after the change; for a deletion, only its name and mod revision
 }
 
-// store contains all keys that ever existed, by revision. Each txn that changes something creates one revision.
+// store contains all keys that ever existed, with their revisions. Each txn that changes something creates one
+// revision.
 type store struct {
 	revision int64
-	// compacted is the lowest revision that can still be read; -1 if the store has never been compacted.
+	// compacted is the lowest revision that can still be read, or -1 if the store has never been compacted.
 	compacted int64
 	keys      []keyValue // sorted by name
-	changes   []change   // all changes, in order; watches can resume from any revision
+	changes   []change   // all changes in order, so that watches can start at any revision
 }
 
 // firstRevision is the revision of an empty store.
@@ -57,7 +58,7 @@ func (s *store) get(key string) *keyValue {
 	return nil
 }
 
-// span returns the keys of a range: the indexes [from, to).
+// span returns the indexes of the keys in a range: [from, to).
 func (s *store) span(key, end string) (from, to int) { return span(s.keys, key, end) }
 
 func span(keys []keyValue, key, end string) (from, to int) {
@@ -74,7 +75,7 @@ func span(keys []keyValue, key, end string) (from, to int) {
 	return from, from
 }
 
-// asOf returns the keys that existed at a revision.
+// asOf returns the keys as they were at a revision.
 func (s *store) asOf(revision int64) (keys []keyValue) {
 	for i := range s.changes {
 		c := &s.changes[i]
@@ -113,7 +114,7 @@ func (s *store) put(revision int64, o *Op, owner history.Attempt) *keyValue {
 	return k
 }
 
-// remove deletes the keys with indexes in [from, to).
+// remove deletes the keys with the indexes [from, to).
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
 		s.changes = append(s.changes,
@@ -122,8 +123,8 @@ func (s *store) remove(revision int64, from, to int) {
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
-// query carries out a range. It returns the number of keys in the range, and the requested keys in order. more says
-// that Limit excluded some keys.
+// query executes a range. It returns the number of keys in the range and, in order, the keys that were requested. more
+// reports whether the limit left some keys out.
 func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
 	keys := s.keys
 	if o.Revision > 0 {
@@ -171,7 +172,7 @@ func compare(o *Op, a, b *keyValue) int {
 	return c
 }
 
-// holds evaluates a condition. A key that does not exist has create revision, mod revision, version and lease 0, and no
+// holds reports whether a condition holds. For a key that does not exist, all numbers count as 0, and there is no
 // value.
 func (s *store) holds(c *Compare) bool {
 	from, to := s.span(c.Key, c.End)
@@ -217,5 +218,5 @@ func related(c int, rel byte) bool {
 	case '>':
 		return c > 0
 	}
-	return true // etcd also treats a condition with an unknown relation as true
+	return true // as in etcd, a condition with an unknown relation holds
 }

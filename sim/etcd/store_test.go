@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// plainStore is a simple implementation of the store: a list of all puts and deletions, read from the beginning.
+// plainStore is a simple implementation of the store: a list of all puts and deletes that is always read from the
+// start.
 type plainStore []change
 
 func (p plainStore) keys() (all []keyValue) {
@@ -76,11 +77,11 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 	}
 }
 
-// TestComparisonOfAnUnknownRelationHolds: a newer client may send a relation that etcd does not know; etcd's
-// applyCompare ignores it.
+// TestComparisonOfAnUnknownRelationHolds: if a newer client sends a relation that etcd does not know, the condition
+// counts as true, as in etcd's applyCompare.
 func TestComparisonOfAnUnknownRelationHolds(t *testing.T) {
 	for relation, want := range map[byte]bool{0: true, 1: false, 2: false, 3: true, 4: true, 99: true} {
-		c, err := readComparison([]byte{8, relation, 16, 2, 26, 1, 'a', 48, 7}) // result, target, key, mod revision
+		c, err := readComparison([]byte{8, relation, 16, 2, 26, 1, 'a', 48, 7}) // relation, target, key, mod revision
 		if err != nil {
 			t.Fatal(err)
 		}

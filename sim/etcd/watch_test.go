@@ -25,7 +25,7 @@ func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, w Watch) {
 	d.pass(20 * ms)
 }
 
-// showEvents formats what a watch has shown: the kind of each change, and the key as [showKeys] formats it.
+// showEvents formats the events of a watch: the kind of each change, and the key as formatted by [showKeys].
 func showEvents(data []byte) string {
 	r, err := ReadPush(data)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestCancelingAWatchEndsIt(t *testing.T) {
 	d := newDesk(t)
 	d.AddClient("w", 0, func(env sim.Env) {
 		c := sim.Conn{Server: "etcd-1"}
-		cancel := Call{Path: watchPath, Message: string(appendPart(nil, 2, nil))} // watch 0
+		cancel := Call{Path: watchPath, Message: string(appendPart(nil, 2, nil))} // cancels watch 0
 		for _, ask := range []Call{Watch{Key: "a"}.Call(), Watch{Key: "b"}.Call(), cancel, put("a", "1", 0).Call(),
 			put("b", "1", 0).Call()} {
 			call(env, c, time.Second, "", ask)

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// preface is the beginning of every HTTP/2 connection (RFC 9113, 3.4).
+// preface is the first part of every HTTP/2 connection (RFC 9113, 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Types of frames (RFC 9113, 6).
+// Frame types (RFC 9113, 6).
 const (
 	frameData         = 0
 	frameHeaders      = 1
@@ -19,29 +19,29 @@ const (
 	frameContinuation = 9
 )
 
-// These are flags of frames.
+// Frame flags.
 const (
-	flagEndStream  = 0x1 // on DATA and HEADERS
-	flagAck        = 0x1 // on SETTINGS and PING
+	flagEndStream  = 0x1 // for DATA and HEADERS
+	flagAck        = 0x1 // for SETTINGS and PING
 	flagEndHeaders = 0x4
 	flagPadded     = 0x8
 	flagPriority   = 0x20
 )
 
-// Settings.
+// Identifiers of settings.
 const (
 	settingTableSize     = 1
 	settingInitialWindow = 4
 )
 
 const (
-	frameHead     = 9       // bytes
-	mostFrame     = 1 << 14 // bytes of a frame in either direction: the standard's default
+	frameHead     = 9       // size of a frame's header in bytes
+	mostFrame     = 1 << 14 // maximum size of a frame in bytes, in both directions: the standard's default
 	initialWindow = 1<<16 - 1
 	mostWindow    = 1<<31 - 1
 )
 
-// errProtocol reports bytes for which gRPC's server ends the connection.
+// errProtocol reports bytes that make gRPC's server close the connection.
 var errProtocol = errors.New("no HTTP/2")
 
 type frame struct {
@@ -66,7 +66,7 @@ func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	return f, b[frameHead+size:], true, nil
 }
 
-// content returns the body of a DATA or HEADERS frame without padding and priority.
+// content returns the body of a DATA or HEADERS frame, without padding and priority.
 func (f *frame) content() ([]byte, error) {
 	b, pad := f.body, 0
 	if f.flags&flagPadded != 0 {

@@ -1,15 +1,15 @@
-// Package front connects clients that are not tasks of a world to its etcd members by gRPC. It converts the bytes of an
-// HTTP/2 connection into calls, each gRPC message into a message of the simulated network, and a member's responses
-// into frames.
+// Package front lets clients that do not run as tasks of a world use its etcd members by gRPC. It decodes the calls in
+// the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and encodes a
+// member's responses as frames.
 //
-// Flow-control windows, settings and the compression of headers are handled at the client's end and need no message. So
-// is the reply to a ping that immediately follows an arrival. The preface and any other ping travel to the member,
-// because a member that is stopped or cut off neither accepts connections nor answers pings.
+// Flow-control windows, settings and the compression of headers are handled at the client's end and need no message.
+// The same holds for a ping that immediately follows an arrival. The preface and all other pings are sent to the
+// member, because a member that is stopped or cut off must not accept connections or answer pings.
 //
 // Errors are those of the gRPC server in etcd 3.4: an unknown service or method is Unimplemented, and bytes that are
 // not HTTP/2 end the connection. HTTP/1, which etcd serves on the same port, is answered with 404, because its gateway
-// is not simulated. Deadlines are left to the client, which resets the call. There is no limit on pings, whereas etcd
-// ends the connection of a client that sends more than one in five seconds.
+// is not simulated. Only the client enforces the deadline of a call, by resetting it. There is no limit on pings,
+// whereas etcd closes the connection of a client that sends more than one in five seconds.
 package front
 
 import (
@@ -24,7 +24,7 @@ type Etcd struct{}
 // Port returns etcd's port for clients.
 func (Etcd) Port() int { return 2379 }
 
-// Serial returns false, because the calls on a connection are independent.
+// Serial returns false, because the calls on a connection are independent of each other.
 func (Etcd) Serial() bool { return false }
 
 // Begin starts a run.
@@ -33,7 +33,7 @@ func (Etcd) Begin() sim.Callers { return &callers{} }
 // callers holds the clients of one run.
 type callers struct{ all []*caller }
 
-// Caller returns a client that has not called anything yet.
+// Caller returns a new client that has not made a call yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	k := &caller{leases: map[int64]history.Attempt{}, asked: map[history.Attempt]string{},
 		keys: map[string]history.Attempt{}}
@@ -41,7 +41,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	return k
 }
 
-// Recorded tells a client which of its attempts has put a key.
+// Recorded tells the client which of its attempts has put a key.
 func (c *callers) Recorded(e *history.Event) {
 	if e.F != history.KeySet {
 		return
@@ -53,15 +53,16 @@ func (c *callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is a client. Its calls for a lease are made on behalf of the attempt that was granted the lease. Its deletion
-// of its own key is made on behalf of the attempt that put the key: a session that finds the key of an earlier attempt
-// of the same client takes it as its own. All other calls are made on behalf of the latest attempt.
+// caller is a client. It decides to which attempt each call belongs. A call that concerns a lease belongs to the
+// attempt to which the lease was granted. A call that deletes the client's own key belongs to the attempt that put the
+// key, because a session that finds the key of an earlier attempt of the same client uses it as its own. All other
+// calls belong to the latest attempt.
 type caller struct {
 	attempt history.Attempt
 	since   sim.Time
 	leases  map[int64]history.Attempt
-	asked   map[history.Attempt]string // the key that each attempt last requested to put
-	keys    map[string]history.Attempt // the attempt that put a key, until the client requests its deletion
+	asked   map[history.Attempt]string // the key that each attempt last tried to put
+	keys    map[string]history.Attempt // the attempt that put a key; removed when the client asks to delete the key
 }
 
 // Wire returns the client's end of a new connection.
@@ -70,10 +71,10 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return newWire(c) }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns when the current attempt began, and no servers, because a cluster grants a lock as a whole.
+// Try returns when the current attempt began. It returns no servers, because only the cluster as a whole grants a lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// behalf returns the attempt on whose behalf a call is sent.
+// behalf returns the attempt to which a call belongs.
 func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	if of, known := c.leases[call.Lease()]; known {
 		return of
@@ -90,7 +91,7 @@ func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	return c.attempt
 }
 
-// learn remembers the lease that a response grants to an attempt.
+// learn records that a response has granted a lease to an attempt.
 func (c *caller) learn(of history.Attempt, call *etcd.Call, response string) {
 	if lease := call.Granted(response); lease != 0 {
 		c.leases[lease] = of

@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt: if earlier attempts of a client requested the same key, the client
-// deletes it on behalf of the attempt whose request put it, according to the members' record. If there is no record, it
-// does so on behalf of the latest attempt.
+// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt: if several attempts of a client tried to put the same key, the
+// deletion belongs to the attempt that the members have recorded as the one that put it. If they have recorded none,
+// the deletion belongs to the latest attempt.
 func TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt(t *testing.T) {
 	put := etcd.Call{Path: "/etcdserverpb.KV/Put", Message: "\n\x01k"}
 	remove := etcd.Call{Path: "/etcdserverpb.KV/DeleteRange", Message: "\n\x01k"}

@@ -31,7 +31,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.flush(l)
 }
 
-// ample is the number of bytes by which the client's windows are enlarged at the start.
+// ample is the number of bytes by which the client's send windows are enlarged at the start.
 const ample = 1 << 20
 
 func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
@@ -62,7 +62,7 @@ func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
 	}
 }
 
-// flush delivers pending data, as far as the client's windows allow.
+// flush sends pending data to the client, as far as the client's windows allow.
 func (w *wire) flush(l sim.Line) {
 	for _, s := range slices.Clone(w.streams) {
 		w.send(s)
@@ -103,11 +103,11 @@ func (w *wire) send(s *stream) {
 	w.forget(s)
 }
 
-// head sends headers.
+// head sends a frame with headers.
 func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.encoded.Reset()
 	for _, f := range fields {
-		_ = w.encoder.WriteField(f) // writing to a buffer does not fail
+		_ = w.encoder.WriteField(f) // cannot fail: it writes to a buffer
 	}
 	b := w.encoded.Bytes()
 	kind := byte(frameHeaders)
@@ -118,7 +118,7 @@ func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.out = appendFrame(w.out, kind, flags|flagEndHeaders, s.id, b)
 }
 
-// encoded encodes a text for the header grpc-message.
+// encoded encodes a text for the grpc-message header.
 func encoded(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -16,53 +16,53 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// wire is a gRPC connection.
+// wire implements one gRPC connection.
 type wire struct {
 	caller  *caller
 	half    []byte // an incomplete frame
 	begun   bool   // the preface has been read
-	settled bool   // the member has accepted the connection: its settings are the first frame that the client gets
+	settled bool   // the member has accepted the connection, so the client has been sent the first frame (the settings)
 	over    bool
 	streams []*stream
-	latest  uint32 // number of the latest stream
+	latest  uint32 // number of the newest stream
 
-	// These fields concern what the client sends.
+	// The fields below are for what the client sends.
 	decoder *hpack.Decoder
 	fields  []hpack.HeaderField
-	block   []byte // the header block so far, to be continued by a CONTINUATION frame
-	opening *frame // the frame that began the headers; nil between headers
-	taken   int    // bytes of messages received since the connection's window was last opened
+	block   []byte // the incomplete header block; CONTINUATION frames add to it
+	opening *frame // the HEADERS frame whose block is incomplete, or nil
+	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is a method that the client has called since the last report and that real members have but this one
-	// does not.
+	// unsimulated is a method that the client has called since the last report, and that real members have but
+	// simulated ones do not.
 	unsimulated string
 
-	// These fields concern what the client receives.
+	// The fields below are for what the client receives.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
-	window  int // bytes that the client's connection accepts
-	initial int // bytes that a new stream accepts
+	window  int // number of bytes that the client still accepts on the connection
+	initial int // number of bytes that the client accepts on a new stream
 	out     []byte
-	pings   [][]byte // pings to be answered with the next arrival
-	arrival sim.Time // time of the latest arrival
+	pings   [][]byte // pings to be answered together with the next arrival
+	arrival sim.Time // time of the last arrival
 }
 
-// stream is a call.
+// stream is one call.
 type stream struct {
 	id         uint32
 	path       string
-	encoding   string // compression of its messages
+	encoding   string // compression of the client's messages
 	needLeader bool
 	half       []byte // an incomplete message
-	asked      bool   // a message, or the reason why there is none, has been sent to the member
-	finished   bool   // the client sends nothing more
+	asked      bool   // the member has been sent a message, or the reason why it cannot be read
+	finished   bool   // the client will send no more messages
 	headed     bool   // the response's headers have been sent
 	window     int
-	data       []byte       // data to be sent
-	end        *etcd.Record // the end of the call, to be sent after data
+	data       []byte       // data that is waiting to be sent to the client
+	end        *etcd.Record // the end of the call, sent after data
 }
 
-// request is a call that the client sends to the member.
+// request is a call that is ready to be sent to the member.
 type request struct {
 	call  etcd.Call
 	of    history.Attempt
@@ -76,7 +76,7 @@ func newWire(c *caller) *wire {
 	return w
 }
 
-// Written handles bytes from the client. Bytes of another protocol end the connection, as in etcd.
+// Written handles bytes from the client. Bytes of another protocol close the connection, as in etcd.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -116,7 +116,7 @@ func (w *wire) hangUp(l sim.Line) {
 	l.HangUp()
 }
 
-// begin reads the preface. It reports whether the preface is complete.
+// begin reads the preface and reports whether it is complete.
 func (w *wire) begin(l sim.Line) bool {
 	n := min(len(w.half), len(preface))
 	if string(w.half[:n]) != preface[:n] {
@@ -131,8 +131,8 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass sends the member the requests that were written at the same time, sorted by stream, with pings (stream 0) last.
-// The order in which the client's goroutines wrote them depends on chance.
+// pass sends the member the requests that were written together. It sorts them by stream, because the order in which
+// the client's goroutines wrote them is random. Pings (stream 0) come last.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
 	for _, r := range w.asked {
@@ -141,20 +141,21 @@ func (w *wire) pass(l sim.Line) {
 	w.asked = w.asked[:0]
 }
 
-// notFound is the reply to HTTP/1, because the gateway to gRPC is not simulated.
+// notFound is the reply to an HTTP/1 request. etcd would pass it to its gateway, which is not simulated.
 const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n" +
 	"X-Content-Type-Options: nosniff\r\nContent-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
 
-// mostLine is the maximum length in bytes of the first line of an HTTP/1 request, and mostHTTP1 of its head.
+// mostLine and mostHTTP1 limit an HTTP/1 request: the length in bytes of its first line, and of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client of another protocol once it has sent a whole line: until then, it may be an HTTP/1 client.
+// stranger answers a client that uses another protocol. It waits for a complete line, because only that shows whether
+// the client uses HTTP/1.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
 	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
 	switch {
 	case !whole && len(w.half) < mostLine:
-		return // more bytes may follow
+		return // the line is not complete yet
 	case !http1:
 	case bytes.Contains(w.half, []byte("\r\n\r\n")):
 		w.out = append(w.out, notFound...)
@@ -164,7 +165,7 @@ func (w *wire) stranger(l sim.Line) {
 	w.hangUp(l)
 }
 
-// take handles a frame.
+// take handles one frame from the client.
 func (w *wire) take(l sim.Line, f *frame) error {
 	if w.opening != nil && (f.kind != frameContinuation || f.stream != w.opening.stream) {
 		return errProtocol
@@ -183,7 +184,7 @@ func (w *wire) take(l sim.Line, f *frame) error {
 	case frameWindow:
 		return w.takeWindow(f)
 	}
-	return nil // PRIORITY, GOAWAY, and frames that no client sends
+	return nil // PRIORITY, GOAWAY, and frames that clients never send
 }
 
 func (w *wire) takeSettings(f *frame) error {
@@ -212,8 +213,8 @@ func (w *wire) takeSettings(f *frame) error {
 	return nil
 }
 
-// takePing handles a ping. A ping that immediately follows an arrival measures the bandwidth, and is answered with the
-// next arrival. Any other ping asks whether the member is alive.
+// takePing handles a ping. A ping that immediately follows an arrival measures the bandwidth; it is answered with the
+// next arrival. Any other ping checks whether the member is alive; it is sent to the member.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:
@@ -300,7 +301,7 @@ func (w *wire) takeHeaders(f *frame) error {
 		return errProtocol
 	}
 	ends := opening.flags&flagEndStream != 0
-	if s := w.find(opening.stream); s != nil { // trailers
+	if s := w.find(opening.stream); s != nil { // these are trailers
 		if ends {
 			w.finish(s)
 		}
@@ -314,7 +315,7 @@ func (w *wire) takeHeaders(f *frame) error {
 	return nil
 }
 
-// open begins a call with the headers that have been read.
+// open starts a call after its headers have been read.
 func (w *wire) open(id uint32, ends bool) {
 	s := &stream{id: id, path: "/", window: w.initial}
 	kind := ""
@@ -341,18 +342,18 @@ func (w *wire) open(id uint32, ends bool) {
 	}
 }
 
-// errorProtocol is HTTP/2's error code PROTOCOL_ERROR.
+// errorProtocol is the HTTP/2 error code PROTOCOL_ERROR.
 const errorProtocol = 1
 
 func (w *wire) reset(s *stream, code uint32) {
 	w.out = appendFrame(w.out, frameReset, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// mostMessage is the maximum size in bytes of a message that etcd reads: a request of maximum size plus gRPC's
+// mostMessage is the maximum size in bytes of a message that etcd accepts: a request of maximum size plus gRPC's
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is the number of message bytes after which the client's connection window is opened again.
+// reopen is the number of message bytes after which the client's connection window is enlarged again.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {
@@ -382,10 +383,10 @@ func (w *wire) takeData(f *frame) error {
 	return nil
 }
 
-// messageHead is the number of bytes that precede a message: a compression flag and the message's length.
+// messageHead is the size in bytes of the prefix of a message: a compression flag and the message's length.
 const messageHead = 5
 
-// takeMessages passes on the complete messages of a call.
+// takeMessages sends the member the complete messages of a call.
 func (w *wire) takeMessages(s *stream) {
 	for len(s.half) >= messageHead && (!s.asked || etcd.Streaming(s.path)) {
 		size := int(binary.BigEndian.Uint32(s.half[1:]))
@@ -412,17 +413,17 @@ func (w *wire) takeMessages(s *stream) {
 		w.ask(s, message, etcd.Sends)
 	}
 	if s.asked && !etcd.Streaming(s.path) {
-		s.half = nil // a unary call has one message
+		s.half = nil // a unary call has only one message
 	}
 }
 
-// refuse makes the member reply with an error to something that cannot be read.
+// refuse makes the member answer with an error, because the client's message cannot be read.
 func (w *wire) refuse(s *stream, code etcd.Code, text string) {
 	s.half, s.finished = nil, true
 	w.ask(s, strconv.Itoa(int(code))+" "+text, etcd.Refuses)
 }
 
-// finish records that the client sends nothing more on a stream.
+// finish records that the client will send no more messages on a stream.
 func (w *wire) finish(s *stream) {
 	switch {
 	case s.finished:
@@ -436,7 +437,7 @@ func (w *wire) finish(s *stream) {
 	s.finished = true
 }
 
-// ask sends the member a message of a call, or another event of the call.
+// ask queues a message of a call, or another event of the call, for the member.
 func (w *wire) ask(s *stream, message string, what etcd.What) {
 	if !s.asked && etcd.NotSimulated(s.path) {
 		w.unsimulated = strings.TrimPrefix(s.path, "/")

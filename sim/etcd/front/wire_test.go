@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// cable is a connection whose member is played by the test.
+// cable is a connection on which the test plays the part of the member.
 type cable struct {
 	now       sim.Time
 	asked     []etcd.Call
@@ -37,7 +37,7 @@ func (c *cable) Ask(args []string, _ history.Attempt, _ string) {
 	c.asked = append(c.asked, call)
 }
 
-// frames lists the frames that were delivered, and forgets them.
+// frames returns the frames that were delivered since the last call.
 func (c *cable) frames(t *testing.T) (all []string) {
 	t.Helper()
 	if c.decoder == nil {
@@ -66,7 +66,7 @@ func (c *cable) frames(t *testing.T) (all []string) {
 	return all
 }
 
-// opened returns a connection that the member has accepted.
+// opened returns a connection that the member has already accepted.
 func opened(t *testing.T) (*cable, sim.Wire) {
 	t.Helper()
 	c, w := &cable{}, (Etcd{}).Begin().Caller("client-1").Wire("etcd-1")
@@ -88,7 +88,7 @@ func headers(stream uint32, flags byte, fields ...string) []byte {
 	return appendFrame(nil, frameHeaders, flags|flagEndHeaders, stream, b.Bytes())
 }
 
-// call returns the frames of a call with one message.
+// call encodes a call with one message as frames.
 func call(stream uint32, path, message string) []byte {
 	b := headers(stream, 0, ":method", "POST", ":path", path, "content-type", "application/grpc")
 	return append(b, data(stream, flagEndStream, framed(message))...)
@@ -104,7 +104,7 @@ func data(stream uint32, flags byte, text string) []byte {
 
 const putPath = "/etcdserverpb.KV/Put"
 
-// TestACallIsTheSameInAnyPieces: a call does not depend on the pieces in which its bytes arrive.
+// TestACallIsTheSameInAnyPieces: it does not matter into which pieces the bytes of a call are split.
 func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	whole := append(call(1, putPath, "one"), call(3, putPath, strings.Repeat("x", 3000))...)
 	for piece := 1; piece < 200; piece++ {
@@ -120,8 +120,8 @@ func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenAtOnceGoesByStream: the order does not depend on which goroutine of the client wrote first, and
-// pings come last.
+// TestWhatIsWrittenAtOnceGoesByStream: calls that are written together are sent in the order of their streams,
+// whichever goroutine of the client wrote first. Pings come last.
 func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	const keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
 	open := slices.Concat(headers(1, 0, ":path", keepAlive, "content-type", "application/grpc"),
@@ -140,14 +140,14 @@ func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	}
 }
 
-// TestStrangersAreTurnedAway tries clients of other protocols, and frames that no gRPC client sends. They get the
-// replies of gRPC's server and of etcd. Earlier calls have been answered.
+// TestStrangersAreTurnedAway sends bytes of other protocols and frames that no gRPC client sends. The replies must be
+// those of gRPC's server and etcd. Earlier calls must have been answered.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	hello := append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 100)...)
 	for name, test := range map[string]struct {
 		bytes []byte
-		first bool   // nothing came before
-		says  string // a part of what is delivered
+		first bool   // the bytes are the first on the connection
+		says  string // text that the delivered bytes must contain
 		stays bool
 	}{
 		"TLS, of which no line comes": {bytes: hello, first: true, stays: true},
@@ -199,7 +199,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// TestMessagesThatCannotBeRead: messages that cannot be read are refused as by gRPC's server in etcd 3.4.
+// TestMessagesThatCannotBeRead: messages that cannot be read get the errors of the gRPC server in etcd 3.4.
 func TestMessagesThatCannotBeRead(t *testing.T) {
 	begin := headers(1, 0, ":path", putPath, "content-type", "application/grpc", "grpc-encoding", "snappy")
 	for text, want := range map[string]string{
@@ -222,8 +222,8 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAStreamThatNeverReads: a stream gets no more bytes than its window allows, however much the member sends, and the
-// rest when it opens the window. Other streams are not delayed by it.
+// TestAStreamThatNeverReads: a stream gets no more bytes than its window allows. It gets the rest when it enlarges the
+// window. Meanwhile, other streams are not delayed.
 func TestAStreamThatNeverReads(t *testing.T) {
 	c, w := opened(t)
 	small := binary.BigEndian.AppendUint32([]byte{0, settingInitialWindow}, 100)
@@ -257,7 +257,7 @@ func TestAStreamThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestPings: a ping that follows an arrival is answered with the next arrival, and any other ping goes to the member.
+// TestPings: a ping that follows an arrival is answered with the next arrival; any other ping is sent to the member.
 func TestPings(t *testing.T) {
 	c, w := opened(t)
 	ping := appendFrame(nil, framePing, 0, 0, []byte("12345678"))
@@ -276,7 +276,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// FuzzWire writes arbitrary bytes with or without a preface. No bytes may make a run fail.
+// FuzzWire writes arbitrary bytes with or without a preface. No input may fail the run.
 func FuzzWire(f *testing.F) {
 	f.Add(call(1, putPath, "m"), true)
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), false)
