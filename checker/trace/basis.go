@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// worker identifies an attempt that reads and writes the data of one lock.
+// worker identifies one attempt and the lock that guards the data which the attempt reads and writes.
 type worker struct {
 	lock int32
 	of   history.Attempt
@@ -16,24 +16,25 @@ type worker struct {
 type Basis struct {
 	known bool
 	Value string
-	At    int // position of the event from which the worker knows the value
+	At    int // position of the event that told the worker this value
 	asked int // the value was read after this position; -1 if it may have been read at any time before At
 }
 
-// knowledge is what one worker knows about the data. It keeps what the resource accepted apart from what the client
-// received: if a client stops waiting for a read's answer and reads again, the resource may accept the first read later
-// than the one whose value the client uses. The same holds for writes.
+// knowledge is what one worker knows about the data. It keeps what the resource accepted separate from what the client
+// received. If a client stops waiting for the reply to a read and reads again, the resource may accept the first read
+// after the second one, although the client uses the value of the second. The same is true of writes.
 type knowledge struct {
 	worker
-	accepted Basis // its last accepted read, or an accepted write after that read
-	received Basis // its last read that returned, or a confirmed write after that read
-	reading  int   // position of the call of its unfinished read; -1 if there is none
+	accepted Basis // the last read that was accepted, or a write that was accepted after it
+	received Basis // the last read that returned, or a write that was confirmed after it
+	reading  int   // position of the call of the unfinished read; -1 if there is none
 	calls    []call
-	latest   map[string]int // index of the last call of each value among the first entered calls; made when needed
-	entered  int
+	// index in calls of the last call for each value, for the first entered calls; made when needed
+	latest  map[string]int
+	entered int
 }
 
-// call is a call of a write by its client, with the value that the write was computed from.
+// call is a client's call of a write, with the value that the write was computed from.
 type call struct {
 	value string
 	on    Basis
@@ -43,7 +44,7 @@ type call struct {
 type bases struct {
 	number map[worker]int32
 	known  []knowledge
-	latest int32 // index of the worker asked for last; usually it is asked for again
+	latest int32 // index of the worker that was last looked up; it is usually looked up again
 }
 
 func (b *bases) reset() {
@@ -73,7 +74,7 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 // accept records a read or write that the resource accepted. A write by a worker that has read nothing is ignored:
 // others may have written between it and the worker's next write.
 func (b *bases) accept(at int, lock int32, e *history.Event) {
-	if e.Of == "" { // the history does not say who made the request
+	if e.Of == "" { // the history does not say which attempt made the request
 		return
 	}
 	k := b.worker(lock, e.Of)
@@ -95,12 +96,13 @@ func (b *bases) Client(at int, lock int32, e *history.Event) {
 	case e.F == history.Write && e.Type == history.OK && k.received.known && len(k.calls) > 0:
 		k.received = Basis{true, k.calls[len(k.calls)-1].value, at, at}
 	case e.F == history.Write && e.Type == history.Info:
-		k.received.known = false // whether that write took effect is unknown
+		k.received.known = false // it is unknown whether that write took effect
 	}
 }
 
-// Under returns the value that an accepted write builds on: what its client knew when it called the write. If the
-// history does not record that call, it is what the resource last accepted from the worker.
+// Under returns the value that an accepted write was computed from: the value that its client knew when it called the
+// write. If the history does not record that call, Under returns the last value that the resource accepted from the
+// worker.
 func (b *bases) Under(lock int32, e *history.Event) Basis {
 	if e.Of == "" {
 		return Basis{}

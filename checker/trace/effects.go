@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// datum is the state of the resource that one lock guards.
+// datum is the state of the data that one lock guards.
 type datum struct {
 	Value   string
 	Initial string
@@ -14,7 +14,7 @@ type datum struct {
 	started bool
 	Effects []effect // the first accepted effect of each grant
 	kinds   [kinds]int
-	ranks   [2]ranks // of all grants that took effect, and of the exclusive ones
+	ranks   [2]ranks // of all grants that took effect, and of only the exclusive ones
 }
 
 type effect struct {
@@ -22,10 +22,10 @@ type effect struct {
 	At    int
 }
 
-// scan is the state of the resource as of the records read so far.
+// scan is the state of the resource after the records that have been read so far.
 type scan struct {
 	Data    []datum // by lock
-	Ranked  []bool  // by grant: whether Rank has added it
+	Ranked  []bool  // by grant: whether Rank has already added it
 	written map[datumValue]bool
 	Bases   bases
 }
@@ -66,9 +66,10 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	s.Bases.accept(at, lock, e)
 }
 
-// Loses reports whether a write that builds on own overwrites a write that its client did not know of. If the current
-// value was not written by anyone in the history, nothing is lost. Nor is anything lost if the client read, after that
-// other write, a value that nobody in the history wrote: somebody outside the history had overwritten it before.
+// Loses reports whether a write that was computed from own overwrites another write that its client did not know of (a
+// lost update). Nothing is lost if nobody in the history wrote the current value. Nothing is lost either if the client
+// read, after that other write, a value that nobody in the history wrote: then somebody outside the history had already
+// overwritten the other write.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {
@@ -94,7 +95,7 @@ func (t *Trace) fromNowhere(lock int32, value string) bool {
 	return !s.written[datumValue{t.Locks[lock].Name, value}]
 }
 
-// GrantAt returns the grant of an attempt on a lock, if the attempt was granted.
+// GrantAt returns the grant that an attempt obtained on a lock, and whether it obtained one.
 func (t *Trace) GrantAt(of history.Attempt, lock int32) (int32, bool) {
 	n, ok := t.Owner[Title{t.Locks[lock].Name, of}]
 	return n, ok && of != ""

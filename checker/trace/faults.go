@@ -11,9 +11,9 @@ type Fault struct {
 	history.Fault
 	Kind  history.F
 	Does  history.Effect
-	Line  string // as the plan states it
+	Line  string // the fault's line in the plan
 	Start int
-	Stop  int // Open if its end was not recorded
+	Stop  int // position of its end; Open if the end was not recorded
 }
 
 // Faults returns the faults of a history in the order in which they struck, in the form that the laws use. It ignores
@@ -54,14 +54,14 @@ func (t *Trace) strike(i int, e *history.Event) {
 	t.Faults = append(t.Faults, f)
 }
 
-// faultName identifies the fault that an end belongs to. An end without a line ends any fault of its kind.
+// faultName identifies the fault that an end event belongs to. An end event without a line ends any fault of its kind.
 type faultName struct {
 	kind history.F
 	line string
 }
 
-// underWay lists, by name, the faults that have struck, in order. A fault whose end was recorded stays in its list
-// until oldest meets it.
+// underWay lists the faults that have struck, by name and in order. A fault that has ended stays in its list until
+// oldest removes it.
 type underWay map[faultName][]int32
 
 func (u underWay) add(n int32, name faultName) {
@@ -72,7 +72,7 @@ func (u underWay) add(n int32, name faultName) {
 	}
 }
 
-// oldest returns the oldest fault of that name that has not ended, or -1 if there is none.
+// oldest returns the oldest fault with that name that has not ended, or -1 if there is none.
 func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	list := u[name]
 	for len(list) > 0 && faults[list[0]].Stop != Open {
@@ -85,8 +85,8 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over returns the position at which the fault is over. This is its end, or its beginning if it has no duration or is
-// permanent: after a crash without restart, the system is smaller, but no fault is under way.
+// Over returns the position at which the fault is over. This is its end. If the fault has no duration or is permanent,
+// it is its beginning: after a crash without a restart, the system has one process less, but no fault is in progress.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start
@@ -94,8 +94,8 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// unfelt reports whether a fault strikes only the resource or its links, and then adds it to Unfelt. Such a fault
-// affects nobody while nobody uses the resource.
+// unfelt reports whether a fault strikes only the resource or its links. If so, it adds the fault to Unfelt. Such a
+// fault affects nobody as long as nobody uses the resource.
 func (t *Trace) unfelt(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&
@@ -108,9 +108,10 @@ func (t *Trace) unfelt(f Fault) bool {
 	return is
 }
 
-// Counted returns the position from which waiting time counts again after a fault: where the fault is over. A clock
-// rate that stays changed and a permanent cut count from their beginning, since they are how things are from then on.
-// If the history does not state a quorum, a permanent cut is never over, since nobody knows whether it leaves a quorum.
+// Counted returns the position from which waiting time counts again after a fault. This is where the fault is over. If
+// a fault changes a clock's rate for good or cuts a link permanently, time counts from the fault's beginning, because
+// the system stays that way. If the history does not state a quorum, a permanent cut is never over, because it is
+// unknown whether it leaves a quorum.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -119,9 +120,10 @@ func (t *Trace) Counted(f *Fault) int {
 	return f.Over()
 }
 
-// Mended returns the position at which what f took away is back. For a crash this is the restart, or Open if there is
-// none; for other faults it is their end. A member of a service that comes back without its data never counts again,
-// since it may not vote under its old name. If it is the service's only member, it comes back empty.
+// Mended returns the position at which the processes or links that f disabled work again. For a crash this is the
+// restart, or Open if there is none. For other faults it is their end. A member of a service that restarts without its
+// data never counts again, because it may not vote under its old name. The only member of a service does count: it
+// restarts empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():
@@ -132,7 +134,7 @@ func (t *Trace) Mended(f *Fault) int {
 	return f.Over()
 }
 
-// Cite returns the line of a fault for a story that names it as a reason, and records that the fault was named.
+// Cite returns the line of a fault for a story that gives the fault as a reason. It records that the fault was named.
 func (t *Trace) Cite(f *Fault) string {
 	t.Cited = append(t.Cited, f.Start)
 	return f.Line

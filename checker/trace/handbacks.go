@@ -8,21 +8,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Handback is a release whose effect, or lack of effect, the history shows. The following must hold when the release is
-// called: the lease is valid; the client's own keys, none of them set by an earlier release, are on so many servers
-// that they keep the lock taken; and the client has no other hold of that lock.
+// Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
+// called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on so many
+// servers that they keep the lock taken. Keys that an earlier release set do not count.
 //
-// The release had an effect if, after its call, such a key is deleted, overwritten or given an earlier deadline. (A
-// client that sets its own key to the same value again only extends it.) It also had an effect if, while all the keys
-// are still there, another client is granted the lock, or the same client is granted it by an acquire that it had
-// called before the release. It had no effect if the bound passes, or a key expires, without any of these.
+// The release had an effect if, after its call, one of these keys is deleted, overwritten or given an earlier deadline.
+// (A client that sets its own key to the same value again only extends it.) It also had an effect if another client is
+// granted the lock while all the keys are still there, or if the same client is granted it by an acquire that it had
+// called before the release. The release had no effect if none of this happens before the bound has passed or a key
+// expires.
 //
-// The history does not show the effect if a key expires before the release returns, or so soon after the call that the
-// request may still have been on its way, or if a crash or failover removes a key.
+// The history does not show the effect in two cases: a key expires before the release returns, or so soon after the
+// call that the request may still have been on its way; or a crash or failover removes a key.
 type Handback struct {
 	Grant int32
-	End   int     // position after which no event matters
-	Left  []int32 // positions of the records that set the keys that were left in place; empty if it had an effect
+	End   int // position after which events no longer matter
+	// positions of the records that set the keys that the release left in place; empty if the release had an effect
+	Left []int32
 }
 
 // standing is a key of a lock that is, or was, present on a server or on a group of servers that share one copy.
@@ -31,7 +33,7 @@ type standing struct {
 	of    history.Process
 	value string
 	until history.Time
-	at    int32 // position of the record that set it; none if it is not present
+	at    int32 // position of the record that set it; none if the key is not present
 }
 
 // ownKey is a key that belongs to the client that releases the lock, with the position of the record that set it.
@@ -48,24 +50,25 @@ type watch struct {
 type outcome uint8
 
 const (
-	allStand outcome = iota // all keys are still there
+	allStand outcome = iota // all keys are still present
 	changed                 // the release had an effect
-	expired                 // the first key to go expired, at position End
+	expired                 // the first key that disappeared expired, at position End
 	gone                    // a key disappeared for another reason
 )
 
-// handbacks compares the releases with the records of keys.
+// handbacks matches the releases with the servers' records of keys.
 type handbacks struct {
 	read    bool
 	list    []Handback
 	order   []int32                // grants in the order of their release calls
-	keys    table[place, standing] // a place has the unit instead of the server
-	stand   [][]int32              // by lock: the keys that are present
+	keys    table[place, standing] // in these places, unit stands in for the server
+	stand   [][]int32              // by lock: indexes of the keys that are present
 	own     []ownKey               // the keys of all releases, one release after the other
 	watched []watch
-	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is still open
-	inside  [][]int32 // by process: sections that began before the latest release and had not ended by the one before
-	entered int       // index in Trace.Grants of the first grant that has not yet begun
+	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is not known yet
+	// by process: sections that began before its latest release and had not ended by the release before that
+	inside  [][]int32
+	entered int // index in Trace.Grants of the first grant that has not yet begun
 	free    []history.Process
 	left    []int32
 }
@@ -77,7 +80,7 @@ func (h *handbacks) reset() {
 	h.keys.reset()
 }
 
-// emptied returns n empty lists, in the memory of lists.
+// emptied returns n empty lists. It reuses the memory of lists.
 func emptied(lists [][]int32, n int) [][]int32 {
 	lists = slices.Grow(lists[:0], n)[:n]
 	for i := range lists {
@@ -86,10 +89,10 @@ func emptied(lists [][]int32, n int) [][]int32 {
 	return lists
 }
 
-// Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order of their calls. It
-// returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It returns none
-// if the clients decide when a lease is over, since a holder may then let its lease end instead of releasing it. The
-// list is valid until the next history is read.
+// Handbacks returns the releases for which the history shows whether they had an effect, in the order of their calls.
+// It returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It also
+// returns none if the clients decide when a lease is over, because a holder may then let its lease end instead of
+// releasing it. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -132,8 +135,8 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether a release set the key at a position, for example by putting back a token or by writing a
-// value that means "free".
+// handedBack reports whether the key set at a position was set by a release. Examples are a release that puts back a
+// token or writes a value that means "free".
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
@@ -160,7 +163,7 @@ func (t *Trace) beginWatch(n int32) {
 		Handback: Handback{Grant: n, End: t.LastBy(g.Release, now+t.History.Header.Bound)}})
 }
 
-// keepsTaken reports whether no quorum is left without the servers that have the keys.
+// keepsTaken reports whether the servers that have the keys keep the lock taken: without them, no quorum is left.
 func (t *Trace) keepsTaken(keys []ownKey) bool {
 	h, header := &t.handbacks, &t.History.Header
 	if len(keys) == 0 || header.OneService() {
@@ -184,7 +187,7 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 }
 
 // holdsAnother reports whether the client of grant n had another section of the same lock when it released this one.
-// Calls must come in the order of the releases.
+// The calls must be made in the order of the releases.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -197,7 +200,7 @@ func (t *Trace) holdsAnother(n int32) bool {
 		func(m int32) bool { return m != n && t.Grants[m].Lock == g.Lock && t.Grants[m].End > g.Release })
 }
 
-// noteKey applies the record at a position to the keys that are present and to the releases under way.
+// noteKey updates the keys that are present, and the releases being watched, with the record at a position.
 func (t *Trace) noteKey(at int32) {
 	h, e := &t.handbacks, &t.History.Events[at]
 	lock, isLock := t.LockNumber[e.Lock]
@@ -230,7 +233,8 @@ func (t *Trace) noteKey(at int32) {
 	}
 }
 
-// applyTo updates the releases that left a key in place with the record at a position, which changes this key.
+// applyTo handles the record at a position, which changes the given key. It updates the releases that had left this key
+// in place.
 func (t *Trace) applyTo(lock, key int32, at int) {
 	h := &t.handbacks
 	h.active[lock] = slices.DeleteFunc(h.active[lock],
@@ -246,7 +250,7 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 	}
 }
 
-// cameOf returns what a record does to a key that its client has released.
+// cameOf returns what a record does to a key that its client has released: the outcome of the release.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
 	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
 		e.Value != "" && e.Value == was.value
@@ -261,7 +265,8 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows completes the outcome of a release, and reports whether it shows an effect or the lack of one.
+// shows completes the outcome of a release. It reports whether the history shows that the release had an effect or had
+// none.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)
@@ -283,8 +288,8 @@ func (t *Trace) shows(w *watch) bool {
 	return true
 }
 
-// takenOver reports whether, after the release of g and up to position end, another client was granted the lock, or the
-// same client with an acquire that it had called before the release.
+// takenOver reports whether the lock was granted again after the release of g, up to position end. This can be a grant
+// to another client, or to the same client for an acquire that it had called before the release.
 func (t *Trace) takenOver(g *Grant, end int) bool {
 	grants := t.Locks[g.Lock].Grants
 	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })
@@ -300,8 +305,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event, from position from on, whose time is not later than due; from-1 if
-// there is none.
+// LastBy returns the position of the last event at position from or later that happened no later than due. It returns
+// from-1 if there is none.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// place is where a key may be stored: on a server, for a lock, and, if several clients can hold the key, for one of
-// them.
+// place is where a key may be stored: the server and the lock. If several clients can each have a key for the same
+// lock, the place also names the client.
 type place struct {
 	server history.Process
 	lock   history.Lock
@@ -27,14 +27,14 @@ type keys struct{ at table[place, liveKey] }
 // reset forgets all keys.
 func (k *keys) reset() { k.at.reset() }
 
-// liveAt returns the key that is stored where the key of a record is. All members of one service share the same place,
+// liveAt returns the key in the place that a record refers to. All members of one service share the same place,
 // whichever member made the record.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
 }
 
-// Keeper returns who stores what a server records: the service if the server is a member of one, and otherwise the
-// server.
+// Keeper returns the process that stores the keys a server records: the service if the server is a member of one, and
+// otherwise the server itself.
 func (t *Trace) Keeper(server history.Process) history.Process {
 	if t.History.Header.OneService() {
 		return t.Unit(server)
@@ -42,8 +42,8 @@ func (t *Trace) Keeper(server history.Process) history.Process {
 	return server
 }
 
-// Unit returns the name for the servers that share one copy of a lock: the first member of their group, or the server
-// itself if it belongs to no group.
+// Unit returns a name for all servers that share one copy of a lock: the first member of the server's group, or the
+// server itself if it belongs to no group.
 func (t *Trace) Unit(p history.Process) history.Process {
 	for _, group := range t.History.Header.Groups {
 		if slices.Contains(group, p) {
@@ -61,8 +61,8 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// promote gives the master's keys to the replica that replaces the master. Keys that the replica lacks are recorded as
-// lost afterwards. The replica's own earlier keys, from a time when it was the master, are dropped.
+// promote gives the master's keys to the replica that replaces it. If the replica lacks some of them, later records say
+// that they were lost. The replica's own keys from an earlier time as master are dropped.
 func (k *keys) promote(f *Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
@@ -81,7 +81,7 @@ func (k *keys) promote(f *Fault) {
 	}
 }
 
-// note applies a record to the key. A record about a key of another owner changes nothing.
+// note updates the key with a record. A record about another owner's key changes nothing.
 func (k *liveKey) note(e *history.Event) {
 	switch {
 	case e.F == history.KeySet:
@@ -97,10 +97,11 @@ func (k *liveKey) note(e *history.Event) {
 // Change is a record that removes, overwrites or extends a key.
 type Change struct {
 	At        int             // position of the record
-	Owner, By history.Attempt // whose key it was, and who changed it; By is empty if the record does not say
+	Owner, By history.Attempt // who owned the key, and who changed it; By is empty if the record does not say
 }
 
-// Changes yields the changes to keys of locks for which the history says who owned the key and who changed it.
+// Changes yields the changes to the keys of locks. It skips a change if the history does not say who owned the key or
+// who changed it.
 func (t *Trace) Changes(yield func(Change) bool) {
 	faults := t.Faults
 	t.live.reset()
@@ -122,8 +123,8 @@ func (t *Trace) Changes(yield func(Change) bool) {
 }
 
 // change returns what the record at a position does to the key that was there before. The result has no Owner if the
-// record changes no key. If the history does not record expiries, an overwritten key counts only if it was not yet due
-// to expire.
+// record changes no key. If the history does not record expiries, overwriting a key counts as a change only if the key
+// was not yet due to expire.
 func (t *Trace) change(was *liveKey, at int) Change {
 	e := &t.History.Events[at]
 	switch {

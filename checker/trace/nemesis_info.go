@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// endings says which words of Jepsen's nemesis end a fault, by the word that begins it. The nemesis reports every
-// action as info twice, when the action begins and when it has finished. A fault that begins with "start-WHAT" ends
+// endings maps the word with which Jepsen's nemesis begins a fault to the words that end it. The nemesis reports every
+// action as info twice: when the action begins and when it has finished. A fault that begins with "start-WHAT" ends
 // with "stop-WHAT".
 var endings = map[string][]string{
 	"start":     {"stop"},
@@ -19,7 +19,7 @@ var endings = map[string][]string{
 	"isolate":   {"heal"},
 }
 
-// endsOf returns the words that end a fault that begins with f, or none if f begins no fault.
+// endsOf returns the words that end a fault that begins with f. It returns none if f does not begin a fault.
 func endsOf(f history.F) []string {
 	if what, ok := strings.CutPrefix(string(f), "start-"); ok {
 		return []string{"stop-" + what}
@@ -35,8 +35,8 @@ type report struct {
 	over  bool
 }
 
-// reported records a fault that is reported as info. The second report of its beginning is ignored. The fault ends at
-// the last report of its end.
+// reported records a fault that the nemesis reports as info. It ignores the second report of the fault's beginning. The
+// fault ends at the last report of its end.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// forGood reports whether what f takes away never comes back.
+// forGood reports whether the processes or links that f disables never work again.
 func (t *Trace) forGood(f *Fault) bool {
 	return f.Stop == Open && !f.Ends && (f.Does.IsDown() || f.Does == history.Parts) ||
 		f.Loses == history.LosesEverything && t.History.Header.OneService()
 }
 
-// withoutQuorum returns a minimal set of permanent faults before position at that leave a client no quorum of servers.
-// It returns none if a quorum is left, or if the history does not list its servers.
+// withoutQuorum returns a minimal set of permanent faults before position at that together leave a client no quorum of
+// servers. It returns none if a quorum is left, or if the history does not list the lock's servers.
 func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) {
 	if len(t.History.Header.Servers) == 0 {
 		return nil
@@ -34,7 +34,8 @@ func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) 
 	if left(faults) {
 		return nil
 	}
-	for _, f := range slices.Backward(slices.Clone(faults)) { // earlier faults are kept: they took servers first
+	// keep the earlier faults, since they took servers away first
+	for _, f := range slices.Backward(slices.Clone(faults)) {
 		if fewer := slices.DeleteFunc(slices.Clone(faults), func(o *Fault) bool { return o == f }); !left(fewer) {
 			faults = fewer
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// openEnd returns the end of a lease for which no end was stated: the moment when its holder was told that the lock was
-// lost. A paused holder cannot be told. If the holder was paused at any time since its key was last renewed, the lease
-// ends no later than that key. If that key has no expiry, it counts as ended when it has been left alone for a TTL,
-// because others may take the lock over then.
+// openEnd returns the end of a lease whose end the history does not state: the moment when its holder was told that the
+// lock was lost. A paused holder cannot be told. So if the holder was paused at any time since its key was last
+// renewed, the lease ends no later than that key. A key without expiry counts as ended once it has not been renewed for
+// a TTL, because others may then take over the lock.
 func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	due, renewed := t.lastDue(g, lease)
 	for i := range t.Faults {
@@ -23,10 +23,10 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	return lease.Until
 }
 
-// lastDue returns when the keys of a grant were due to expire, as last set or extended before its holder was told that
-// they were lost, and when they were last set or extended. A key without expiry is due when it has been left alone for
-// a TTL. If a quorum of servers decides, the result is for the key whose loss leaves fewer than a quorum. It is Never
-// if the servers recorded fewer keys than a quorum.
+// lastDue returns when the keys of a grant were due to expire and when they were last set or extended. It considers
+// only records before the holder was told that the keys were lost. A key without expiry is due once it has not been
+// renewed for a TTL. If a quorum of servers decides, the result is for the key whose loss leaves less than a quorum. It
+// is Never if the servers recorded too few keys for a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process
@@ -62,8 +62,8 @@ func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Ti
 	return all[needed-1].due, all[needed-1].from
 }
 
-// PausedOpen returns the first process that has a lease without a stated end and that was paused at some time in the
-// history; empty if there is none.
+// PausedOpen returns the first process that had a lease without a stated end and was paused at some time in the
+// history. It returns "" if there is none.
 func (t *Trace) PausedOpen() history.Process {
 	for n := range t.Grants {
 		g := &t.Grants[n]

@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Over reports whether the hold of a key's owner had ended before the change c, so that another client that checks the
-// key may change it. The hold had ended if the owner had called its release, or if the lease that it had been told of
-// had run out. If the owner had been told no end, the hold had ended if the owner had learned of the loss, had crashed,
-// or had left its key alone for a TTL. If the owner was never granted the lock, the hold had ended if the owner had
-// stopped asking.
+// Over reports whether the hold of a key's owner had ended before the change c. If so, another client that checks the
+// key may change it. The hold had ended if the owner had called its release, or if its lease had run out, as far as the
+// owner had been told. If the owner had been told no end, the hold had ended if the owner had learned of the loss, had
+// crashed, or had not renewed its key for a TTL. If the owner was never granted the lock, the hold had ended if the
+// owner had stopped asking.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -25,27 +25,28 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
-// LooksAtOwner reports whether the request that made a change checked whose hold it ends. A request that removes a key,
-// such as an element of a list, need only check that the key exists. A request that overwrites a key must check more.
+// LooksAtOwner reports whether the request that made a change had to check who owned the key. A request that removes a
+// key, such as an element of a list, need only check that the key exists. A request that overwrites a key must check
+// more.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
 }
 
-// rounding is the resolution of a server's time of day.
+// rounding is the resolution of the time of day that a server reads.
 const rounding = history.Time(time.Millisecond)
 
-// Lapsed reports whether the owner's lease was over by the wall clock of the key's server, whatever the owner had been
-// told: it had neither set nor extended its key for a TTL. A lock that stores the end of the lease in the key, and
-// compares it with the server's time of day, then considers the lease over. Members of one service decide that by their
+// Lapsed reports whether the owner's lease was over by the wall clock of the key's server: the owner had neither set
+// nor extended its key for a TTL. What the owner had been told does not matter. This applies to locks that store the
+// end of the lease in the key and compare it with the server's time of day. Members of one service decide that by their
 // log.
 func (t *Trace) Lapsed(c Change) bool {
 	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
 }
 
-// LapsedEarly reports whether a fault made the owner's lease end early. This is so if the owner had neither set nor
-// extended its key for a TTL by the wall clock of the key's server, although less time had passed, because a fault had
-// set that clock forward or made it run fast.
+// LapsedEarly reports whether a fault made the owner's lease end early. This happens when the fault set the wall clock
+// of the key's server forward or made it run fast. By that clock, the owner had neither set nor extended its key for a
+// TTL, although less time had really passed.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
@@ -56,8 +57,8 @@ func (t *Trace) LapsedEarly(c Change) bool {
 	return gain > 0 && passed < ttl && passed+gain >= ttl-rounding
 }
 
-// gained returns by how much a server's wall clock advanced from one position to another beyond the time that passed,
-// or less than 0 if it fell behind.
+// gained returns how far a server's wall clock advanced between two positions in addition to the time that really
+// passed. It is negative if the clock fell behind.
 func (t *Trace) gained(server history.Process, from, to int) (gain history.Time) {
 	for i := range t.Faults {
 		f := &t.Faults[i]
@@ -85,8 +86,8 @@ func (t *Trace) untouched(c Change) bool {
 }
 
 // LastKept returns the last position before a change at which the owner set or extended its key on that server, or -1
-// if it never did. A key that a server reads back from its disk names no request. It counts only if the history names
-// no request of the owner's either.
+// if it never did. When a server reads a key back from its disk, the record names no request. Such a record counts only
+// if the history names no request for the owner's other records either.
 func (t *Trace) LastKept(c Change) int {
 	e, unnamed := &t.History.Events[c.At], -1
 	for _, at := range slices.Backward(t.Keys) {
@@ -104,9 +105,9 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// GivenBy returns the position at which another client, while releasing the lock, set the key that a window's holder
-// rests on. This is the last key set while the holder asked, provided that no key was left that the holder had set
-// itself. It returns -1 if there is no such key, or if the history states which servers the holder counted.
+// GivenBy returns the position at which another client set the key of a window's holder while releasing the lock. This
+// is the last key that was set while the holder was asking, provided that the holder had no key left that it had set
+// itself. GivenBy returns -1 if there is no such key, or if the history states which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
@@ -146,10 +147,11 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey returns the attempt whose key a window rests on if the window's own attempt has set none: another attempt
-// of the same client, other than not, that set its key last before the window was stated, and whose key still existed
-// then. In a service with one log, it is enough that the key existed when the acquire was called: a session uses the
-// key of its earlier attempt, and may not notice that it expires. The result is empty if there is no such attempt.
+// EarlierKey is for a window whose own attempt has set no key. It returns the attempt whose key the window depends on:
+// an attempt of the same client, other than not, that set its key last before the window was stated, and whose key
+// still existed at that time. In a service with one log, it is enough that the key existed when the acquire was called:
+// a session uses the key of its earlier attempt, and may not notice that the key expires. The result is empty if there
+// is no such attempt.
 func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -159,7 +161,8 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
 		case e.F == history.KeySet && e.Of != not && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
-			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) { // not put back
+			// it was not put back
+			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) {
 				of = e.Of
 			}
 		case e.F == history.KeyGone && e.Of == of && int(i) < t.NeededUntil(s):
@@ -169,8 +172,8 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	return of
 }
 
-// NeededUntil returns the position up to which a key of an earlier attempt must exist for a window to rest on it: the
-// call of its acquire in a service with one log, and otherwise the window's own position.
+// NeededUntil returns the position up to which the key of an earlier attempt must exist if a window depends on it. In a
+// service with one log this is the call of the window's acquire. Otherwise, it is the position of the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call
@@ -178,8 +181,8 @@ func (t *Trace) NeededUntil(s *Span) int {
 	return s.At
 }
 
-// toldUntil returns the end of the lease that the holder of grant n had been told by position at. It is Never if it had
-// been told none, for example because it was still asking.
+// toldUntil returns the end of the lease that the holder of grant n had been told by position at. It returns Never if
+// the holder had been told no end, for example because it was still asking for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {
@@ -197,9 +200,9 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 	return last.Until
 }
 
-// gaveUp reports whether the owner, which was never granted the lock, had stopped asking for it. A history does not say
-// which attempts belong to an acquire. So a key that stood before the acquire was called belongs to an earlier attempt,
-// and a process that acts for a later attempt has given up the earlier one.
+// gaveUp is for an owner that was never granted the lock. It reports whether the owner had stopped asking for it. A
+// history does not say which attempts belong to an acquire. So a key that was set before the acquire was called belongs
+// to an earlier attempt, and a process that acts for a later attempt has given up the earlier one.
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {

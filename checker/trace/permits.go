@@ -6,14 +6,13 @@ import "slices"
 // semaphores.
 func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
 
-// Crowds returns the groups of spans that break a lock with the given number of permits. A group has one span more than
-// there are permits. They belong to different grants, and every two of them clash. If every two of several intervals
-// overlap, all of them have an instant in common, so all these holders held the lock at once.
+// Crowds returns the groups of spans that violate mutual exclusion for a lock with the given number of permits. A group
+// has one span more than there are permits. Its spans belong to different grants, and every two of them clash. If every
+// two of several intervals overlap, all of them have an instant in common, so all these holders held the lock at once.
 //
-// Each group is a list of ascending indexes. The groups are sorted by their last span, and there are at most most of
-// them. With one permit, each pair that clashes is a group. With several, there are too many groups to list them all,
-// so there is at most one for each last span: of all groups with this last span, the one whose other spans come first
-// in the list.
+// Each group is a list of ascending indexes. The groups are sorted by their last span. Crowds returns at most most
+// groups. With one permit, each pair that clashes is a group. With several permits, there are too many groups to list
+// them all. So for each last span, Crowds returns only the group whose other spans come first in the list.
 func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
 	if permits == 1 {
 		for _, p := range v.clashes(spans, most) {
@@ -35,7 +34,7 @@ func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
 	return groups
 }
 
-// FirstCrowd returns the first group that Crowds returns, or nil.
+// FirstCrowd returns the first of the groups that Crowds returns, or nil if there is none.
 func (v *interval) FirstCrowd(spans []Span, permits int) []int {
 	if groups := v.Crowds(spans, permits, 1); len(groups) > 0 {
 		return groups[0]
@@ -43,7 +42,7 @@ func (v *interval) FirstCrowd(spans []Span, permits int) []int {
 	return nil
 }
 
-// open returns the indexes of the spans before j that a span at j or later may reach.
+// open returns the indexes of the spans before j that may overlap span j or a later one.
 func (v *interval) open(spans []Span, j int) []int {
 	if j == 0 {
 		v.soonestStarts(spans)
@@ -54,7 +53,7 @@ func (v *interval) open(spans []Span, j int) []int {
 	return v.alone
 }
 
-// clashing returns those of the spans at the given indexes that clash with the span at index with.
+// clashing returns which of the spans with indexes among clash with the span at index with.
 func clashing(spans []Span, among []int, with int) (all []int) {
 	for _, i := range among {
 		if spans[i].clash(&spans[with]) {
@@ -64,8 +63,8 @@ func clashing(spans []Span, among []int, with int) (all []int) {
 	return all
 }
 
-// crowd returns the first n of the given spans, in the order of the list, of which every two clash; nil if there are no
-// n such spans. It leaves out a span only if fewer than n spans would remain with it.
+// crowd chooses n of the given spans such that every two of them clash. It takes them in the order of the list and
+// leaves out a span only if too few spans would clash with it. It returns nil if there are no n such spans.
 func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(among) >= n {
 		i := among[0]
@@ -81,8 +80,8 @@ func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	return chosen
 }
 
-// deepest returns the size of the largest group, among the spans at the given indexes, of which every two clash. See
-// anyCrowd.
+// deepest returns how many of the spans with indexes among clash at once: the size of the largest group in which every
+// two spans clash. See anyCrowd.
 func (v *interval) deepest(spans []Span, among []int) (most int) {
 	sorted := slices.Clone(among)
 	slices.SortFunc(sorted, func(i, j int) int { return byStart(spans[i], spans[j]) })

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// groupsByChoice is a simple version of interval.Crowds for comparison: for each span, it tries all choices of earlier
-// spans, in the order of the list, until every two of a choice and the span clash.
+// groupsByChoice is a simple version of interval.Crowds for comparison. For each span, it tries all choices of earlier
+// spans, in the order of the list, until it finds one in which every two spans clash, including the span itself.
 func groupsByChoice(spans []Span, permits int) (groups [][]int) {
 	var choose func(chosen []int, from, to int) []int
 	choose = func(chosen []int, from, to int) []int {
@@ -38,7 +38,7 @@ func groupsByChoice(spans []Span, permits int) (groups [][]int) {
 	return groups
 }
 
-// TestCrowdsAreThoseThatTryingAllChoicesFinds: Crowds finds the same groups as trying all choices, whether the spans
+// TestCrowdsAreThoseThatTryingAllChoicesFinds checks that Crowds finds the same groups as trying all choices. The spans
 // are leases in several pieces, instants, or sections that end before they begin.
 func TestCrowdsAreThoseThatTryingAllChoicesFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))

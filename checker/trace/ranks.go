@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The bits of a grant's kind: what the grant states about its order relative to other grants.
+// The bits of a grant's kind: which facts the grant states that order it relative to other grants.
 const (
 	HasTimes = 1 << iota // when it was requested and when it was decided
 	HasToken
@@ -15,7 +15,7 @@ const (
 	kinds // number of kinds
 )
 
-// Kind returns which facts about its order a grant states, as bits.
+// Kind returns, as bits, which facts a grant states that order it relative to other grants.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {
 		k |= HasTimes
@@ -29,8 +29,8 @@ func (g *Grant) Kind() (k int) {
 	return k
 }
 
-// Since returns when the winning request of a grant left its client. If the history does not state that, it is the
-// acquire's call, before which the request cannot have left.
+// Since returns when the request that won the grant left its client. If the history does not state that, Since returns
+// the time of the acquire's call, since the request cannot have left earlier.
 func (t *Trace) Since(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(t.Asks[g.Ask].Call)
@@ -38,8 +38,8 @@ func (t *Trace) Since(g *Grant) history.Time {
 	return g.Lease.Since
 }
 
-// Decided returns when a grant was decided. If the history does not state that, it is the acquire's return, after which
-// it cannot have been decided.
+// Decided returns when a grant was decided. If the history does not state that, Decided returns the time of the
+// acquire's return, since the grant cannot have been decided later.
 func (t *Trace) Decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)
@@ -47,9 +47,10 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier reports whether grant a comes before grant b: a was decided before b's request left; or neither was decided
-// before the other's request left, and a has the lower token, if both have tokens. Two holders of a shared lock have no
-// order. If the clocks of their processes may be wrong, the order must hold for every possible error.
+// earlier reports whether grant a comes before grant b. It does if a was decided before b's request left. It also does
+// if neither was decided before the other's request left, both have tokens, and a's token is lower. Two holders of a
+// shared lock have no order. If the clocks of their processes may be wrong, the order must hold for every possible
+// error.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {
@@ -67,7 +68,7 @@ func (t *Trace) earlier(a, b *Grant) bool {
 }
 
 // Incomparable reports whether a cannot be ordered relative to some other grant that took effect, because one of the
-// two lacks times or a token. counted states that a itself is among the grants that took effect.
+// two lacks times or a token. counted says whether a itself is among the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {
@@ -81,11 +82,11 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks decides quickly, for most grants, that no grant of a set is later. The set is searched only for the others.
+// ranks is a set of grants. For most grants, it decides quickly that no grant of the set is later. Only for the others
+// must the set be searched.
 type ranks struct {
-	latest history.Time // the latest time at which a request of a grant left
-	// top holds the grants that no other exceeds both in token and in the time of its decision: tokens ascend, times
-	// descend.
+	latest history.Time // the latest time at which any grant's request left its client
+	// top holds the grants that no other grant exceeds in both token and decision time. Tokens ascend, times descend.
 	top []ranked
 }
 
@@ -115,8 +116,8 @@ func (r *ranks) add(x ranked, since history.Time) {
 	r.top = slices.Replace(r.top, from, i, x)
 }
 
-// exceed reports whether some grant of the set may be later than a grant with that token, requested at since and
-// decided at decided.
+// exceed reports whether some grant of the set may be later than a grant with the given token that was requested at
+// since and decided at decided.
 func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	if decided < r.latest {
 		return true
@@ -125,7 +126,7 @@ func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	return token != 0 && i < len(r.top) && r.top[i].decided >= since
 }
 
-// Rank adds grant n, which took effect at position at, unless it was added before.
+// Rank adds grant n, which took effect at position at, to the lock's ranks unless it is already there.
 func (t *Trace) Rank(at int, lock, n int32) {
 	if t.Scan.Ranked[n] {
 		return
@@ -141,7 +142,7 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded returns the first effect of a grant that is later than grant n, as an index in the lock's effects, or -1
+// Superseded returns the first effect of a grant later than grant n, as an index in the lock's effects. It returns -1
 // if there is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]

@@ -7,23 +7,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// reach tracks the faults that keep clients from servers. It is moved forward from one acquire to the next, in the
+// reach tracks the faults that keep clients from reaching servers. It advances from one acquire to the next, in the
 // order of their calls.
 type reach struct {
-	next   int      // index in Trace.Faults of the first that strikes after the last call looked at
+	next   int      // index in Trace.Faults of the first fault after the latest call that goTo was given
 	active []Impact // the earlier faults that were not over at that call
 	Gone   absence
-	left   []history.Process // scratch space for the servers that are left
+	left   []history.Process // scratch space for the servers that remain usable
 }
 
-// absence is what a client cannot use: servers that it cannot reach, and pairs of servers that are separated from each
+// absence lists what a client cannot use: servers that it cannot reach, and pairs of servers that cannot reach each
 // other.
 type absence struct {
 	Away   []history.Process
 	parted [][2]history.Process
 }
 
-// Impact is a fault, with the position up to which it or a fault like it takes something away.
+// Impact is a fault, together with the position up to which this fault, or another like it, disables something.
 type Impact struct {
 	*Fault
 	mended int
@@ -72,8 +72,8 @@ func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	return t.enough(&r.Gone)
 }
 
-// spares reports whether f leaves the client itself up and not paused, and records what f takes from the client. A
-// fault that names no process may affect anyone, so it spares nobody.
+// spares reports whether f leaves the client itself up and not paused. It also records which servers and links the
+// client can no longer use. A fault that names no process may affect anyone, so it spares nobody.
 func (t *Trace) spares(f *Fault, client history.Process) bool {
 	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
@@ -82,9 +82,9 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 	return true
 }
 
-// add records what f takes from the client: the servers that f strikes, the servers on the other side of a link that f
-// breaks, and links between members of a group. In a history from outside, a fault may not say which process is on
-// which side of a link.
+// add records what the client can no longer use because of f: the servers that f strikes, the servers on the other side
+// of a link that f breaks, and links between members of a group. In a history recorded by another program, a fault may
+// not say which process is on which side of a link.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
@@ -140,7 +140,8 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether some subset of the members is enough such that no two of its members are separated.
+// agree reports whether, for some subset of the members, enough returns true and no two members of the subset are
+// separated.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
@@ -152,7 +153,7 @@ func (g *absence) agree(members []history.Process, enough func([]history.Process
 		without := func(out history.Process) []history.Process {
 			return slices.DeleteFunc(slices.Clone(members), func(s history.Process) bool { return s == out })
 		}
-		if g.agree(without(g.parted[i][0]), enough) { // one of the two is left out
+		if g.agree(without(g.parted[i][0]), enough) { // leave out one of the two
 			return true
 		}
 		members = without(g.parted[i][1])
@@ -167,7 +168,8 @@ func (t *Trace) IsServer(p history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
-// calmAt records that the last of the faults that had struck by position from was over at position over.
+// calmAt records when the system was calm again: all faults that had struck by position from were over at position
+// over.
 type calmAt struct{ from, over int }
 
 // listCalm fills in t.calms.

@@ -6,18 +6,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf is where the keys of one lock are stored: on one server, or on a group of servers that share one copy, which is
+// shelf identifies the keys of one lock on one server, or on a group of servers that share one copy. Such a group is
 // named after its first member.
 type shelf struct {
 	lock history.Lock
 	unit history.Process
 }
 
-// residue tracks whose keys are on the servers. It is moved forward from one acquire to the next, in the order of their
-// calls.
+// residue tracks whose keys are on the servers. It advances from one acquire to the next, in the order of their calls.
 type residue struct {
-	next  int                 // index in Trace.Keys of the first record after the last call looked at
-	there table[place, owned] // a place has the unit instead of the server
+	next  int                 // index in Trace.Keys of the first record after the latest call that was examined
+	there table[place, owned] // in these places, unit stands in for the server
 	keys  table[shelf, int]   // number of keys
 }
 
@@ -34,7 +33,7 @@ func (r *residue) Reset() {
 	r.next = 0
 }
 
-// note applies a record. The servers of a unit share one entry.
+// note updates the keys with a record. The servers of a unit share one entry.
 func (r *residue) note(e *history.Event, unit history.Process) {
 	k := r.there.of(place{unit, e.Lock, e.Member})
 	switch {
@@ -49,9 +48,9 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 	}
 }
 
-// FreeQuorum reports whether a quorum of servers is both in reach and free, up to position end, of keys in the way of
-// acquire a. A key is in the way if it stood before the call or if another process sets it meanwhile. FreeQuorum must
-// be called in the order of the calls.
+// FreeQuorum reports whether a quorum of servers is both reachable and, up to position end, free of keys that could
+// block acquire a. A key blocks it if the key was there before the call or if another process sets it before end.
+// FreeQuorum must be called in the order of the acquires' calls.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

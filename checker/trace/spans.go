@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Span is a half-open interval in which a lock is held, in positions for sections and in true time for leases. A span
-// may be an instant, which ends where it begins, and a section may end before it begins (see Trace.Sections). Such a
-// span overlaps only spans that contain it strictly.
+// Span is a half-open interval in which a lock is held. Sections are measured in positions, leases in true time. A span
+// may be an instant, which ends where it begins. A section may even end before it begins (see Trace.Sections). Such
+// spans overlap only spans that strictly contain them.
 type Span struct {
 	From, To int64
 	Grant    int32
-	At       int // position at which the history states the span; lists of spans are sorted by it
+	At       int // position of the event that states the span; lists of spans are sorted by it
 	Shared   bool
 	goesOn   bool  // the grant's next span begins where this one ends
-	before   int32 // used while windows are listed: index of the grant's previous window, or none
+	before   int32 // index of the grant's previous window, or none; used only while windows are listed
 }
 
-// clash reports whether two spans break the lock: they belong to different grants, are not both shared, and have an
-// instant in common.
+// clash reports whether two spans violate mutual exclusion: they belong to different grants, they are not both shared,
+// and they have an instant in common.
 func (a *Span) clash(b *Span) bool {
 	return a.Grant != b.Grant && !(a.Shared && b.Shared) && a.reaches(b) && b.reaches(a)
 }
@@ -32,14 +32,14 @@ func (a *Span) reaches(b *Span) bool {
 // isInstant reports whether a span ends where it begins.
 func (a *Span) isInstant() bool { return a.From == a.To }
 
-// interval is the fast check, which finds the spans that clash.
+// interval is the fast check for spans that clash.
 type interval struct {
 	sorted          []Span
-	soonest         []int64 // by index: the earliest start of the spans at this index or later
-	alone, together []int   // indexes of earlier spans that later ones may reach: exclusive and shared
+	soonest         []int64 // at each index: the earliest start among the spans from this index on
+	alone, together []int   // indexes of earlier spans that may overlap later ones: exclusive and shared spans
 }
 
-// First returns the first pair that clashes returns.
+// First returns the first of the pairs that clashes returns.
 func (v *interval) First(spans []Span) (i, j int, found bool) {
 	pairs := v.clashes(spans, 1)
 	if len(pairs) == 0 {
@@ -48,9 +48,9 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	return pairs[0][0], pairs[0][1], true
 }
 
-// clashes returns the index pairs i < j of spans that clash, sorted by j and then by i, and at most most of them. Its
-// running time is proportional to the number of spans, plus the number of clashes up to the last one returned, plus the
-// number of spans that began before others that were stated earlier.
+// clashes returns at most most index pairs i < j of spans that clash, sorted by j and then by i. Its running time is
+// proportional to the sum of three numbers: the spans, the clashes up to the last one returned, and the spans that
+// began earlier than spans stated before them.
 func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil
@@ -93,10 +93,10 @@ func (v *interval) soonestStarts(spans []Span) {
 	}
 }
 
-// anyClash reports whether any two spans clash. It visits the spans in the order of their starts. Of the spans that
-// began earlier, it remembers for each kind (exclusive or shared) only the one that ends last. That is enough: suppose
-// that one belongs to the same grant as the new span, and another earlier span also reaches into the new one. Then
-// these two earlier spans share the instant at which the new one begins, so they clash themselves.
+// anyClash reports whether any two spans clash. It visits the spans in the order of their starts. Of the earlier spans,
+// it remembers only the exclusive one and the shared one that end last. That is enough: suppose that the remembered
+// span belongs to the same grant as the new one, and that another earlier span also overlaps the new one. Then both
+// earlier spans contain the start of the new one, so they clash with each other.
 func (v *interval) anyClash(spans []Span) bool {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
@@ -123,7 +123,7 @@ func (v *interval) anyClash(spans []Span) bool {
 }
 
 // byStart orders spans by their start, or by their end if they end before they start. Instants, and spans that end
-// before they begin, come before the spans that begin at the same place, since those do not contain them.
+// before they begin, come before other spans with the same start, because those do not strictly contain them.
 func byStart(a, b Span) int {
 	contained := func(s *Span) int {
 		if s.To <= s.From {

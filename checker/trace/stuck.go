@@ -7,41 +7,44 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never marks a lock that makes progress. It is later than any time in a history.
+// never is the time for a lock that makes progress. It is later than any time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
 type Stuck struct {
-	Ask          int32 // its first acquire
-	At           int   // the position for which the state below holds
+	Ask          int32 // the waiter's first acquire
+	At           int   // the position at which the state below applies
 	Since, Until history.Time
-	Cycle        []int32 // acquires that wait in a circle; empty if there is no circle
-	Root         int32   // last acquire on the way from waiter to waiting holder: its lock blocks all the others
-	Holders      []int32 // the grants that hold Root's lock
-	// Gone lists the permanent faults that leave the waiter of Root no quorum of servers; empty if a quorum is left.
+	Cycle        []int32 // acquires that wait for each other in a cycle; empty if there is no cycle
+	// last acquire in the chain from a waiter to its waiting holder; the lock it asks for blocks all the others
+	Root    int32
+	Holders []int32 // the grants that hold Root's lock
+	// Gone lists the permanent faults that leave the waiter of Root without a quorum of servers. It is empty if a
+	// quorum is left.
 	Gone []*Fault
 }
 
-// standstill replays who waits for and who holds each lock. For each lock with waiters it keeps the time since which
+// standstill tracks who waits for each lock and who holds it. For each lock with waiters it keeps the time since which
 // the lock has made no progress.
 type standstill struct {
 	t       *Trace
 	waits   []wait
-	over    []bool                      // by wait
+	over    []bool                      // by wait: whether it is over
 	waiting map[history.Process][]int32 // waits in progress
-	line    [][]int32                   // by lock: waits in the order of their beginnings; the first is in progress
-	holders [][]int32                   // by lock: open sections
+	// by lock: its waits in the order in which they began; the first one is still in progress
+	line    [][]int32
+	holders [][]int32 // by lock: open sections
 	// by lock: when it stopped, or will stop, making progress; never if it makes progress
 	since   []history.Time
-	before  []history.Time // copy of since from before the current turns
-	endless map[Title]bool // attempts whose key never expires
+	before  []history.Time // copy of since made before the current turns
+	endless map[Title]bool // attempts that have a key without expiry
 	faults  int            // number of faults under way
 	calm    history.Time   // when the last fault was over
-	// by wait: the time since which it was stuck, for waits already reported
+	// by wait: the time since which it was stuck, if it has been reported
 	noted map[int32]history.Time
 }
 
-// FirstStuck returns the first waiter that Stuck returns, if any.
+// FirstStuck returns the first of the waiters that Stuck returns, if any.
 func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	if all := t.Stuck(limit, 1); len(all) > 0 {
 		return all[0], true
@@ -49,11 +52,11 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	return Stuck{}, false
 }
 
-// Stuck returns the waiters that were stuck for longer than limit while no fault was under way. Each is reported once
-// for each stretch of time between faults, in the order in which they became overdue. If a waiter still had a quorum of
-// servers, the first such waiter comes first, since the others can only be helped by their servers. Stuck returns at
-// most most waiters, and that one. As long as no wait has lasted longer than limit, it does not compute which locks
-// stand still.
+// Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
+// reported once for each period between faults, in the order in which they became overdue. The first waiter that still
+// had a quorum of servers comes first in the list, because the others are blocked by their missing servers. Stuck
+// returns at most most waiters, plus that one. As long as no wait has lasted longer than limit, it skips the costly
+// computation of which locks stand still.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -66,7 +69,7 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n),
 		noted: make(map[int32]history.Time)}
 	var all []Stuck
-	reaching := -1 // index of the first that still had a quorum
+	reaching := -1 // index of the first waiter that still had a quorum
 	look := func(at int) (enough bool) {
 		for _, x := range s.overdue(at, limit) {
 			switch {
@@ -84,7 +87,7 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 			break
 		}
 		n := 1
-		for n < len(turns) && turns[n].At == at { // a crash ends several holds and waits at once
+		for n < len(turns) && turns[n].At == at { // a crash may end several holds and waits at once
 			n++
 		}
 		s.pass(t.Time(at), turns[:n], at >= waits[first].from)
@@ -100,9 +103,8 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass applies the turns of one moment. A lock that stood still before and after the turns has stood still throughout,
-// unless it was acquired, or a holder left it without crashing and so made progress. A crash changes nothing for the
-// waiters.
+// pass applies the turns of one moment. If a lock stood still both before and after the turns, it stood still all the
+// time, unless it was acquired or a holder released it in between. A holder's crash is no progress for the waiters.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -150,8 +152,8 @@ func (s *standstill) apply(now history.Time, u turn) {
 	}
 }
 
-// overdue returns the waiters that, at the moment before position at, had been stuck for longer than limit and were not
-// yet reported. Those that have been stuck longest come first.
+// overdue returns the waiters that had been stuck for longer than limit at the moment before position at, except those
+// already reported. Those that have been stuck longest come first.
 func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
 		return nil
@@ -169,7 +171,7 @@ func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 				found = append(found, late{n, since})
 				s.noted[n] = since
 			}
-			if i == 0 && !tooLong { // of the waiters for one lock, none is stuck longer than the first
+			if i == 0 && !tooLong { // of the waiters for one lock, the first has been stuck longest
 				break
 			}
 		}
@@ -189,9 +191,9 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
-// settle computes the greatest set of locks that stand still, now or from a later moment on if nothing else happens. It
-// first assumes that every lock with waiters stands still, and then corrects this until nothing changes. So circles of
-// waiters remain in the set.
+// settle computes the largest set of locks that stand still, now or from a later moment on if nothing else happens. It
+// first assumes that every lock with waiters stands still, and then corrects this until nothing changes. This way,
+// locks whose waiters wait for each other in a cycle remain in the set.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {
@@ -210,8 +212,8 @@ func (s *standstill) settle(now history.Time) {
 	}
 }
 
-// holderStuck returns the moment from which holder n counts as stuck: when it began to wait for a lock that stands
-// still, or, if nothing limits its hold, when the hold had lasted for the declared hold.
+// holderStuck returns the moment from which holder n counts as stuck. If n waits for a lock that stands still, this is
+// when that wait began. If nothing limits its hold, it is when the hold reached the duration that the header declares.
 func (s *standstill) holderStuck(n int32) history.Time {
 	g := &s.t.Grants[n]
 	from := never
@@ -224,8 +226,8 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	return from
 }
 
-// follow goes from waiter n to a holder of its lock that is waiting too, and so on, until a waiter repeats or no holder
-// waits.
+// follow goes from waiter n to a holder of its lock that is itself waiting, and so on. It stops when a waiter repeats
+// or when no holder is waiting.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {
@@ -251,7 +253,7 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	}
 }
 
-// keysWithoutExpiry returns the attempts whose key never expires, according to the last record of it.
+// keysWithoutExpiry returns the attempts whose key has no expiry according to the last record of the key.
 func (t *Trace) keysWithoutExpiry() map[Title]bool {
 	never := make(map[Title]bool)
 	for _, at := range t.Keys {

@@ -1,6 +1,6 @@
 package trace
 
-// table is a map whose values can be changed in place with a single lookup. Its memory is reused.
+// table is a map in which a single lookup gives a value that can be changed in place. Its memory is reused.
 type table[K comparable, V any] struct {
 	number map[K]int32 // index in all
 	all    []V
@@ -14,7 +14,7 @@ func (t *table[K, V]) reset() {
 	t.all = t.all[:0]
 }
 
-// of returns a pointer to the value of a key, which is zero at first. The pointer is valid until the next call.
+// of returns a pointer to the value of a key. A new key has the zero value. The pointer is valid until the next call.
 func (t *table[K, V]) of(key K) *V { return &t.all[t.numberOf(key)] }
 
 // numberOf returns the index in all of a key's value.

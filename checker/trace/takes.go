@@ -6,15 +6,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// takes reports whether the event at a position removes a key that any client may take, as a request does that pops an
-// element of a list. Such a request deletes the key after checking only that there is one.
+// takes reports whether the event at a position removes a key that any client may take. A request that pops an element
+// of a list does this: it deletes the key after checking only that there is one.
 func (t *Trace) takes(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// LastTaken returns the last position before a given one at which an attempt took out a key of a lock on the servers
-// that share a copy with the given server. It returns -1 if there is none.
+// LastTaken returns the last position before before at which an attempt removed a key of a lock from unit, the servers
+// that share one copy. It returns -1 if there is none.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		e := &t.History.Events[at]
@@ -25,10 +25,10 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 	return -1
 }
 
-// WasOffered reports whether a change takes out a key that belonged to nobody, although an attempt that was asking for
-// the lock had set it. Such a key stands for the free lock, for example a token that the first client puts into a list.
-// A client takes it while it asks for the lock. The attempt that set it did not get the lock by setting it: it was not
-// granted the lock, or it later took out such a key itself.
+// WasOffered reports whether a change takes a key that stood for the free lock. An example is a token that the first
+// client puts into a list, and that a client takes when it acquires the lock. Such a key belonged to nobody, although
+// it was set by an attempt that was asking for the lock. That attempt did not get the lock by setting the key: it was
+// not granted the lock, or it later took such a key itself.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
 	if !t.takes(c.At) || !t.AskedWhenSent(c) {
@@ -42,9 +42,9 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
 }
 
-// Spent reports whether clients get a lock by taking out an element, and no element is left at a position: each was
-// taken out and not put back, or lost. An attempt that was never granted the lock took an element out to get the lock,
-// even if its request arrived late.
+// Spent reports whether, at a position, a lock has no element left that a client could take: each was taken and not put
+// back, or was lost. It returns false for locks that clients do not get by taking an element. If an attempt that was
+// never granted the lock takes an element, this counts as taking it to get the lock, even if its request arrived late.
 func (t *Trace) Spent(lock int32, at int) bool {
 	taken := false
 	for k, i := range t.Keys {
@@ -61,8 +61,8 @@ func (t *Trace) Spent(lock int32, at int) bool {
 	return taken
 }
 
-// lastSet returns the last position before a change at which the owner's key was set in the place that changes, or -1
-// if that is not recorded.
+// lastSet returns the last position before a change at which the owner set its key in the same place. It returns -1 if
+// that is not recorded.
 func (t *Trace) lastSet(c Change) int {
 	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {
@@ -75,7 +75,7 @@ func (t *Trace) lastSet(c Change) int {
 }
 
 // AskedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the
-// request, or when the change was made, if the history does not say when the request was sent.
+// request. If the history does not say when the request was sent, the time of the change is used instead.
 func (t *Trace) AskedWhenSent(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.By}]

@@ -1,6 +1,6 @@
 // Package trace reads a history once and collects what the laws need: who requested and was granted which lock, when
-// sections and leases began and ended, which faults struck whom, which keys were on which servers, who waited for whom,
-// and what took effect at the resource.
+// sections and leases began and ended, which faults struck which processes, which keys were on which servers, who
+// waited for whom, and which requests took effect at the resource.
 //
 // Goals: one reading for all laws, in time linear in the history, in memory that is reused. Non-goals: verdicts and
 // stories.
@@ -18,13 +18,13 @@ import (
 // Open is the position of something that has not happened by the end of the history.
 const Open = math.MaxInt
 
-// Ask is one acquire operation. Positions are indexes in History.Events, which is the order of the history.
+// Ask is one acquire operation. All positions are indexes in History.Events.
 type Ask struct {
 	Process history.Process
 	Lock    int32 // index in Trace.Locks
 	Grant   int32 // index in Trace.Grants; -1 if it was not granted
 	Call    int
-	Ret     int          // Open if it never returned; a crash of its process also ends it
+	Ret     int          // position of its return, or of the crash that ended it; Open if it never returned
 	Outcome history.Type // zero if it has not returned
 }
 
@@ -47,18 +47,18 @@ type Grant struct {
 	Process history.Process
 	Attempt history.Attempt
 	Token   history.Token
-	OK, End int            // End is Open if the section never ended
+	OK, End int            // End is Open if the section never ended.
 	Lease   *history.Grant // nil if the history does not state it
 	// Release is the position of the first release call, which may come after the section has ended in another way.
 	// Done is the return of that call. Both are Open if there was no release. If only the outcome of a release is
 	// recorded, both are the position of the outcome.
 	Release, Done int
-	window        int32        // used while windows are listed: index of its latest window, or none
-	Stated        history.Time // time from which it states how long it is valid; Never if it does not
-	Until         history.Time // end of its validity, as last stated before its release was called
+	window        int32        // index of the grant's latest window, or none; used only while windows are listed
+	Stated        history.Time // time from which the grant states its validity; Never if it states none
+	Until         history.Time // end of the grant's validity, as last stated before its release was called
 }
 
-// Title identifies a grant in the records of servers and of the resource: an attempt on one lock. The same attempt name
+// Title is how the records of servers and of the resource identify a grant: by an attempt and a lock. The same attempt
 // on another lock means another grant.
 type Title struct {
 	Lock    history.Lock
@@ -78,40 +78,40 @@ type LockTrace struct {
 	Asks   []int32
 	// Windows and Sections are the spans of the grants, in true time and in positions. See windows.go.
 	Windows, Sections []Span
-	Stated            int // number of windows that its grants state, including those that a release cut to nothing
+	Stated            int // number of windows that its grants state, including those that a release reduced to nothing
 }
 
-// processTrace is the state of one process while a history is read. It holds lists because a process may have several
-// tasks.
+// processTrace is the state of one process while a history is read. A process may have several tasks, so it may have
+// several acquires and sections at once.
 type processTrace struct {
-	asks     []int32 // open
-	sections []int32 // open
-	releases []int32 // grants whose release is under way
+	asks     []int32 // open acquires
+	sections []int32 // open sections
+	releases []int32 // grants whose release has been called and has not returned
 }
 
 // Trace is a history read once, for all laws. Its memory is reused for the next history.
 type Trace struct {
 	History    *history.History
-	Ascending  bool         // no event is earlier than the one before it
+	Ascending  bool         // whether each event is at the same time as the one before it, or later
 	End        history.Time // when recording stopped
 	Locks      []LockTrace
 	LockNumber map[history.Lock]int32
 	Asks       []Ask
 	Grants     []Grant
 	extensions []extension
-	Owner      map[Title]int32                     // the latest grant of a title
-	maker      map[history.Attempt]history.Process // the process that made an attempt
+	Owner      map[Title]int32                     // the latest grant of each title
+	maker      map[history.Attempt]history.Process // the process that made each attempt
 	processes  []processTrace
 	Number     map[history.Process]int32
 	Faults     []Fault
-	Unfelt     []Fault // those that struck only a resource that nobody uses; not in Faults
-	Cited      []int   // start positions of the faults that the current story has named
+	Unfelt     []Fault // faults that struck only a resource that nobody uses; not in Faults
+	Cited      []int   // start positions of the faults that the current story has already named
 	struck     underWay
 	reports    []report
 	Data       []int32 // positions of the resource's records and of the clients' reads and writes
 	Keys       []int32 // positions of the servers' records about keys
 	crashes    []int32 // positions at which processes crashed
-	Expiries   bool    // whether the servers record the expiry of keys
+	Expiries   bool    // whether the servers record when keys expire
 	Interval   interval
 	Scan       scan
 	live       keys
@@ -136,7 +136,7 @@ func (t *Trace) Read(h *history.History) {
 		e := &h.Events[i]
 		t.Ascending = t.Ascending && (i == 0 || h.Events[i-1].Time <= e.Time)
 		t.End = max(t.End, e.Time)
-		if e.Process == history.Nemesis { // the nemesis may name faults freely
+		if e.Process == history.Nemesis { // the nemesis is free to choose the names of faults
 			t.fault(i, e)
 			continue
 		}
@@ -168,11 +168,11 @@ func (t *Trace) Read(h *history.History) {
 	}
 }
 
-// longHistory is the number of events from which it is worth counting them by kind before reading them.
+// longHistory is the number of events at which it pays to count the events by kind before reading them.
 const longHistory = 1 << 16
 
-// makeRoom allocates memory for all acquires of a history at once. A list that grows would leave several times its size
-// as garbage.
+// makeRoom allocates memory for all acquires of a history at once. Growing the lists step by step would leave several
+// times their size as garbage.
 func (t *Trace) makeRoom(h *history.History) {
 	asks, grants := 0, 0
 	for i := range h.Events {
@@ -210,10 +210,10 @@ func (t *Trace) reset(h *history.History) {
 	t.handbacks.reset()
 }
 
-// lock returns the number of a lock. Locks are those that the header lists and those that somebody requested. A key
+// lock returns the number of a lock. Locks are the names that the header lists or that some process requested. A key
 // with any other name is not a lock.
 func (t *Trace) lock(name history.Lock) int32 {
-	if n := len(t.Locks); n > 0 && t.Locks[n-1].Name == name { // most histories have one
+	if n := len(t.Locks); n > 0 && t.Locks[n-1].Name == name { // most histories have only one lock
 		return int32(n - 1)
 	}
 	if n, ok := t.LockNumber[name]; ok {
@@ -257,7 +257,8 @@ func (t *Trace) acquire(i int, e *history.Event) {
 		return
 	}
 	n := t.asked(p, l, e.Attempt)
-	if n < 0 { // a foreign history may record only outcomes: it was called when it returned
+	// a history from another program may record only outcomes: assume that the call was made when it returned
+	if n < 0 {
 		n = int32(len(t.Asks))
 		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i})
 		t.Locks[l].Asks = append(t.Locks[l].Asks, n)
@@ -279,9 +280,9 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked removes from the list of p the open acquire of lock l that an event of an attempt answers, and returns it, or
-// -1 if there is none. This is the acquire whose call names the attempt. If there is none, it is the oldest one,
-// provided the call or the event names no attempt.
+// asked finds the open acquire of lock l that an event completes, where of is the event's attempt. It removes the
+// acquire from the list of p and returns it, or returns -1 if there is none. This is the acquire whose call names the
+// attempt. If no call does, it is the oldest acquire, provided that its call or the event names no attempt.
 func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	found := -1
 	for i, n := range p.asks {
@@ -305,9 +306,9 @@ func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	return n
 }
 
-// sectionOf returns the grant that an event belongs to: the grant of its attempt, or, if it names no attempt, the
-// latest open section of its process on that lock. It is -1 if there is none, for example for the clean-up release of
-// an attempt that was never granted.
+// sectionOf returns the grant that an event belongs to. This is the grant of the event's attempt. If the event names no
+// attempt, it is the latest open section of the process on that lock. sectionOf returns -1 if there is none, for
+// example for the clean-up release of an attempt that was never granted.
 func (t *Trace) sectionOf(e *history.Event) int32 {
 	if e.Attempt != "" {
 		g, ok := t.Owner[Title{e.Lock, e.Attempt}]
@@ -351,8 +352,9 @@ func (t *Trace) released(i int, e *history.Event) {
 	}
 }
 
-// releasing removes from the list of its process the grant whose release returns: the grant of the event's attempt, or,
-// if the event names none, the oldest one on that lock. If no release is under way, the history records only outcomes.
+// releasing finds the grant whose release returns with event e, and removes it from the list of its process. This is
+// the grant of the event's attempt. If the event names no attempt, it is the oldest grant on that lock. If no release
+// is in progress, the history records only outcomes.
 func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	for i, g := range p.releases {
 		of := &t.Grants[g]
@@ -387,8 +389,8 @@ func (t *Trace) crash(i int, e *history.Event) {
 	p.asks, p.releases = p.asks[:0], p.releases[:0]
 }
 
-// Left returns the first position at which the section of a grant may have been over. It may come before the position
-// at which the section was recorded to begin, but not before the acquire's call.
+// Left returns the first position at which the section of a grant may have been over. It may be before the recorded
+// beginning of the section, but not before the acquire's call.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 
 // Waited returns the position up to which the process of an acquire certainly waited. If it crashed, this may be before
@@ -407,8 +409,8 @@ func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at
 }
 
-// earliest returns the first position after call at which an activity of a process, recorded to end at position end,
-// may have been over. This is end, unless the process crashed and is not known to have lived until then.
+// earliest returns the first position after call at which a process may have stopped what it was doing, where end is
+// the recorded end of that. The result is end, unless the process crashed and is not known to have lived until then.
 func (t *Trace) earliest(p history.Process, call, end int) int {
 	crash := t.CrashAfter(p, call)
 	if crash == Open || end == Open {
@@ -428,12 +430,13 @@ func (t *Trace) earliest(p history.Process, call, end int) int {
 	return end
 }
 
-// EndsUnseen reports whether some process crashed at a time that is not known exactly.
+// EndsUnseen reports whether some process crashed and the exact time is unknown.
 func (t *Trace) EndsUnseen() bool {
 	return slices.ContainsFunc(t.crashes, func(i int32) bool { return t.History.Events[i].Until != 0 })
 }
 
-// CrashAfter returns the position of the first crash of a process at position at or later; Open if there is none.
+// CrashAfter returns the position of the first crash of a process at or after position at. It returns Open if there is
+// none.
 func (t *Trace) CrashAfter(p history.Process, at int) int {
 	from, _ := slices.BinarySearch(t.crashes, int32(min(at, math.MaxInt32)))
 	for _, i := range t.crashes[from:] {
@@ -455,8 +458,8 @@ func (t *Trace) Time(i int) history.Time {
 	return t.History.Events[i].Time
 }
 
-// ProcessOf returns the process that made an attempt. If the attempt was never granted, it is taken from the attempt's
-// name, which begins with the process.
+// ProcessOf returns the process that made an attempt. If the attempt was never granted, the process is read from the
+// attempt's name, which begins with it.
 func (t *Trace) ProcessOf(a history.Attempt) history.Process {
 	if p, ok := t.maker[a]; ok {
 		return p

@@ -13,17 +13,18 @@ type wait struct {
 	ask      int32 // the first acquire
 	process  history.Process
 	lock     int32
-	from, to int // to is Open if the wait lasts to the end
+	from, to int // to is Open if the wait lasts to the end of the history.
 }
 
-// waits lists the waits in the order of their beginnings.
+// waits lists the waits in the order in which they began.
 func (t *Trace) waits() []wait {
 	type waiter struct {
 		process history.Process
 		lock    int32
 	}
 	all := make([]wait, 0, len(t.Asks))
-	gaveUp := make(map[waiter][]int) // waits that the next acquire may continue; several if tasks asked at once
+	// waits that the next acquire may continue; more than one if several tasks asked at once
+	gaveUp := make(map[waiter][]int)
 	for n := range t.Asks {
 		a := &t.Asks[n]
 		w, this := waiter{a.Process, a.Lock}, -1
@@ -56,18 +57,18 @@ func (t *Trace) SingleWaits() []wait {
 	return all
 }
 
-// turn is a change in who waits or holds, or in which faults are under way.
+// turn is a moment at which a wait, a hold or a fault begins or ends.
 type turn struct {
 	At   int
 	Kind turnKind
-	N    int32 // index of the wait, the grant or the fault
+	N    int32 // index of the wait, the grant or the fault, depending on the kind
 }
 
 type turnKind uint8
 
 const (
 	WaitBegins   turnKind = iota // a wait begins
-	WaitEnds                     // a wait ends; if only its outcome is recorded, it ends as it begins
+	WaitEnds                     // a wait ends; if only the outcome is recorded, the wait ends at once
 	HoldBegins                   // a section begins
 	HoldEnds                     // a section ends
 	FaultStrikes                 // a fault strikes

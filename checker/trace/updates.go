@@ -5,23 +5,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// MaxUpdates is the largest number of read-modify-writes on one lock's data for which porcupine is asked.
+// MaxUpdates is the largest number of read-modify-writes on one lock's data that is passed to porcupine.
 const MaxUpdates = 10_000
 
-// pairing follows one attempt's reads and writes to find its read-modify-writes.
+// pairing tracks one attempt's reads and writes to find its read-modify-writes.
 type pairing struct {
 	lock   int32
 	called int  // position of the read's call; -1 if no read is open
-	read   bool // whether the attempt knows a value to build on
+	read   bool // whether the attempt knows a value that its next write can be computed from
 	value  string
 	from   int // position at which the update begins: the read's call, or the previous write's return
 	write  int // index of the update whose write has not returned; -1 if there is none
 }
 
-// Updates returns, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
-// was confirmed or whose outcome is unknown. A write that failed for its client does not count. Nor does a write that
-// the resource refused, even if the resource confirmed it to the client, as it does for an operation that it had
-// already applied.
+// Updates returns, for each lock, the read-modify-writes as the clients saw them: a read that returned, then a write
+// that was confirmed or whose outcome is unknown. A write that failed for its client does not count. A write that the
+// resource refused does not count either, even if the resource confirmed it to the client, as it does for an operation
+// that it had already applied.
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))
@@ -92,8 +92,8 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent records a write. A write that builds on a value from outside the history counts as blind, since it builds
-// on nothing in the history.
+// writeEvent records a write. If the write was computed from a value that nobody in the history wrote, it counts as
+// blind, because it depends on nothing in the history.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
@@ -118,13 +118,14 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 		up.Optional, up.Return = false, int64(i)
 		p.value, p.from = up.Written, i // the next update begins here, since others may write in between
 	case history.Fail:
-		up.Blind, up.Optional, up.Written = false, true, up.Read // it has no effect, wherever porcupine places it
+		// the update has no effect, wherever porcupine places it
+		up.Blind, up.Optional, up.Written = false, true, up.Read
 	case history.Info:
-		p.read = false // whether that write took effect is unknown
+		p.read = false // it is unknown whether that write took effect
 	}
 }
 
-// refused removes the effect of an update whose write the resource refused.
+// refused makes an update have no effect, because the resource refused its write.
 func (u *pairs) refused(p *pairing) {
 	up := &u.lists[p.lock][p.write]
 	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Long is earlier than any time in a history. It means that nothing touched the lock.
+// Long means that nothing has used the lock before. It is earlier than any time in a history.
 const Long = -history.Never
 
-// use records when the lock of one acquire was touched by other acquires.
+// use records when other acquires used the lock of one acquire.
 type use struct {
-	before history.Time // end of the latest use by another process among the acquires called before
-	own    history.Time // the same for earlier uses by the acquire's own process that may have left keys behind
+	before history.Time // end of the latest use by another process, among the acquires that were called before
+	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
 	after  int          // position of the call of the next acquire by another process; Open if there is none
 }
 
@@ -28,8 +28,8 @@ func (t *Trace) Uses() {
 	}
 }
 
-// usesBefore visits a lock's acquires in the order of their calls. It remembers the latest end of a use so far, and the
-// latest end among the other processes than the one with that use.
+// usesBefore visits a lock's acquires in the order of their calls. It remembers the latest end of a use so far and
+// which process had it, and the latest end among all other processes.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
@@ -52,12 +52,11 @@ func (t *Trace) usesBefore(asks []int32) {
 }
 
 // usesOwn records which earlier uses of the same process may have left keys behind. A use leaves nothing if its release
-// returned ok and no fault was active from its call to the new acquire. At each acquire it is enough to examine the
-// process's latest use: if a fault was over by the call of a later use, it was taken into account when that later use
-// was examined.
+// returned ok and no fault was active from the use's call to the new acquire. It is enough to examine the process's
+// latest use: a fault that was over before the call of that use was taken into account when that use was examined.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
-		latest int32 // -1: none
+		latest int32 // -1 if there is none
 		left   history.Time
 	}
 	pasts := make([]past, len(t.processes))
@@ -116,16 +115,16 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether acquire n found its lock without residue, no fault had ended its client's session within
-// the last TTL, and nobody else requested the lock up to position end.
+// Undisturbed reports whether nothing stood in the way of acquire n: it found its lock free of leftover keys, no fault
+// had ended its client's session within the last TTL, and nobody else requested the lock up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
 	return u.before < since && u.own < since && u.after > end && !t.sessionsLost(since, t.Asks[n].Call)
 }
 
-// sessionsLost reports whether, between the time since and position call, the only member of a service came back
-// without its disk, and so without any sessions. A client may not notice that for so long: ZooKeeper rejects clients
+// sessionsLost reports whether the only member of a service restarted without its disk, and so without any sessions,
+// between the time since and position call. A client may not notice that for up to this long: ZooKeeper rejects clients
 // that have seen a later state than its own.
 func (t *Trace) sessionsLost(since history.Time, call int) bool {
 	h := &t.History.Header

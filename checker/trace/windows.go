@@ -7,9 +7,10 @@ import (
 )
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid, in the order of the events that
-// state them. An acquire states [granted, until). Each extension states another span. From its start on, this span
-// replaces the rest of the grant's previous one, so the spans of one grant share no instant. A span contains at least
-// the instant of its decision. Only a release call ends a span early; a span that would end where it begins is dropped.
+// state them. An acquire states the span [granted, until). Each extension states another span, which replaces the rest
+// of the grant's previous span from its start on. So the spans of one grant share no instant. A span contains at least
+// the instant of its decision. Only a release call ends a span early. A span that would then end where it begins is
+// dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -39,8 +40,8 @@ func (t *Trace) Windows() {
 // none is the index used when there is no such span.
 const none = -1
 
-// addWindow adds the span that the event at position at states for grant n, and cuts earlier spans of the grant where
-// the new one replaces them.
+// addWindow adds the span that the event at position at states for grant n. Where the new span replaces earlier spans
+// of the grant, addWindow cuts them.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
@@ -56,13 +57,13 @@ func (t *Trace) addWindow(n int32, at int) {
 	if g.Release != Open {
 		s.To = min(s.To, int64(t.Time(g.Release)))
 		if s.To < s.From || s.To == s.From && until > lease.Granted {
-			return // the release left nothing of it
+			return // the release left nothing of the span
 		}
 	}
 	if at != g.OK {
 		l.Stated++
 	}
-	for g.window != none && l.Windows[g.window].From >= s.From { // the new span replaces all of it
+	for g.window != none && l.Windows[g.window].From >= s.From { // the new span replaces that window completely
 		o := &l.Windows[g.window]
 		o.To, g.window = o.From-1, o.before
 	}
@@ -96,9 +97,9 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	return windows
 }
 
-// WithUnstated returns the windows of a lock, together with the spans in which grants that state no window may have
-// been valid: from the call at the earliest to the first extension that states one, or to the release. It returns none
-// if all grants state their windows.
+// WithUnstated returns the windows of a lock, plus spans for the grants that state no window. Such a span covers the
+// time in which the grant may have been valid: from its acquire's call to the first extension that states a window, or
+// to its release. WithUnstated returns none if all grants state their windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -118,9 +119,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections computes, for each lock, its critical sections as spans of positions, no longer than they certainly lasted.
-// A section that may have been over before it was recorded to begin ends before it begins. Such a section overlaps only
-// sections that contain both positions.
+// Sections computes, for each lock, its critical sections as spans of positions. A span is no longer than the section
+// certainly lasted. If a section may have been over before its recorded beginning, its span ends before it begins. Such
+// a span overlaps only spans that contain both positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -133,8 +134,8 @@ func (t *Trace) Sections() {
 	}
 }
 
-// GaveBack reports whether the release had been called by the given time, while the lease was still valid, so that the
-// release ended the lease.
+// GaveBack reports whether the holder had called its release by the given time while its lease was still valid. If so,
+// the release ended the lease.
 func (g *Grant) GaveBack(t *Trace, by history.Time) bool {
 	return g.Release != Open && t.Time(g.Release) <= by && t.Time(g.Release) < g.Until
 }
