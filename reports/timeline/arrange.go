@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Arrange arranges a history in lanes. It accepts any history, even one that is truncated or inconsistent; it leaves
-// out of the lanes what does not fit. It marks the witnesses of all breaches in the findings. The lanes keep h, which
-// is never changed.
+// Arrange arranges a history in lanes. It accepts any history, even a truncated or inconsistent one, and leaves out
+// what does not fit into a lane. It marks the witness events of every violation in the findings. The lanes keep a
+// reference to h, which is never changed.
 func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	a := &arranger{
 		l: &Lanes{
@@ -49,8 +49,8 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	return a.l
 }
 
-// makeRoom sets a.room, which allocates the slices of a client's lane, large enough for everything that the client
-// does. It also finds the end of the recording.
+// makeRoom sets a.room, which allocates the slices of a client's lane. It makes them large enough for everything that
+// the client does. It also finds the end of the recording.
 func (a *arranger) makeRoom() {
 	type numbers struct{ sections, waits, calls int }
 	of := map[history.Process]*numbers{}
@@ -98,7 +98,7 @@ type arranger struct {
 	room     func(*clientLane) // allocates the slices of a client's lane
 	locks    map[history.Lock]bool
 	sections map[holding]ref
-	waits    map[waiting][]ref // the oldest first
+	waits    map[waiting][]ref // the oldest wait comes first
 	calls    map[calling]ref
 	keys     map[keyOn]ref
 }
@@ -227,7 +227,7 @@ func (a *arranger) enter(pos int, e *history.Event, c int) {
 	lane.Sections = append(lane.Sections, s)
 }
 
-// section finds the open section to which a client's event refers. An event without an attempt refers to the client's
+// section finds the open section that a client's event refers to. An event without an attempt refers to the client's
 // only open section of that lock.
 func (a *arranger) section(e *history.Event) (holding, *section) {
 	key := holding{e.Process, e.Lock, e.Attempt}
@@ -371,7 +371,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 	if e.Why != history.NotRecorded {
 		return
 	}
-	for other, r := range a.keys { // on whichever member it was set
+	for other, r := range a.keys { // no matter on which member it was set
 		if other.lock == e.Lock && other.member == e.Member {
 			k := &a.l.servers[r.lane].Keys[r.i]
 			k.end(pos, e.Time)
@@ -381,8 +381,8 @@ func (a *arranger) key(pos int, e *history.Event) {
 	}
 }
 
-// forget ends the copies of keys on members that lose their disk, for services with one replicated log. No event
-// records each key that such a member no longer has.
+// forget ends the copies of keys on members that lose their disk, for services with one replicated log. It is needed
+// because no event records the individual keys that such a member loses.
 func (a *arranger) forget(pos int, e *history.Event) {
 	if s := a.l.history.Header.Service; !s.Kind().OneLog {
 		return
@@ -397,8 +397,8 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// faults arranges the faults, and gives each lane the faults that struck its process. A fault without a duration ends
-// where it struck.
+// faults arranges the faults and gives each lane the faults that struck its process. A fault without a duration ends at
+// the moment it struck.
 func (a *arranger) faults(h *history.History) {
 	for i, strike := range trace.Faults(h) {
 		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
@@ -425,7 +425,7 @@ func (a *arranger) faults(h *history.History) {
 }
 
 // lasts reports whether a fault whose end is not recorded lasts to the end of the run. The crash of a client is over as
-// soon as it has struck, although the client does not come back. A server that does not come back is down.
+// soon as it has struck, although the client does not restart. The crash of a server lasts until it restarts.
 func (a *arranger) lasts(f *fault) bool {
 	if f.Kind.IsDown() && len(f.How.On) > 0 {
 		_, client := a.l.clientOf[f.How.On[0]]

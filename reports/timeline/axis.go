@@ -10,8 +10,8 @@ import (
 // tickRoom is the width in pixels that the label of a tick needs.
 const tickRoom = 64
 
-// ticks adds ticks, with the time as label, at instants at which something happened. If there is no room for all
-// labels, the ends of the axis come first, then the witness, then the faults, then the others.
+// ticks adds ticks at instants when something happened, labeled with the time. If there is not enough room for all
+// labels, it prefers the ends of the axis, then the witness, then the faults, then the others.
 func (c *chart) ticks(times []history.Time) {
 	events := c.lanes.history.Events
 	order := []history.Time{c.from, c.to}
@@ -35,7 +35,8 @@ func (c *chart) ticks(times []history.Time) {
 		}
 		seen[at] = true
 		x := c.x(at)
-		label := max(float64(c.Left)+tickRoom/2-12, min(x, float64(c.Right)-tickRoom/2+12)) // stays inside the plot
+		// keeps the label inside the plot
+		label := max(float64(c.Left)+tickRoom/2-12, min(x, float64(c.Right)-tickRoom/2+12))
 		free := !slices.ContainsFunc(taken, func(o float64) bool { return label-o < tickRoom && o-label < tickRoom })
 		if free {
 			taken = append(taken, label)
@@ -51,14 +52,14 @@ func (c *chart) ticks(times []history.Time) {
 	}
 }
 
-// pinLevels returns the row of each witness number, so that no number covers another, even on a narrow page. In a long
-// run this may be true only when the reader zooms in.
+// pinLevels returns the row for each witness number, chosen so that the numbers do not overlap, even on a narrow page.
+// In a long run, they may overlap until the reader zooms in.
 func (c *chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels
 }
 
-// levels returns the row of each witness number on a given scale. fit reports whether no number covers another.
+// levels returns the row for each witness number on a given scale. fit reports whether no numbers overlap.
 func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // position of the last number in each row

@@ -36,7 +36,7 @@ func (t *Timeline) HTML(p *html.Writer) {
 // picture.
 func (t *Timeline) LeftOut() []string { return t.leftOut }
 
-// Story returns the block that explains the violation of a law, with the events of its witness. On a page that also
+// Story returns the block that explains the violation of a law and lists the events of its witness. On a page that also
 // shows the timeline, these events are linked to their numbers in the picture.
 func (t *Timeline) Story(f checker.Finding) Story { return Story{f, t} }
 
@@ -46,8 +46,8 @@ type Story struct {
 	timeline *Timeline
 }
 
-// Text writes the explanation, whether the law was also violated in runs without single faults, the remedy, and the
-// witness.
+// Text writes the explanation, whether the law was also violated in runs in which single faults were left out, the
+// remedy, and the witness.
 func (s Story) Text(p *text.Writer) {
 	alone := s.Judges.Alone()
 	if alone != "" {
@@ -79,7 +79,8 @@ func (s Story) HTML(p *html.Writer) {
 		html.If(len(s.Witness) > 0, s.witness()), html.Newline), html.Newline)
 }
 
-// witness lists the events that show the violation, each with its number in the picture, its time, and in words.
+// witness lists the events that show the violation. For each event, it gives the number in the picture, the time and a
+// description.
 func (s Story) witness() html.Part {
 	l := s.timeline.lanes()
 	numbers := l.numbers()

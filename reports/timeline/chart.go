@@ -9,34 +9,34 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// chart is the picture of a page: time runs to the right, and the lanes are below each other. The position of
-// everything follows from an instant of true time. It is computed here for the page as first shown, and again by the
-// page's script when the reader zooms.
+// chart is the picture of a page. Time runs to the right, and the lanes are stacked vertically. Every horizontal
+// position is computed from an instant of true time: first here, for the page as first shown, and again by the page's
+// script when the reader zooms.
 type chart struct {
 	Width, Height int
 	Left, Right   int // the left and the right edge of the plot
 	Top           int // the upper edge of the lanes
 	Rows          []laneTitle
-	Shapes        []shape // in the order of painting
+	Shapes        []shape // in the order in which they are painted
 	Pins          []pin
 	Ticks         []tick
 	Breaks        []scaleBreak
 	Notes         []string // what the picture omits
-	Linear        bool     // drawn at true scale; folded is the scale for a reader who switches to the other
+	Linear        bool     // whether it is drawn at true scale; the reader can then switch to the scale in folded
 	Clients       []string
 	lanes         *Lanes
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
 	describer     describer
-	numbers       map[int]int             // of the witness events, by position
-	middle        map[history.Process]int // middle of each lane that is not a client's
-	middles       map[int]int             // middle of each client's lane, by its number
+	numbers       map[int]int             // the numbers of the witness events, by position
+	middle        map[history.Process]int // vertical middle of each lane except clients' lanes
+	middles       map[int]int             // vertical middle of each client's lane, by its number
 	clients       []int
-	left          int // number of shapes for which there was no room
+	left          int // number of shapes that were left out for lack of room
 }
 
-// laneTitle is the title of a lane, at its left.
+// laneTitle is the title to the left of a lane.
 type laneTitle struct {
 	Y, Height int
 	Middle    int
@@ -54,16 +54,16 @@ type shape struct {
 	X, Width  string
 	Y, Height int
 	Y2        int
-	Glyph     string // of a mark: dot, cross, jump
+	Glyph     string // for a mark: dot, cross or jump
 	Label     string
-	Tight     bool   // at first there is no room for the label
-	Shift     string // moves a mark's label so that it stays inside the plot
+	Tight     bool   // whether the label does not fit before the reader zooms in
+	Shift     string // offset that keeps a mark's label inside the plot
 	Tip       string
-	Events    string // positions of its events, to link it with the list of the witness
-	Number    int    // of a message
+	Events    string // positions of its events, which link it to the witness list
+	Number    int    // for a message: its number
 }
 
-// pin is the number of a witness event in the picture. It refers to the list of the witness.
+// pin is the number of a witness event in the picture. The witness list uses the same number.
 type pin struct {
 	A      int64
 	X      string
@@ -81,13 +81,13 @@ type tick struct {
 	Shown bool
 }
 
-// scaleBreak marks a time span that is drawn shorter than it lasted.
+// scaleBreak marks a time span that is drawn compressed.
 type scaleBreak struct {
 	A, B  int64
 	X     string
 	Label string
 	Shown bool
-	Named bool // there is room for the label
+	Named bool // whether there is room for the label
 }
 
 const (
@@ -101,16 +101,16 @@ const (
 	faultHeight = 22
 	resourceRow = 50
 	keyHeight   = 14
-	waitHeight  = 8    // height of a key that waits in line behind another
-	mostWaiting = 6    // the most keys in line that are drawn
-	mostEvents  = 3000 // the longest history that is drawn as a whole
-	mostLanes   = 48   // the most lanes of clients, and of servers
+	waitHeight  = 8    // height of a key that is queued behind another
+	mostWaiting = 6    // maximum number of queued keys that are drawn
+	mostEvents  = 3000 // maximum number of events in a history that is drawn as a whole
+	mostLanes   = 48   // maximum number of client lanes, and of server lanes
 	mostShapes  = 20_000
-	mostClashes = 500 // the most overlaps that are shaded
+	mostClashes = 500 // maximum number of overlaps that are shaded
 	// narrow is the smallest width of the plot at which labels must fit. The page's script never makes the plot
 	// narrower.
 	narrow = 560
-	// clipMargin is a margin around the plot, so that marks at its edges are not cut.
+	// clipMargin is a margin around the plot. It keeps marks at the edges from being clipped.
 	clipMargin = 10
 )
 
@@ -139,7 +139,7 @@ func (l *Lanes) chart() *chart {
 	return c
 }
 
-// omissions adds notes on what the picture omits.
+// omissions adds a note for everything that the picture omits.
 func (c *chart) omissions(all *Lanes) {
 	for _, of := range []struct {
 		what       string
@@ -154,8 +154,8 @@ func (c *chart) omissions(all *Lanes) {
 	}
 }
 
-// fewer returns the lanes that are drawn. If there are too many, these are the lanes of the numbered events, followed
-// by the first of the others.
+// fewer returns the lanes to draw. If there are too many, it returns the lanes of the numbered events, and then as many
+// of the other lanes as fit.
 func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	if len(l.clients) <= mostLanes && len(l.servers) <= mostLanes {
 		return l
@@ -184,8 +184,7 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	return &few
 }
 
-// firstLanes returns at most mostLanes elements of a list, in its order. The wanted ones take precedence over the
-// others.
+// firstLanes returns at most mostLanes elements of a list, in the order of the list. It prefers the wanted elements.
 func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 	room := mostLanes
 	for i := range list {
@@ -203,7 +202,7 @@ func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 	return few[:min(mostLanes, len(few))]
 }
 
-// frame decides which part of the run is drawn, and makes its scale.
+// frame decides which part of the run is drawn, and creates the scale for it.
 func (c *chart) frame() {
 	events := c.lanes.history.Events
 	first, last := 0, len(events)
@@ -220,7 +219,7 @@ func (c *chart) frame() {
 			probing = true
 			continue
 		}
-		if events[pos].F.IsCopy() { // a copy follows closely after an event on the scale
+		if events[pos].F.IsCopy() { // a copy comes right after an event that is on the scale
 			continue
 		}
 		times = append(times, events[pos].Time)
@@ -246,7 +245,7 @@ func (c *chart) frame() {
 	c.ticks(times)
 }
 
-// unseen reports whether an event is not drawn because it belongs to the probe and not to the witness.
+// unseen reports whether an event is not drawn, because it is an event of the probe that is not in the witness.
 func (c *chart) unseen(pos int) bool {
 	e := &c.lanes.history.Events[pos]
 	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
@@ -263,7 +262,7 @@ func (c *chart) around(n int) (first, last int) {
 		return 0, n
 	}
 	first = max(0, min((lo+hi)/2-n/2, events-n))
-	if lo < first { // the witness itself is longer than the range: show its end
+	if lo < first { // the witness itself does not fit: show its end
 		first = max(0, min(hi-n+n/10, events-n))
 	}
 	return first, first + n
@@ -274,12 +273,12 @@ func (c *chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
-// px writes a coordinate. In this package, products are converted to float64 before they are added to anything. This
-// prevents the compiler from fusing the two operations, which would round differently; so pages are the same on all
+// px formats a coordinate. In this package, every product is converted to float64 before something is added to it. This
+// prevents the compiler from fusing the two operations, which would round differently. So pages are the same on all
 // platforms (Go specification, "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// box adds a box from one instant to another. It cuts off what is outside the frame.
+// box adds a box from one instant to another. The part outside the frame is cut off.
 func (c *chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
 	if to < c.from || from > c.to || !c.hasRoom() {
 		return
@@ -336,7 +335,7 @@ func (c *chart) messages() {
 	}
 }
 
-// laneOf returns the middle of a process's lane; ok is false if it has none.
+// laneOf returns the vertical middle of a process's lane. ok is false if the process has no lane.
 func (c *chart) laneOf(p history.Process) (y int, ok bool) {
 	if i, is := c.lanes.clientOf[p]; is {
 		y, ok = c.middles[i]
@@ -364,7 +363,8 @@ func (c *chart) title(y, height int, name, class string) {
 		laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
-// tracks returns the locks that have a row of their own in each lane. A single empty lock stands for all locks.
+// tracks returns the locks that have a row of their own in each lane. If all locks share one row, it returns a single
+// empty name.
 func (c *chart) tracks() []history.Lock {
 	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
 		return []history.Lock{""}

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// colors is the number of colours that distinguish clients. If there are more clients, some share a colour.
+// colors is the number of colors that distinguish clients. If there are more clients, some share a color.
 const colors = 8
 
 func colorOf(client int) string {
@@ -20,7 +20,7 @@ func colorOf(client int) string {
 	return fmt.Sprintf("c%d", client%colors)
 }
 
-// faultLanes draws each fault as a band with its line as the label, in as few rows as the labels allow.
+// faultLanes draws each fault as a band labeled with the fault's line. It uses as few rows as the labels allow.
 func (c *chart) faultLanes(y int) int {
 	var ends []float64
 	top := y
@@ -56,7 +56,7 @@ func (c *chart) faultLanes(y int) int {
 	return y + height
 }
 
-// label writes text that stays inside the plot as long as its time span is in view.
+// label writes a text for a time span. The text stays inside the plot as long as the span is in view.
 func (c *chart) label(class string, from, to history.Time, y int, text string) {
 	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
 	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
@@ -109,8 +109,8 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws each section as a bar. Below it is the lease as stated to the client. If the section goes on without a
-// lease, a line shows for how long.
+// sections draws each section as a bar, with the lease that the client was told below it. If the section continues
+// after the lease, a line shows for how long.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
@@ -144,8 +144,8 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 	}
 }
 
-// operations draws operations on registers, from call to return. An operation that failed or whose outcome is unknown
-// is paler.
+// operations draws each operation on a register from its call to its return. Operations that failed or have an unknown
+// outcome are paler.
 func (c *chart) operations(client, y int) {
 	lane := &c.lanes.clients[client]
 	for i := range lane.Operations {
@@ -188,8 +188,8 @@ func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
-// clashes shades the time in which two sections of one lock are open, unless both are shared. Of a semaphore, it shades
-// the time in which more sections are open than there are permits.
+// clashes shades the time in which two sections of one lock are open, unless both are shared. For a semaphore, it
+// shades the time in which more sections are open than there are permits.
 func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
@@ -216,16 +216,17 @@ func (c *chart) clashes(y, height int) {
 			c.Shapes = c.Shapes[:n]
 		}
 	}
-	c.Shapes = append(shades, c.Shapes...) // behind everything else
+	c.Shapes = append(shades, c.Shapes...) // draw the shades behind everything else
 }
 
-// meeting is the time during which a section was open together with others that exclude it, with a sentence about it.
+// meeting is a time during which a section was open together with others that exclude it, with a sentence that
+// describes it.
 type meeting struct {
 	until history.Time
 	who   string
 }
 
-// clashesWith lists the meetings of a section with earlier ones that were open when it began.
+// clashesWith lists the meetings of section b with earlier sections that were open when b began.
 func (l *Lanes) clashesWith(b *section, earlier []*section) (all []meeting) {
 	var ends []history.Time
 	for _, a := range earlier {
@@ -329,13 +330,13 @@ func (c *chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) 
 	}
 }
 
-// inLine is a part of a key's life in which the key keeps its place in line.
+// inLine is a part of a key's life during which the key's place in the queue does not change.
 type inLine struct {
 	span
 	before int // number of keys of the same lock that were set earlier and still exist
 }
 
-// places divides the lifetime of key i at each time when a key ahead of it in line disappears.
+// places splits the lifetime of key i at each time when a key ahead of it in the queue disappears.
 func places(keys []keySpan, i int, ahead []int) []inLine {
 	k := &keys[i]
 	gone := slices.Clone(ahead)
@@ -354,8 +355,8 @@ func places(keys []keySpan, i int, ahead []int) []inLine {
 	return append(list, at)
 }
 
-// keyAt draws a key at its place in line: the first key at full height, the others below it and thinner. If there are
-// more than mostWaiting behind the first, the rest are not drawn.
+// keyAt draws a key at its place in the queue: the first key at full height, the others thinner and below it. It draws
+// at most mostWaiting keys behind the first.
 func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
@@ -383,8 +384,8 @@ func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	c.box(class+" queued", p.From, p.To, y+keyHeight+(p.before-1)*waitHeight, waitHeight-2, "", tip, p.First, p.Last)
 }
 
-// clocks marks the jumps and drifts of a lane's clock: a jump in the middle of the lane, with its size, and a drift
-// along the bottom.
+// clocks marks the jumps and drifts of a lane's clock. It draws a jump in the middle of the lane, with its size, and a
+// drift along the bottom.
 func (c *chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
 		f := &c.lanes.faults[i]

@@ -1,7 +1,7 @@
 package timeline
 
 import (
-	_ "embed" // the picture's script
+	_ "embed" // for the script of the picture
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,15 +10,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Script is the JavaScript function that makes the picture interactive, for pages that show several pictures in turn.
+// Script is the JavaScript function that makes the picture interactive. Pages that show one picture after another call
+// it themselves.
 //
 //go:embed chart.js
 var Script string
 
-// script is what a page needs in addition to the picture, so that the reader can zoom and move it.
+// script is what a page with one picture needs so that the reader can zoom and pan.
 var script = Script + "timeline();\n"
 
-// The buttons over the picture. witnessButton exists only if there is a witness.
+// The buttons above the picture. witnessButton exists only if there is a witness.
 const (
 	hints = `<span class="hint">true time; drag to move<span class="with-keys">, or use <kbd>←</kbd> <kbd>→</kbd>; ` +
 		`zoom with <kbd>+</kbd> <kbd>−</kbd>, or Ctrl and the wheel</span></span>`
@@ -71,8 +72,8 @@ func (c *chart) svg() html.Part {
 			html.Each(c.Pins, pin.part)), html.Newline)
 }
 
-// knots returns, as JSON, pairs of a true time in ns and its position from 0 to 1. The page's script interpolates
-// between them.
+// knots returns, as JSON, pairs of a true time in ns and its horizontal position from 0 to 1. The page's script
+// interpolates between them.
 func (c *chart) knots() string {
 	var all []string
 	for _, k := range c.folded.knots {
@@ -81,7 +82,7 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// off adds the class "off", which hides the element at first, if the parameter is is true.
+// off adds the class "off" if the parameter is is true. The class hides the element when the page is first shown.
 func off(class string, is bool) string {
 	if is {
 		class += " off"
@@ -148,13 +149,13 @@ func (s shape) mark() html.Part {
 		s.tip())
 }
 
-// message draws a line, and over it an invisible wider one for the pointer.
+// message draws a line and, on top of it, a wider invisible line that is easier to point at.
 func (s shape) message() html.Part {
 	return html.El("g", html.Attr("class", "message "+s.Class, "data-message", s.Number),
 		s.line(), s.line("class", "target"), html.El("title", html.Text(s.Tip)))
 }
 
-// line draws a line between the two ends of the shape. The given attributes come before its own.
+// line draws a line between the two ends of the shape. The given attributes precede the line's own.
 func (s shape) line(attributes ...any) html.Part {
 	return html.El("line", html.Attr(attributes...), html.Attr("data-a", s.A, "data-b", s.B,
 		"x1", s.X, "y1", s.Y, "x2", s.Width, "y2", s.Y2))
@@ -166,7 +167,7 @@ func (s shape) text() html.Part {
 		"dominant-baseline", "central"), html.Text(s.Label))
 }
 
-// events links the shape with the list of the witness.
+// events links the shape to the witness list.
 func (s shape) events() html.Part { return html.If(s.Events != "", html.Attr("data-ev", s.Events)) }
 
 func (s shape) tip() html.Part { return html.If(s.Tip != "", html.El("title", html.Text(s.Tip))) }
@@ -180,7 +181,8 @@ func (p pin) part() html.Part {
 		html.El("title", html.Text(p.Tip))), html.Newline)
 }
 
-// legends explain the classes of shapes. Each has the CSS class of its swatch, and a sign for a swatch that is a glyph.
+// legends explains the classes of shapes. Each entry has the CSS class of its swatch. If the swatch is a glyph, it also
+// has the sign.
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease as the client was told"},
 	{"past", "swatch past", "", "section without a lease"},
@@ -197,7 +199,7 @@ var legends = []struct{ class, swatch, sign, words string }{
 	{"drift", "swatch drift", "", "clock drifts"},
 }
 
-// legend explains only what is drawn.
+// legend returns the legend. It explains only the shapes that are drawn.
 func (c *chart) legend() html.Part {
 	item := func(swatch, sign, words string) html.Part {
 		i := html.El("i", html.Class(swatch), html.Text(sign))

@@ -19,7 +19,7 @@ func picture(s reporttest.Story) string {
 
 func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 	s := reporttest.Long()
-	for len(s.History.Events) <= mostEvents { // append the same events, an hour later, again and again
+	for len(s.History.Events) <= mostEvents { // append the same events again and again, each time an hour later
 		for _, e := range s.History.Events[:1000] {
 			e.Index = len(s.History.Events)
 			e.Time += 3600e9
@@ -77,7 +77,7 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	}
 }
 
-// Labels of faults that strike together must not cover each other, not even on a narrow page.
+// The labels of faults that strike at the same time must not overlap, even on a narrow page.
 func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	x := reporttest.NewHistory(2, 5)
 	x.Acquire(0.001, 0.012, 9, "client-1/1", 0, 1, 2, 3)
@@ -108,7 +108,7 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// Numbers of the witness must not cover each other on the narrowest page.
+// The witness numbers must not overlap, even on the narrowest page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 	for _, r := range reporttest.Stories[:5] {
 		s := r.Make()

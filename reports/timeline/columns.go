@@ -9,40 +9,43 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// probe is not drawn unless it is part of the witness, because its section comes long after the rest of the run.
+// probe is the client that checks the lock after the run. It is drawn only if it is part of the witness, because its
+// section comes long after the rest of the run.
 const probe = history.Probe
 
 // table is the geometry of a text timeline: which lanes are drawn, and in which columns.
 type table struct {
 	lanes   *Lanes
 	clients []int // indices in lanes.clients, ascending
-	ranked  []int // the same indices, the most important to the timeline first
+	ranked  []int // the same indices, most important clients first
 	servers []int // indices in lanes.servers
-	// tracks are the locks that have a bar of their own in each client's lane. A single empty lock stands for all
-	// locks.
+	// tracks lists the locks that have a bar of their own in each client's lane. If all locks share one bar, it
+	// contains a single empty name.
 	tracks []history.Lock
 	keys   []history.Lock // the locks whose keys are shown
 	bar    int            // width of a section's bar, in cells
-	time   int            // width of the time
+	time   int            // width of the column of times
 	lane   int            // width of a client's lane, including the gap
 	block  int            // width of one lock's keys, including the gap
-	depth  int            // how many keys of a lock are drawn on one server: the owner's, and those in line behind it
-	cell   int            // width of a lock's keys on one server, including the gap
-	words  int            // column at which the words begin
-	width  int
+	// number of a lock's keys that are drawn on one server: the owner's key, and those queued behind it
+	depth int
+	cell  int // width of a lock's keys on one server, including the gap
+	words int // column at which the words begin
+	width int
 }
 
 const (
-	gutter    = 4  // between the time and the lanes: " ▸! "
-	leastText = 30 // width that the words must have
-	goodText  = 38 // width that the words should have
-	mostLocks = 3  // with more locks, their bars are drawn as one
-	// mostInLine is the largest number of keys of one lock that are drawn on a server.
+	gutter    = 4  // width of the signs between the time and the lanes: " ▸! "
+	leastText = 30 // minimum width of the words
+	goodText  = 38 // preferred width of the words
+	mostLocks = 3  // if there are more locks, they share one bar
+	// mostInLine is the maximum number of keys of one lock that are drawn on a server.
 	mostInLine = 3
 )
 
-// layTable chooses the widest layout that leaves room for the words. It gives up, in this order: wide bars, clients
-// that play no part in the rows shown, the names of lanes, separate bars for locks, and finally servers and clients.
+// layTable chooses the widest layout that leaves room for the words. To make room, it gives up the following, in this
+// order: wide bars, clients that play no part in the rows shown, the names of lanes, separate bars for locks, and
+// finally servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
 	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
 	if t.depth > 1 {
@@ -82,7 +85,7 @@ func layTable(l *Lanes, shown []row, width int) *table {
 	return t
 }
 
-// shrink removes one thing: the keys of further locks, a server or a client.
+// shrink makes the table narrower by one step: it removes the keys of all locks but one, or a server, or a client.
 func (t *table) shrink() {
 	switch {
 	case len(t.keys) > 1:
@@ -115,11 +118,11 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.block = 0
 	if len(t.servers) > 0 && len(keys) > 0 {
 		t.block = max(len(t.servers)*t.cell, 4)
-		if t.cell > 1 { // the gap after the last one is the block's gap
+		if t.cell > 1 { // the gap of the last cell is also the gap of the block
 			t.block--
 		}
 		for _, k := range keys {
-			most := 8 // of a lock's name, which may be long; the name of a service is written in full
+			most := 8 // maximum width of a lock's name, which may be long; the name of a service is written in full
 			if len(t.lanes.locks) <= 1 {
 				most = len("kubernetes")
 			}
@@ -130,8 +133,8 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	}
 }
 
-// keyTitle returns the title over the keys of one lock: the lock's name if there are several locks, else the servers'
-// common name.
+// keyTitle returns the title above the keys of one lock: the lock's name if there are several locks, otherwise the name
+// that the servers have in common.
 func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
@@ -143,8 +146,8 @@ func (t *table) keyTitle(k history.Lock) string {
 	return strings.TrimSuffix(base, "-")
 }
 
-// involved returns the clients that can be drawn, in this order: clients of the witness, clients that appear in the
-// rows, other clients. part has only the first two groups.
+// involved returns all clients that can be drawn, in this order: clients of the witness, clients that appear in the
+// rows, other clients. The result part has only the first two groups.
 func involved(l *Lanes, shown []row) (all, part []int) {
 	rank := make([]int, len(l.clients))
 	for i := range rank {
@@ -182,7 +185,8 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	return all, part
 }
 
-// keyLocks returns the locks whose keys get a column: all if they are few, else the lock of the witness.
+// keyLocks returns the locks whose keys get a column: all locks if there are only a few, otherwise the lock of the
+// witness.
 func keyLocks(l *Lanes, shown []row) []history.Lock {
 	if len(l.locks) <= mostLocks {
 		return l.locks
@@ -219,7 +223,7 @@ func (t *table) head(p *text.Writer) {
 	p.Put(ln)
 }
 
-// digit returns the character that stands for a client among the keys.
+// digit returns the character that represents a client's key.
 func (t *table) digit(client int) rune {
 	if t.lanes.clients[client].Process == probe {
 		return 'p'

@@ -1,7 +1,7 @@
 package timeline
 
-// This file describes events in words, in one line each: who did what and why, with the terms of plans and findings. An
-// event is described by the same words in a text, in a picture and in an explanation.
+// This file describes events in one line each: who did what and why. It uses the terms of plans and findings. The same
+// event has the same description in a text, in a picture and in an explanation.
 
 import (
 	"cmp"
@@ -13,29 +13,29 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// describer describes events in words. It names a lock or an attempt only where the name is needed to tell it from
-// others.
+// describer describes events in words. It names a lock or an attempt only if there are others that it could be confused
+// with.
 type describer struct {
-	Holder func(history.Attempt) history.Process // the client that made an attempt; empty if unknown
-	// Apart reports whether an attempt is called by its own name, because its client has other attempts at the same
+	Holder func(history.Attempt) history.Process // returns the client that made an attempt, or "" if it is unknown
+	// Apart reports whether an attempt is called by its own name, because its client makes other attempts at the same
 	// time. If Apart is nil, no attempt is called by its own name.
 	Apart   func(history.Attempt) bool
-	Several bool // more than one lock is in use
-	// Locks are the locks in use. Servers may also record keys that belong to none of these locks; such keys are called
-	// by their names. If Locks is nil, all keys belong to a lock.
+	Several bool // whether more than one lock is in use
+	// Locks lists the locks in use. Servers may also record keys that belong to none of these locks. Such keys are
+	// called by their names. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Bounded contains, for keys that were set without expiry and were given one at the same instant, as a script does
-	// that increments a counter before it sets the expiry, the deadline that they were given.
+	// Bounded is for keys that were set without expiry and were given one at the same instant, for example by a script
+	// that increments a counter before it sets the expiry. It maps the event that set the key to the deadline.
 	Bounded map[*history.Event]history.Time
-	// Registers is the number of registers, in a history of operations on registers, which has no lock.
+	// Registers is the number of registers in a history of operations on registers, which has no locks.
 	Registers int
 	Long      bool // include details that are not essential: tokens, servers, deadlines
 }
 
-// who returns the name of whoever caused the event.
+// who returns the name of the client or attempt that caused the event.
 func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
-// name returns the name of a client, or of its attempt if that is called by its own name.
+// name returns the name of a client. If the attempt is called by its own name, it returns that name instead.
 func (t *describer) name(p history.Process, a history.Attempt) string {
 	if t.Apart != nil && t.Apart(a) {
 		return string(a)
@@ -79,7 +79,7 @@ func (t *describer) event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-// promotion describes a promotion of a replica that the Sentinel decided itself. It is empty for all other events.
+// promotion describes how the Sentinel promoted a replica on its own decision. It returns "" for all other events.
 func promotion(e *history.Event) string {
 	if e.Why != history.BySentinel || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
@@ -101,10 +101,10 @@ func (t *describer) fault(e *history.Event) string {
 	case history.OK:
 		return "over: " + line
 	}
-	return "nemesis: " + line // a report: only its text says whether something begins or ends
+	return "nemesis: " + line // in a nemesis report, only the text says whether something begins or ends
 }
 
-// lock returns the name of the lock if several locks are in use.
+// lock returns the name of the lock if several locks are in use, and otherwise "".
 func (t *describer) lock(e *history.Event) string {
 	if !t.Several || e.Lock == "" {
 		return ""
@@ -132,8 +132,8 @@ func (t *describer) acquire(e *history.Event) string {
 	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
 }
 
-// lease says until when the holder believes that it holds the lock, and in the long form also which servers it counted.
-// It includes the token.
+// lease returns the token and says until when the holder believes that it holds the lock. The long form also says which
+// servers it counted.
 func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
@@ -180,7 +180,7 @@ func (t *describer) release(e *history.Event) string {
 	return who + " never learns whether it released" + lock + because(e)
 }
 
-// of returns the name of the register of an operation, after word, if there are several registers.
+// of returns word and the name of the operation's register, if there are several registers.
 func (t *describer) of(e *history.Event, word string) string {
 	if t.Registers < 2 {
 		return ""
@@ -322,7 +322,7 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// because returns the reason in parentheses. If a library stated the reason in its own words, it uses them.
+// because returns the reason in parentheses. If a library gave the reason in its own words, because uses those words.
 func because(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {
@@ -341,7 +341,7 @@ func token(n history.Token) string {
 	return ", token " + strconv.FormatInt(int64(n), 10)
 }
 
-// quoted returns a value in quotes, shortened so that a reader can compare it at a glance.
+// quoted returns a value in quotes. It shortens long values, so that a reader can compare them at a glance.
 func quoted(v string) string {
 	const most = 24
 	r := []rune(v)

@@ -32,7 +32,7 @@ func TestAValueIsCutToAGlance(t *testing.T) {
 	}
 }
 
-// A lock is named only if there are several. Details that are not essential are only in the long form.
+// A lock is named only if there are several. Nonessential details appear only in the long form.
 func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	got := &history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Lock: "orders", Token: 7,
 		Grant: &history.Grant{Granted: 1e9, Until: 2e9, Counted: []history.Process{"redis-1", "redis-2", "redis-3"}}}

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// fold shortens the rows of a run without a violation: it leaves one row for each section, and every unusual row.
+// fold shortens the rows of a run without a violation. It keeps one row for each section, and every unusual row.
 func (s *storyline) fold() {
 	s.folded = true
 	for i := range s.rows {
@@ -20,7 +20,7 @@ func (s *storyline) fold() {
 	}
 }
 
-// isEntry reports whether a row is about a client that enters its section.
+// isEntry reports whether a row shows a client entering its section.
 func (l *Lanes) isEntry(r *row) bool {
 	e := &l.history.Events[r.pos]
 	return r.other == nil && e.Process != history.Nemesis && e.F == history.Acquire && e.Type == history.OK
@@ -39,7 +39,7 @@ func ordinary(e *history.Event) bool {
 	return false
 }
 
-// sectionWords describes the section that was entered at a position: how long it lasted, and its reads and writes.
+// sectionWords describes the section that a client entered at a position: how long it lasted, and its reads and writes.
 func (s *storyline) sectionWords(e *history.Event, pos int) string {
 	lane := &s.lanes.clients[s.lanes.lane(pos)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })

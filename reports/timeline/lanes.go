@@ -1,11 +1,12 @@
 // Package timeline draws one history: as text with time running downwards, and as a picture for a page with time
 // running to the right.
 //
-// Goals: a reader sees how a critical section outlives its lease; what the witness of a law names is never omitted;
-// equal histories give equal texts and pages. Non-goals: judging a history (package checker), and the rest of a report.
+// Goals: a reader sees how a critical section outlives its lease; every event in the witness of a violation is shown;
+// equal histories give equal texts and pages. Non-goals: checking a history (package checker), and the rest of a
+// report.
 //
-// A history is first arranged in lanes (lanes, arrange): which client was in which section and under which lease, what
-// the servers held, which faults struck. The text consists of rows (rows, fold) beside columns (columns, text,
+// A history is first arranged in lanes (lanes, arrange): which client was in which section and under which lease, which
+// keys the servers held, and which faults struck. The text consists of rows (rows, fold) beside columns (columns, text,
 // text_legend). The picture consists of shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips). It is
 // written as SVG (chart_svg) for a script (chart.js), with the colors of reports/html.
 package timeline
@@ -19,34 +20,34 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Lanes is a history arranged for display: which client was in which section and under which lease, and what the
-// servers, the resource and the faults did at that time. Both the text and the picture are drawn from it.
+// Lanes is a history arranged for display. It says which client was in which section and under which lease, and what
+// the servers, the resource and the faults did at that time. Both the text and the picture are drawn from it.
 //
-// Each instant is given twice: as a true time, for the axis, and as a position in the history, because events at the
-// same time still have an order.
+// Each instant is given in two ways: as a true time, for the axis, and as a position in the history, because events at
+// the same time still have an order.
 type Lanes struct {
-	end       history.Time // of the recording; all events are before it, but a validity may last longer
+	end       history.Time // end of the recording: no event is later, but a lease may last longer
 	locks     []history.Lock
 	registers int          // number of registers in a history without locks
-	clients   []clientLane // the clients of the header in its order, then others in the order in which they appear
+	clients   []clientLane // the clients that the header lists, then the others in the order in which they appear
 	servers   []serverLane // servers in the same order
 	effects   []effect     // reads and writes that the resource judged, in order
-	faults    []fault      // in the order in which they struck
+	faults    []fault      // faults, in the order in which they struck
 	history   *history.History
-	witness   map[int]bool // positions of events that a violated law names
+	witness   map[int]bool // positions of the events that violated laws name
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
-	// laneOf and laneAt are the lanes of attempts and, by position, of events, for clients that do several things at
-	// once and so have several lanes. laneAt is needed because an event may not name its attempt: a request for a lock
-	// has none yet.
+	// laneOf and laneAt are for clients that do several things at once and so have several lanes. laneOf gives the lane
+	// of an attempt, laneAt the lane of the event at a position. laneAt is needed because an event may not name its
+	// attempt: a request for a lock has no attempt yet.
 	laneOf   map[history.Attempt]int
 	laneAt   map[int]int
-	fine     bool // write times to the microsecond
+	fine     bool // whether times are written to the microsecond
 	messages []Message
 }
 
-// open is the position after all events. It is the end of what had not ended when the recording stopped.
+// open is a position after all events. It is the end of everything that had not ended when the recording stopped.
 const open = int(^uint(0) >> 1)
 
 // span is a part of a run, from the event that began it to the event that ended it.
@@ -55,35 +56,36 @@ type span struct {
 	First, Last int // positions; Last is open if the span had not ended by the end of the recording
 }
 
-// covers reports whether the span has begun, and has not ended, right after the event at pos.
+// covers reports whether the span is in progress right after the event at pos.
 func (s span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
 
-// clientLane is what one client did, or a part of that if the client has several lanes.
+// clientLane is what one client did, or a part of it if the client has several lanes.
 type clientLane struct {
 	Process  history.Process
-	Name     string // of the lane: the client's name, with a number if it has several lanes
+	Name     string // name of the lane: the client's name, followed by a number if the client has several lanes
 	Sections []section
 	Waits    []wait
 	Calls    []call
-	// Operations are operations on registers, in a history without locks. The reads and writes of a lock's resource are
-	// effects instead.
+	// Operations are operations on registers, in a history without locks. The reads and writes of the data that a lock
+	// guards are recorded as effects instead.
 	Operations []call
 	Pauses     []span
 	Crashes    []span
-	Clock      []int // faults that changed its clocks, as positions in Lanes.faults
+	Clock      []int // faults that changed the clocks of this process, as indices in Lanes.faults
 }
 
-// section is a critical section: from the event acquire ok to the first of release called, lost, and crash.
+// section is a critical section. It begins with the event acquire ok and ends with the call of release, lost or crash,
+// whichever comes first.
 type section struct {
 	span
 	Lock    history.Lock
 	Attempt history.Attempt
 	Token   history.Token
 	Shared  bool
-	Ended   history.F // Release, Lost or Crashed; empty if the section was open at the end
-	// Validity is the lease as it was stated to the holder, in true time. Each window lasts from the decision to the
-	// end of the stated validity, and ends at the latest with the call of release. Windows that touch after an
-	// extension are joined. Validity may outlast the recording.
+	Ended   history.F // Release, Lost or Crashed; empty if the section was still open when the recording ended
+	// Validity is the lease that the holder was told it has, in true time. Each window lasts from the decision to the
+	// end of the stated validity, but no longer than until the call of release. Windows that touch after an extension
+	// are joined. Validity may extend beyond the end of the recording.
 	Validity []window
 }
 
@@ -106,16 +108,16 @@ type call struct {
 	Result  history.Type // zero if it never returned
 }
 
-// serverLane is what one lock server held.
+// serverLane is what one lock server stored.
 type serverLane struct {
 	Process history.Process
 	Keys    []keySpan
 	Down    []span
 	Pauses  []span
-	Clock   []int // faults that changed its clocks, as positions in Lanes.faults
+	Clock   []int // faults that changed the clocks of this process, as indices in Lanes.faults
 }
 
-// keySpan is the life of one key on one server, until it was overwritten or disappeared.
+// keySpan is the life of one key on one server. It ends when the key is overwritten or disappears.
 type keySpan struct {
 	span
 	Lock history.Lock
@@ -138,13 +140,13 @@ type effect struct {
 
 // fault is a fault that struck in the run.
 type fault struct {
-	span // From == To if it has no duration
+	span // From == To if the fault has no duration
 	Kind history.F
 	Line string
 	How  history.Fault
 }
 
-// client returns the lane of a client, the first if it has several.
+// client returns the lane of a client. If the client has several lanes, it returns the first.
 func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 	i, ok := l.clientOf[p]
 	if !ok {
@@ -154,7 +156,7 @@ func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 }
 
 // holder returns the client that made an attempt. If no client event names the attempt, it takes the client from the
-// attempt's own name ("client-1/3"). It returns "" if neither is known.
+// attempt's name ("client-1/3"). It returns "" if neither identifies a client.
 func (l *Lanes) holder(a history.Attempt) history.Process {
 	if p, ok := l.madeBy[a]; ok {
 		return p
@@ -169,7 +171,7 @@ func (l *Lanes) holder(a history.Attempt) history.Process {
 	return ""
 }
 
-// number returns the index of an attempt's lane among the client lanes, or -1.
+// number returns the index of an attempt's lane in the client lanes, or -1 if it has none.
 func (l *Lanes) number(a history.Attempt) int {
 	if i, ok := l.laneOf[a]; ok {
 		return i
@@ -180,7 +182,7 @@ func (l *Lanes) number(a history.Attempt) int {
 	return -1
 }
 
-// lane returns the index of the lane of the client's event at a position, or -1.
+// lane returns the index of the lane that shows the client's event at a position, or -1 if there is none.
 func (l *Lanes) lane(pos int) int {
 	if i, ok := l.laneAt[pos]; ok {
 		return i
@@ -195,14 +197,14 @@ func (l *Lanes) lane(pos int) int {
 	return -1
 }
 
-// apart reports whether an attempt is called by its own name, because it overlaps with others of its client.
+// apart reports whether an attempt is called by its own name, because it overlaps with other attempts of its client.
 func (l *Lanes) apart(a history.Attempt) bool {
 	_, is := l.laneOf[a]
 	return is
 }
 
-// ToTheMicrosecond makes times be shown to the microsecond if the history contains a time that is not a whole
-// millisecond.
+// ToTheMicrosecond makes the timeline show times to the microsecond if the history contains a time that is not a whole
+// number of milliseconds.
 func (l *Lanes) ToTheMicrosecond() {
 	l.fine = slices.ContainsFunc(l.history.Events, func(e history.Event) bool { return e.Time%1e6 != 0 })
 }
@@ -211,14 +213,14 @@ func (l *Lanes) ToTheMicrosecond() {
 type Message struct {
 	From, To      history.Process
 	Left, Arrived history.Time
-	Words         string // which message it is: "the 2nd DEL of client-1 to redis-1"
+	Words         string // describes the message: "the 2nd DEL of client-1 to redis-1"
 	Number        int    // identifies it to the page's script
 }
 
-// Carry adds messages to the picture. A page draws each as a line from lane to lane; a text does not show them.
+// Carry adds messages to the picture, which draws each as a line from lane to lane. The text does not show messages.
 func (l *Lanes) Carry(messages []Message) { l.messages = messages }
 
-// clock returns an instant without its unit.
+// clock formats an instant without its unit.
 func (l *Lanes) clock(at history.Time) string {
 	if l.fine {
 		return text.Microseconds(at)
@@ -226,7 +228,7 @@ func (l *Lanes) clock(at history.Time) string {
 	return text.Clock(at)
 }
 
-// instant returns an instant with its unit.
+// instant formats an instant with its unit.
 func (l *Lanes) instant(at history.Time) string {
 	if at == history.Never {
 		return l.clock(at)
@@ -234,8 +236,8 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that continued after the last stated validity had ended, and the time at which it
-// ended.
+// outlived returns the sections that continued after their last stated validity, each with the time at which that
+// validity ended.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
 	for c := range l.clients {
@@ -250,7 +252,7 @@ func (l *Lanes) outlived() []outliving {
 	return out
 }
 
-// outliving is a section, with the instant at which it began to outlive its lease.
+// outliving is a section and the instant at which its lease ended while the section continued.
 type outliving struct {
 	Client  history.Process
 	Section *section
@@ -260,8 +262,8 @@ type outliving struct {
 // permits returns how many clients may hold a lock at the same time.
 func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
 
-// overlapped reports whether, after the event at pos, two sections of one lock are open that are not both shared; of a
-// semaphore, whether more are open than there are permits.
+// overlapped reports whether too many sections of one lock are open after the event at pos: two that are not both
+// shared, or, for a semaphore, more than there are permits.
 func (l *Lanes) overlapped(pos int) bool {
 	type holds struct{ all, shared int }
 	open := map[history.Lock]holds{}
@@ -285,8 +287,8 @@ func (l *Lanes) overlapped(pos int) bool {
 	return false
 }
 
-// depth returns the largest number of keys of one lock that existed on one server at a time, without the probe's. It is
-// more than one if clients wait in line with keys of their own, or if several hold the lock together.
+// depth returns the largest number of keys of one lock that existed on one server at the same time, not counting the
+// probe's. It is more than one if clients queue with keys of their own, or if several clients hold the lock together.
 func (l *Lanes) depth() int {
 	most := 1
 	for i := range l.servers {
@@ -300,8 +302,8 @@ func (l *Lanes) depth() int {
 	return most
 }
 
-// ahead lists, for each key, the keys of the same lock that existed when it was set, in the order in which they were
-// set.
+// ahead lists, for each key, the keys of the same lock that existed when the key was set, in the order in which they
+// were set.
 func (s *serverLane) ahead() [][]int {
 	all := make([][]int, len(s.Keys))
 	live := map[history.Lock][]int{}
@@ -331,14 +333,14 @@ func newDescriber(l *Lanes, long bool) describer {
 		Registers: l.registers, Long: long, Bounded: bounded(l.history.Events)}
 }
 
-// described is an event in words.
+// described is an event with its description.
 type described struct {
-	Pos   int // in the history
+	Pos   int // position in the history
 	At    history.Time
 	Words string
 }
 
-// describe describes the events at the given positions, except positions outside of the history.
+// describe describes the events at the given positions. It skips positions outside of the history.
 func (l *Lanes) describe(positions []int) []described {
 	t := newDescriber(l, true)
 	var all []described

@@ -91,11 +91,11 @@ func TestKeySpansSayHowTheyEnded(t *testing.T) {
 			Until: reporttest.Seconds(at + 10)})
 	}
 	set(1, "client-1/1")
-	set(2, "client-2/1") // overwrites
+	set(2, "client-2/1") // this overwrites the key
 	x.At(3).Add(history.Event{Process: "redis-1", F: history.KeyProlonged, Type: history.OK, Of: "client-2/1",
 		By: "client-2/1", Until: reporttest.Seconds(20)})
 	x.Gone(history.Deleted, "client-2/1", "client-1/1", 4, 1)
-	set(5, "client-1/2") // stays
+	set(5, "client-1/2") // this key remains
 	s, _ := Arrange(&x.H, nil).server("redis-1")
 	type life struct {
 		of, by   history.Attempt
@@ -128,7 +128,7 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 	for _, test := range []struct {
 		line string
 		on   history.Process
-		want float64 // end of a fault that struck at 1 s and whose end is not recorded, in a run of 9 s
+		want float64 // expected end of a fault that struck at 1 s, in a run of 9 s that does not record the end
 	}{
 		{"pause client-1 for 90s at 1s", "client-1", 9},
 		{"drift client-1 clock by +100ppm from 1s", "client-1", 9},
@@ -173,7 +173,7 @@ func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	}
 }
 
-// The end of a fault without a recorded beginning is described, but nothing is drawn for it.
+// If the history records the end of a fault but not its beginning, the end is described, but no fault is drawn.
 func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
 	x := reporttest.NewHistory(1, 1)
 	x.At(1).Fault(history.OK, "pause client-1 for 1s at 0s", "client-1")

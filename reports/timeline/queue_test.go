@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// queue returns a history of an etcd cluster of three members. client-1 holds the lock; client-2 and client-3 wait in
-// line, each with a key of its own. The members learn of each key one after the other, and etcd-3 never learns of the
-// last one.
+// queue returns a history of an etcd cluster with three members. client-1 holds the lock. client-2 and client-3 queue
+// for it, each with a key of its own. The members learn of each key one after the other. etcd-3 never learns of the
+// last key.
 func queue() *history.History {
 	h := &history.History{Header: history.Header{Service: history.Etcd,
 		Clients: []history.Process{"client-1", "client-2", "client-3"},
@@ -61,10 +61,10 @@ func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 	for _, want := range []struct{ at, keys string }{
 		{"0.000", "·   ·   ·"},
 		{"1.200", "1   1   ·"},   // etcd-3 does not know the key yet
-		{"3.000", "12  12  12"},  // the waiter's key does not hide the holder's
-		{"5.000", "123 123 12"},  // nor does the second waiter's, of which etcd-3 never learns
-		{"5.300", "23  23  12"},  // the line moves up, but not yet on etcd-3
-		{"8.000", "23  23  12 "}, // a client that has left stays in line until its key is gone
+		{"3.000", "12  12  12"},  // the waiter's key is shown in addition to the holder's
+		{"5.000", "123 123 12"},  // so is the second waiter's key, but etcd-3 never learns of it
+		{"5.300", "23  23  12"},  // the queue moves up, but not yet on etcd-3
+		{"8.000", "23  23  12 "}, // a client that has left stays in the queue until its key is gone
 	} {
 		line := ""
 		for l := range strings.Lines(b.String()) {
@@ -134,7 +134,7 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 				t.Errorf("%s: box %d is %q %s %d to %d, want %+v", member, i, s.Tip, s.Class, s.A, s.B, w)
 			}
 		}
-		for i, a := range got { // no key covers another
+		for i, a := range got { // no keys overlap
 			for _, b := range got[i+1:] {
 				if a.A < b.B && b.A < a.B && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height {
 					t.Errorf("%s: %q covers %q", member, a.Tip, b.Tip)
@@ -144,7 +144,7 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 	}
 }
 
-// A member that loses its disk has no keys any more, since it stays out of the cluster.
+// A member that loses its disk no longer has any keys, because it stays out of the cluster.
 func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h := queue()
 	crash := history.Event{Time: reporttest.Seconds(4), Process: history.Nemesis, F: history.Crash,
@@ -165,8 +165,8 @@ func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	}
 }
 
-// TestAKeyThatOneMemberReportsGoneIsGone checks that a key which one member reported set ends when another member
-// reports it gone.
+// TestAKeyThatOneMemberReportsGoneIsGone checks that a key ends when any member reports that it is gone, even if
+// another member reported that it was set.
 func TestAKeyThatOneMemberReportsGoneIsGone(t *testing.T) {
 	h := queue()
 	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool { return e.F.IsCopy() })

@@ -8,22 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// row is one line of a text timeline. It is about one event, about several similar events on several servers, or about
-// an instant without an event. A timeline may have millions of rows, few of which are shown, so a row is only put into
-// words when it is shown.
+// row is one line of a text timeline. It shows one event, several similar events on several servers, or an instant
+// without an event. A timeline may have millions of rows, of which only a few are shown, so the words of a row are
+// produced only when it is shown.
 type row struct {
 	at     history.Time
 	pos    int      // the row shows the state right after the event at this position
-	other  *unusual // set if the row is not about the event at pos alone
+	other  *unusual // set unless the row is about the event at pos and nothing else
 	weight int16
 	tone   text.Style
-	proof  bool // the row shows an event of the witness
+	proof  bool // whether the row shows an event of the witness
 }
 
-// unusual describes a row that is not about exactly one event.
+// unusual describes a row that is about several events or none.
 type unusual struct {
-	events []int  // positions, ascending; none for a lease that expires
-	words  string // the words of a row about no event
+	events []int  // positions in ascending order; empty for a lease that expires
+	words  string // the words of a row that is about no event
 }
 
 // events returns the positions of the events that a row is about.
@@ -50,7 +50,7 @@ func (l *Lanes) first(r *row) *history.Event {
 	return nil
 }
 
-// add makes a row describe one more event.
+// add adds the event at pos to a row.
 func (r *row) add(pos int) {
 	if r.other == nil {
 		r.other = &unusual{events: []int{r.pos}}
@@ -59,7 +59,8 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// The weights of rows. What a reader needs to follow the events weighs more than what can be inferred from it.
+// The weights of rows. Events that a reader needs in order to follow the run weigh more than events that can be
+// inferred from others.
 const (
 	weightProof   = 1000
 	weightFault   = 90
@@ -67,23 +68,24 @@ const (
 	weightTurn    = 80 // a client enters, leaves or crashes; a key is lost
 	weightEffect  = 60
 	weightStep    = 40
-	weightRoutine = 15 // follows from another row: a key is set for a client that then acquires
+	weightRoutine = 15 // can be inferred from another row, such as a key set for a client that then acquires the lock
 	weightLeast   = 20 // lighter rows are shown only if they are part of the witness
 	mostWeight    = weightProof + weightFault
 )
 
-// storyline is a history as rows.
+// storyline is a history in the form of rows.
 type storyline struct {
-	t       describer
-	lanes   *Lanes
-	applies bool         // the resource's own records exist, so that the clients' records of them are duplicates
-	slow    map[int]bool // positions of calls that took long to reach the resource
+	t     describer
+	lanes *Lanes
+	// whether the resource has its own records, so that the clients' records of the same operations are duplicates
+	applies bool
+	slow    map[int]bool // positions of calls that took a long time to reach the resource
 	rows    []row
-	groups  map[group]int // the last row of each group
-	folded  bool          // a section is one row
+	groups  map[group]int // index of the last row of each group
+	folded  bool          // whether each section is a single row
 }
 
-// group is what events have in common if one row shows them: the same event on several servers within a short time.
+// group identifies events that are shown in one row: the same event on several servers within a short time.
 type group struct {
 	f      history.F
 	lock   history.Lock
@@ -95,7 +97,7 @@ type group struct {
 // longTravel is the time after which a request counts as slow, because much may have changed before it arrives.
 const longTravel = history.Time(1e8)
 
-// groupSpread is the largest distance, in true time, between the events of one row.
+// groupSpread is the longest time between two events that are shown in one row, in true time.
 const groupSpread = history.Time(1e9)
 
 // story returns the whole history as rows, in order.
@@ -147,7 +149,7 @@ func (s *storyline) words(r *row) string {
 	return s.t.key(&s.lanes.history.Events[r.pos], processes(where))
 }
 
-// recordingEnd adds a row for the end of the recording, if a client was still waiting or in its section then.
+// recordingEnd adds a row for the end of the recording if a client was still waiting or in its section at that time.
 func (s *storyline) recordingEnd() {
 	still := func(c clientLane) bool {
 		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
@@ -204,8 +206,8 @@ func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
-// overAtOnce reports whether e is the end of the fault in the last row, at the same instant. It then needs no row of
-// its own.
+// overAtOnce reports whether e is the end of the fault in the last row and happened at the same instant. If so, e needs
+// no row of its own.
 func (s *storyline) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
 		return false
@@ -216,8 +218,8 @@ func (s *storyline) overAtOnce(e *history.Event) bool {
 		struck.Value == e.Value
 }
 
-// quietSince reports whether nothing important happened after row i. Otherwise adding an event to row i would show
-// events out of order.
+// quietSince reports whether nothing important happened after row i. If something did, adding an event to row i would
+// show events out of order.
 func (s *storyline) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
 }
@@ -249,7 +251,7 @@ func (s *storyline) weigh(pos int, e *history.Event) int16 {
 	return weighKey(e)
 }
 
-// pick chooses a weight by the type of an event: an operation that is called, that succeeded, or neither.
+// pick returns the weight for an event of type t: invoke, ok or otherwise.
 func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	switch t {
 	case history.Invoke:
@@ -260,14 +262,15 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall gives a client's reads and writes a low weight if the resource records them too, unless they were slow.
+// weighCall returns the weight of a client's call. Reads and writes that the resource records too get a low weight,
+// unless they were slow.
 func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
 	}
 	switch {
 	case e.Type == history.Fail && e.Why != history.LeaseNotValid:
-		return weightRoutine // the resource's refusal says the same
+		return weightRoutine // the refusal that the resource records shows the same
 	case e.Type != history.Invoke:
 		return pick(e.Type, 0, weightRoutine, weightStep+10)
 	}
@@ -300,8 +303,8 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose returns the indices of the rows worth showing, at most most of them, in order. If there is a witness, these
-// are the rows near it; otherwise the heaviest rows, the earlier ones first.
+// choose returns the indices of at most most rows worth showing, in order. If there is a witness, it chooses rows near
+// it. Otherwise, it chooses the heaviest rows, and of rows with the same weight the earlier ones.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
@@ -325,7 +328,7 @@ func choose(rows []row, most int) []int {
 			with[of]++
 		}
 	}
-	least, room := mostWeight, most // among rows with score least, there is room only for the first
+	least, room := mostWeight, most // of the rows whose score is exactly least, only the first room rows are chosen
 	for ; least > weightLeast && with[least] <= room; least-- {
 		room -= with[least]
 	}
@@ -345,14 +348,15 @@ func choose(rows []row, most int) []int {
 	return order
 }
 
-// If a timeline with a witness has fewer rows than fewRows, it is extended to filledRows. When so few important events
-// occurred, the routine events show the violation: clients that take keys from each other and never acquire the lock.
+// If a timeline with a witness has fewer rows than fewRows, it is extended to filledRows. With so few important events,
+// the routine events show the violation: for example, clients take keys from each other and never acquire the lock.
 const (
 	fewRows    = 8
 	filledRows = 20
 )
 
-// fill adds the rows nearest to the range from first to last, of any weight above zero, until there are enough.
+// fill adds the rows nearest to the range from first to last until there are enough. It adds rows of any weight above
+// zero.
 func fill(order []int, rows []row, first, last, enough int) []int {
 	taken := map[int]bool{}
 	for _, i := range order {
@@ -374,8 +378,8 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness is by how much the weight of a row is reduced because of its distance from the witness, in rows. A fault may
-// show its effect long after it struck, so its weight is never reduced to zero.
+// farness returns how much the weight of a row is reduced because the row is so many rows away from the witness. A
+// fault may show its effect long after it struck, so its weight is never reduced to zero.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

@@ -8,12 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// scale maps true time to positions between 0 and 1, so that a pause of 15 s and exchanges of 2 ms are both visible.
-// Between two neighboring instants it is linear. The distance between their positions grows with the logarithm of their
-// distance in time, up to a limit. The scale is strictly increasing from its first knot to its last.
+// scale maps true time to positions between 0 and 1. It makes a pause of 15 s and exchanges of 2 ms visible side by
+// side. It is linear between two neighboring instants. The distance between their positions grows with the logarithm of
+// the time between them, up to a limit. The scale is strictly increasing from its first knot to its last.
 type scale struct {
 	knots []knot
-	// breaks are the spans that are drawn much shorter than others. The picture must state how long they are.
+	// breaks lists the time spans that are drawn much more compressed than others. The picture must state their
+	// lengths.
 	breaks []window
 }
 
@@ -23,10 +24,10 @@ type knot struct {
 }
 
 const (
-	longestStretch = 5.0                // in units of the usual gap, log2
+	longestStretch = 5.0                // log2 of a gap's length in units of the usual gap
 	shortestUnit   = history.Time(1e5)  // 100 µs
-	leastStretch   = 0.35               // of two instants that nearly coincide
-	breakRatio     = 24                 // a gap of this many units is marked as a break
+	leastStretch   = 0.35               // for two instants that nearly coincide
+	breakRatio     = 24                 // a gap of at least this many units is marked as a break
 	leastBreak     = history.Time(20e6) // 20 ms
 )
 
@@ -65,7 +66,7 @@ func linearScale(from, to history.Time) *scale {
 	return &scale{knots: []knot{{from, 0}, {to, 1}}}
 }
 
-// usualGap returns the median distance between neighbours, but at least shortestUnit.
+// usualGap returns the median distance between neighboring instants, but at least shortestUnit.
 func usualGap(times []history.Time) history.Time {
 	gaps := make([]history.Time, 0, len(times))
 	for i := 1; i < len(times); i++ {
@@ -75,7 +76,8 @@ func usualGap(times []history.Time) history.Time {
 	return max(gaps[len(gaps)/2], shortestUnit)
 }
 
-// place returns the position of an instant. An instant outside the scale has the position of the nearer end.
+// place returns the position of an instant. If the instant is outside the scale, it returns the position of the nearer
+// end.
 func (s *scale) place(at history.Time) float64 {
 	i := sort.Search(len(s.knots), func(i int) bool { return s.knots[i].at > at })
 	switch i {

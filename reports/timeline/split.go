@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// stay is what a client does about one lock, from requesting it until it leaves the section or is refused.
+// stay is the time that a client spends with one lock, from requesting it until it leaves the section or is refused.
 type stay struct {
-	first, last   int // positions
+	first, last   int // positions of its first and last event
 	lock          history.Lock
 	wait, section int // indices in the client's lane; -1 if there is none
 }
 
-// split gives several lanes to a client that does several things at once about one lock, such as a service with many
-// goroutines. It uses as many lanes as are needed to separate them. Each thing goes to the first lane that is free.
+// split gives several lanes to a client that does several things at once with one lock, such as a service with many
+// goroutines. It uses as many lanes as are needed to separate them. Each stay goes to the first lane that is free.
 func (a *arranger) split() {
 	var lanes []clientLane
 	for i := range a.l.clients {
@@ -31,8 +31,8 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes records the lane of each attempt, and of each event that begins or ends something, for clients with
-// several lanes.
+// numberLanes records lanes for clients that have several: the lane of each attempt, and the lane of each event that
+// begins or ends something.
 func (l *Lanes) numberLanes() {
 	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
@@ -55,10 +55,10 @@ func (l *Lanes) numberLanes() {
 	}
 }
 
-// stays lists what the client does about locks, in order.
+// stays lists a client's stays in order.
 func (c *clientLane) stays() []stay {
 	all := make([]stay, 0, len(c.Waits))
-	asked := make(map[int]int, len(c.Waits)) // index in all of the wait that ended at a position
+	asked := make(map[int]int, len(c.Waits)) // maps the position at which a wait ended to the index of its stay in all
 	for i := range c.Waits {
 		w := &c.Waits[i]
 		if w.Result == history.OK {
@@ -78,7 +78,7 @@ func (c *clientLane) stays() []stay {
 	return all
 }
 
-// overlaps reports whether the client does two things at once about one lock.
+// overlaps reports whether the client does two things with one lock at the same time.
 func (c *clientLane) overlaps() bool {
 	busy := map[history.Lock]int{} // the position until which the client is busy with the lock
 	sections := c.Sections
@@ -102,7 +102,7 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// apart returns the lanes that separate what the client does at once.
+// apart returns lanes that separate the things that the client does at the same time.
 func (c *clientLane) apart() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}

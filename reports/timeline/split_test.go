@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// goroutines returns a history of one service in which n goroutines acquire the lock at the same time, all from 1 to 9
-// µs.
+// goroutines returns a history of one service in which n goroutines acquire the lock at the same time, between 1 µs and
+// 9 µs.
 func goroutines(n int) *history.History {
 	h := &history.History{}
 	add := func(at int, of history.Type, f history.F, i int) {
@@ -33,8 +33,8 @@ func goroutines(n int) *history.History {
 	return h
 }
 
-// TestGoroutinesOfOneServiceAreSeenApart checks that in text and picture each goroutine has a lane with a name of its
-// own that shows its wait and its section, and that their times differ.
+// TestGoroutinesOfOneServiceAreSeenApart checks that each goroutine has a lane with a name of its own, in the text and
+// in the picture. The lane shows its wait and its section, and the times of different goroutines differ.
 func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	l := Arrange(goroutines(3), nil)
 	l.ToTheMicrosecond()
@@ -68,8 +68,8 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	}
 }
 
-// TestWhoDoesOneThingAtATimeHasOneLane checks that a client has a single lane if its attempts follow one another, or if
-// it holds two locks.
+// TestWhoDoesOneThingAtATimeHasOneLane checks that a client has a single lane if it makes one attempt after another, or
+// if it holds two locks.
 func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	h := goroutines(1)
 	for _, e := range goroutines(1).Events {
@@ -85,8 +85,8 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	}
 }
 
-// TestManyLanesAreCutToThoseOfTheWitness checks that a picture has at most mostLanes lanes, which include the lanes of
-// the witness, and says how many there are in all.
+// TestManyLanesAreCutToThoseOfTheWitness checks that a picture has at most mostLanes lanes, that these include the
+// lanes of the witness, and that the picture says how many lanes there are in all.
 func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l := Arrange(goroutines(900), nil)
 	last := len(l.history.Events) - 1
@@ -101,10 +101,10 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	}
 }
 
-// TestTheLanesOfTheWitnessAreShownFirst covers events that do not name their attempt, such as requests for a lock, in
-// any of the client's lanes.
+// TestTheLanesOfTheWitnessAreShownFirst covers events in any of the client's lanes, including events that do not name
+// their attempt, such as requests for a lock.
 func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
-	tried := map[string]int{} // by the kind of event and whether it names its attempt
+	tried := map[string]int{} // number of events tried, by their kind and whether they name their attempt
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		h := manyAtOnce(r)
@@ -167,7 +167,7 @@ func manyAtOnce(r *rand.Rand) *history.History {
 	return h
 }
 
-// laneShowing returns the index of the lane in which something begins or ends at a position, or -1.
+// laneShowing returns the index of the lane in which something begins or ends at a position, or -1 if there is none.
 func laneShowing(l *Lanes, pos int) int {
 	at := func(s span) bool { return s.First == pos || s.Last == pos }
 	return slices.IndexFunc(l.clients, func(c clientLane) bool {

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// The largest numbers of lines of a timeline.
+// The maximum numbers of lines of a timeline.
 const (
-	mostLinesCalm   = 36 // about 40 with legend and title
+	mostLinesCalm   = 36 // about 40 lines together with legend and title
 	mostLinesBroken = 60
 )
 
-// draw draws the run with time running downwards. The lanes are at the left; at the right, words describe what
-// happened.
+// draw draws the run with time running downwards. The lanes are on the left, and the words that describe the events are
+// on the right.
 func (l *Lanes) draw(p *text.Writer) {
 	s := story(l, p.Width() >= 110)
 	most := mostLinesCalm
@@ -27,7 +27,7 @@ func (l *Lanes) draw(p *text.Writer) {
 	var body []*text.Line
 	var t *table
 	var hidden int
-	for n := most; n > 0; n -= 3 { // wrapped words and scale breaks take lines too
+	for n := most; n > 0; n -= 3 { // try fewer rows, since wrapped words and scale breaks also take up lines
 		places := choose(s.rows, n)
 		shown := make([]row, len(places))
 		for i, place := range places {
@@ -52,13 +52,13 @@ func (l *Lanes) draw(p *text.Writer) {
 }
 
 // body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
-// are heavy enough to be counted.
+// are heavy enough to be counted as omissions.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
 	least := lightest(shown)
 	next := 0
-	skip := func(until int) (n int) { // counts the omitted rows before until that are heavy enough
+	skip := func(until int) (n int) { // skip counts the omitted rows before until that are heavy enough
 		for ; next < until; next++ {
 			if s.rows[next].weight >= least {
 				n++
@@ -88,8 +88,8 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	return body, hidden
 }
 
-// near returns the lanes with only those sections, waits, operations and keys that some row shows. In a long history
-// they are few.
+// near returns the lanes reduced to the sections, waits, operations and keys that some row shows. In a long history
+// these are few.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
@@ -133,8 +133,8 @@ func some[T any](list []T, keep func(*T) bool) (kept []T) {
 	return kept
 }
 
-// lightest returns the least weight of omitted rows that are counted. It is the weight of the lightest row shown, so
-// that a timeline that shows routine rows also says how many of these it omits.
+// lightest returns the weight from which omitted rows are counted. It is the weight of the lightest row shown. So if a
+// timeline shows routine rows, it also says how many routine rows it omits.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {
@@ -145,8 +145,8 @@ func lightest(shown []row) int16 {
 	return least
 }
 
-// breakLength returns the shortest gap that is marked as a break in the scale: ten times the usual gap between rows,
-// but at least 10 ms.
+// breakLength returns the length from which a gap is marked as a break in the scale: ten times the usual gap between
+// rows, but at least 10 ms.
 func breakLength(shown []row) history.Time {
 	var gaps []history.Time
 	for i := 1; i < len(shown); i++ {
@@ -161,14 +161,15 @@ func breakLength(shown []row) history.Time {
 	return max(10*gaps[len(gaps)/2], 1e7)
 }
 
-// drawing is a table being drawn. leased records which leases ran in the previous row, by lane and track.
+// drawing is a table that is being drawn. leased records which leases were running in the previous row, by lane and
+// track.
 type drawing struct {
 	*table
-	near   *Lanes // the lanes with only what the rows show
+	near   *Lanes // the lanes reduced to what the rows show
 	leased map[[2]int]bool
 }
 
-// gap draws a break in the scale: time passes, or rows are omitted.
+// gap draws a break in the scale if much time passes or rows are omitted.
 func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
@@ -185,10 +186,10 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	return ln.To(d.words).Add(text.Plain, words)
 }
 
-// continued returns a row that shows the same state but describes no event.
+// continued returns a row that shows the same state as r but describes no event.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, other: &unusual{}} }
 
-// row draws one row, its words wrapped beside the lanes.
+// row draws one row. Its words are wrapped beside the lanes.
 func (d *drawing) row(r *row, words string) []*text.Line {
 	tone := r.tone
 	if r.proof && tone == text.Plain {
@@ -209,7 +210,8 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 	return out
 }
 
-// mark writes the signs before the lanes: one for the witness, and one for two clients in a section at once.
+// mark writes the signs before the lanes: one for an event of the witness, and one for two clients in a section at the
+// same time.
 func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
 		ln.Add(text.Bold, "▸")
@@ -221,8 +223,8 @@ func (d *drawing) mark(ln *text.Line, r *row) {
 	}
 }
 
-// state draws the state of all lanes. If only is set, the line continues another one and does not show beginnings and
-// ends.
+// state draws the state of all lanes. If only is set, the line continues another line, so it does not show beginnings
+// and ends.
 func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
@@ -273,7 +275,7 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 	ln.Add(text.Green, string(lease))
 }
 
-// sectionSign returns the sign for what a client is doing in a row. The empty lock stands for any lock.
+// sectionSign returns the sign for what a client is doing in a row. An empty lock means any lock.
 func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style) {
 	for i := range lane.Crashes {
 		if r.shows(lane.Crashes[i].First) {
@@ -318,7 +320,8 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands reports whether a stated validity has begun (begun) and is still running (runs) at the row.
+// leaseStands looks at the validity that a client was told. It reports whether it has begun and whether it is still
+// running at the row.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
@@ -335,8 +338,9 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// keysOn returns the keys of a lock on one server, in at most t.depth signs: the number of the owner, then of the
-// clients in line behind it, with "+" for more. It returns "·" if there is no key, and "✗" if the server is down.
+// keysOn returns the keys of a lock on one server, in at most t.depth signs: the owner's number, then the numbers of
+// the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, and "✗" if the server is
+// down.
 func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		return []rune{'✗'}, text.Red

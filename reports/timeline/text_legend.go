@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// legend explains the signs that can occur in this timeline, and says what is omitted.
+// legend explains the signs that can occur in this timeline and says what the timeline omits.
 func (t *table) legend(p *text.Writer, hidden int) {
 	registers := t.any(func(c *clientLane) bool { return len(c.Operations) > 0 })
 	signs := []string{"█ in its section"}
@@ -50,8 +50,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered names the lanes that have only a number as their title. This is needed if some client has several lanes,
-// because a lane's number is then not the client's.
+// numbered gives the names of the lanes whose title is only a number. This is needed if some client has several lanes,
+// because the number is then the lane's and not the client's.
 func (t *table) numbered(p *text.Writer) {
 	if !t.any(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return
@@ -67,7 +67,7 @@ func (t *table) numbered(p *text.Writer) {
 	}
 }
 
-// keyLegend explains the signs of keys, with one client as the example.
+// keyLegend explains the signs for keys, using one client as the example.
 func (t *table) keyLegend(c int) []string {
 	one := t.digit(c)
 	another := slices.IndexFunc(t.clients, func(two int) bool {
@@ -97,7 +97,7 @@ func (t *table) omissions(p *text.Writer, hidden int) {
 	}
 	clients := len(t.lanes.clients)
 	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
-		clients-- // the omission of the probe is not mentioned
+		clients-- // do not mention that the probe is omitted
 	}
 	if n := clients - len(t.clients); n > 0 {
 		left = append(left, "lanes of "+text.Count(n, "client"))

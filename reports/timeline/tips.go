@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// tip describes an event in full: in words, then with all its fields.
+// tip describes an event in full: first in words, then with all its fields.
 func (c *chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
 	lines := []string{c.describer.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.instant(e.Time))}

@@ -6,16 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// On a true scale, on which equal times have equal lengths, a reader sees how long a lease is compared with the pause
-// that outlasts it. It is used if it hides nothing: each section, each lease and each pause must be at least
-// leastVisible pixels wide; the clients' activity must fill at least leastFilled of the picture; and no number of the
-// witness may cover another. Otherwise the scale is folded, so that it shows milliseconds and minutes side by side.
+// On a true scale, equal times have equal lengths, so a reader sees how long a lease is compared with the pause that
+// outlasts it. A true scale is used if it hides nothing: each section, each lease and each pause must be at least
+// leastVisible pixels wide; the clients' activity must fill at least leastFilled of the picture; and no witness numbers
+// may overlap. Otherwise the scale is folded, so that it shows milliseconds and minutes side by side.
 const (
-	leastVisible = 5.0 // in pixels; a narrower bar is not seen as a bar
-	leastFilled  = 0.5 // share of the width
+	leastVisible = 5.0 // in pixels; a narrower bar does not look like a bar
+	leastFilled  = 0.5 // as a share of the width
 )
 
-// readable reports whether a scale satisfies the rule above.
+// readable reports whether a scale satisfies the conditions above.
 func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
@@ -39,7 +39,7 @@ func (c *chart) readable(s *scale) bool {
 			}
 		}
 	}
-	_, fit := c.levels(s) // whether the numbers of the witness have room
+	_, fit := c.levels(s) // whether there is room for the witness numbers
 	return fit && c.filled(s)
 }
 
@@ -67,17 +67,16 @@ func (c *chart) filled(s *scale) bool {
 	return s.place(last) >= leastFilled
 }
 
-// visible reports whether the part of a span within the frame is wide enough. A part outside the frame is not drawn at
-// all.
+// visible reports whether the part of a span inside the frame is wide enough. The part outside the frame is not drawn.
 func (c *chart) visible(s *scale, from, to history.Time) bool {
 	from, to = max(from, c.from), min(to, c.to)
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible
 }
 
-// mostMarks is the largest number of round instants that are marked on a true scale.
+// mostMarks is the maximum number of round instants that are marked on a true scale.
 const mostMarks = 12
 
-// rounds lists round instants for a true scale: the multiples of 1, 2 or 5 times a power of ten.
+// rounds lists the round instants for a true scale: multiples of 1, 2 or 5 times a power of ten.
 func (c *chart) rounds() (list []history.Time) {
 	least := float64(c.to-c.from) / mostMarks
 	step := math.Pow(10, math.Floor(math.Log10(least)))

@@ -32,8 +32,8 @@ func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 	t.Error("no lease")
 }
 
-// turn returns a run of 15 s in which client-1 waits until the given instant and client-2 is in its section for a
-// while.
+// turn returns a run of 15 s in which client-1 waits until the given instant, and client-2 is in its section for the
+// time inside.
 func turn(until, inside float64) reporttest.Story {
 	x := reporttest.NewHistory(2, 1)
 	x.At(0).Client("client-1", history.Acquire, history.Invoke, "client-1/1")
@@ -73,8 +73,8 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 	}
 }
 
-// In every story, a true scale shows no section, lease or pause too narrow to be seen, marks nothing as shortened, and
-// can still be folded by the page.
+// In every story, a true scale shows every section, lease and pause wide enough to be seen, and marks nothing as
+// shortened. The reader can still fold it on the page.
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
 	for _, r := range reporttest.Stories {
@@ -108,7 +108,7 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 	}
 }
 
-// Round instants are few, in order, and multiples of one round step.
+// There are few round instants. They are in ascending order and are multiples of one round step.
 func TestRoundInstants(t *testing.T) {
 	for _, end := range []history.Time{1, 7, 1000, 15_132_000_000, 60e9, 3.2e12, 1 << 60} {
 		c := &chart{to: end}
