@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Tone says how words are set off from others. No meaning is expressed by the tone alone.
+// Tone says how words stand out from the text around them. The tone alone never carries meaning.
 type Tone uint8
 
 // The tones.
 const (
 	Plain  Tone = iota
-	Good        // as it should be
-	Bad         // not as it should be
+	Good        // the result is as it should be
+	Bad         // the result is not as it should be
 	Open        // undecided, or something that a reader must know
 	Strong      // no judgement; the words only stand out
 )
@@ -52,14 +52,14 @@ func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }
 
-// Facts are facts in a list. A name that several consecutive facts have is shown once.
+// Facts is a list of facts. If several consecutive facts have the same name, it is shown once.
 type Facts []Fact
 
-// Fact is something that a document states, with a name for it.
+// Fact is a named fact that a document states.
 type Fact struct {
 	Name, Value string
 	Tone        Tone
-	Command     bool // the value is a command for the reader to paste
+	Command     bool // whether the value is a command for the reader to paste
 }
 
 // Notes returns facts that a reader must know, all with the same name.
@@ -71,10 +71,10 @@ func Notes(name string, list []string) Facts {
 	return all
 }
 
-// labelCells is the width of a label on a terminal, with the space after it, in cells.
+// labelCells is the width of a label on a terminal, in cells, including the space after it.
 const labelCells = 8
 
-// Label pads a name to the width of a label before a text on a terminal.
+// Label pads a name to the width of a label. On a terminal, a text follows it.
 func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
@@ -89,7 +89,7 @@ func (b Facts) cells() int {
 	return wide
 }
 
-// Text writes each fact on a line of its own, or on several if it is long.
+// Text writes each fact on a line of its own, or on several lines if it is long.
 func (b Facts) Text(p *text.Writer) {
 	wide := b.cells()
 	for i, f := range b {
@@ -124,7 +124,7 @@ func (b Facts) HTML(p *html.Writer) {
 		}))), html.Newline)
 }
 
-// cell returns the value for a table of a page.
+// cell renders the value for a table on a page.
 func (f Fact) cell() html.Part {
 	if f.Command {
 		return html.El("code", html.Text(f.Value))
@@ -183,14 +183,14 @@ func (b Totals) HTML(p *html.Writer) {
 	})), html.Newline)
 }
 
-// Section is a group of blocks that belong together. Only a page shows the heading, since the blocks of a text have
+// Section is a group of blocks that belong together. Only a page shows the heading, because in a text the blocks have
 // labels.
 type Section struct {
 	Heading string
 	Body    []Block
 }
 
-// Text writes the blocks. It separates two blocks by an empty line unless both are lines with labels.
+// Text writes the blocks. It puts an empty line between two blocks unless both are lines with labels.
 func (b Section) Text(p *text.Writer) {
 	c := column{Writer: p}
 	for _, one := range b.Body {
@@ -198,7 +198,7 @@ func (b Section) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the blocks on a card of their own, under the heading.
+// HTML writes the blocks on a card of their own, with the heading at the top.
 func (b Section) HTML(p *html.Writer) {
 	p.Card(b.Heading, func() {
 		for _, one := range b.Body {
@@ -207,8 +207,8 @@ func (b Section) HTML(p *html.Writer) {
 	})
 }
 
-// More is a block that a text shows only if its reader asks for everything (--all). It then follows the end of the
-// text, below a rule.
+// More is a block that a text shows only if its reader asks for everything (--all). The block then comes after the end
+// of the text, below a rule.
 type More struct{ Block }
 
 // Labelled is a block whose text consists of lines with labels.
@@ -236,8 +236,8 @@ func (b Columns) HTML(p *html.Writer) {
 	})
 }
 
-// Whole is a document that the text of another document includes, after its end and below a rule. A page does not
-// include it: either the document has a page of its own (Attached), or the page shows less of it.
+// Whole is a document that is included in the text of another document, after the end of that text and below a rule. A
+// page does not include it: either the document has a page of its own (Attached), or the page shows less of it.
 type Whole struct{ *Document }
 
 // Text writes the document.
@@ -261,10 +261,11 @@ func (InText) HTML(*html.Writer) {}
 // Plan lists the faults of a run, one per line, as in a plan file.
 type Plan []PlanLine
 
-// PlanLine is a fault as written in a plan file. Idle is a remark on the fault for the reader, and may be empty.
+// PlanLine is a fault as it is written in a plan file. Idle is a remark about the fault for the reader. It may be
+// empty.
 type PlanLine struct{ Line, Idle string }
 
-// PlanOf returns a Plan of the lines, without remarks.
+// PlanOf returns a Plan with the given lines and no remarks.
 func PlanOf(lines []string) (all Plan) {
 	for _, l := range lines {
 		all = append(all, PlanLine{Line: l})
@@ -346,10 +347,10 @@ func (b Diff) lines() (all []Paragraph) {
 	return all
 }
 
-// Links are links from a page to other pages in the same folder, with a text that says what is there.
+// Links is a list of links from a page to other pages in the same folder. Each link has words that say what is there.
 type Links []LinkTo
 
-// LinkTo is a link to the attached page with the slug.
+// LinkTo is a link to the attached page with this slug.
 type LinkTo struct{ Words, Slug string }
 
 // Text writes nothing.

@@ -9,36 +9,36 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Document is what a command reports about its result. The package that produced the result builds it once; text, page,
-// JSON, JUnit XML and step summary are all made from it.
+// Document is what a command reports about its result. The package that produced the result builds the document once.
+// Text, page, JSON, JUnit XML and step summary are all generated from it.
 type Document struct {
 	Title
-	Body        []Block           // the most important for a reader first
-	Interrupted bool              // the work ended early because of a signal
-	Files       string            // folder with everything that was found; empty if there is none
-	Repeat      string            // command to paste that repeats the work or continues it
+	Body        []Block           // most important blocks first
+	Interrupted bool              // whether a signal ended the work early
+	Files       string            // folder with all findings; empty if there is none
+	Repeat      string            // command to paste that repeats or continues the work
 	Data        any               // the JSON object: a struct that embeds Head, or a pointer to one
 	Suite       Suite             // the cases that a CI system counts
-	Beside      func() []Attached // called when a page is written; it may take a while. nil: no further pages
-	Metrics     []byte            // in the OpenMetrics text format; nil if there are none
+	Beside      func() []Attached // called when a page is written; may be slow; nil if there are no further pages
+	Metrics     []byte            // metrics in the OpenMetrics text format; nil if there are none
 }
 
-// Title is the beginning of a document.
+// Title is the opening of a document.
 type Title struct {
 	Name     string      // the subject: "kleppmann-gc-pause"; empty if the text has no title
 	Size     string      // the size of the result: "1,000 seeds"; may be empty
-	Verdict  string      // in a few words; may be empty
-	Tone     Tone        // of the verdict
+	Verdict  string      // the verdict in a few words; may be empty
+	Tone     Tone        // tone of the verdict
 	Headline string      // what happened, in a sentence or two; may be empty
-	Summary  string      // the subject in a sentence; may be empty
+	Summary  string      // one sentence about the subject; may be empty
 	Notes    []Paragraph // what a reader must know to understand the headline
 }
 
-// Attached is a page of its own, to which the main page of a document has a link.
+// Attached is a separate page that the main page of a document links to.
 type Attached struct {
-	Slug string // the end of its file's name, before the extension: "seed-7"
+	Slug string // the last part of its file name, before the extension: "seed-7"
 	*Document
-	Foreign func(io.Writer) error // if Document is nil, writes a page that another program designed
+	Foreign func(io.Writer) error // used if Document is nil: writes a page that was not built as a Document
 }
 
 // Block is a part of a document that can be written both to a terminal and to a page.
@@ -55,10 +55,10 @@ type fitting interface {
 	FitText(p *text.Writer, room int)
 }
 
-// screenLines is the number of lines to which the text of a document with a fitting block is limited, if possible.
+// screenLines is the maximum number of lines of a text that contains a fitting block, if it can be shortened that far.
 const screenLines = 50
 
-// Text writes the document for a person at a terminal. No line is wider than opt.Width. A returned error comes from w.
+// Text writes the document for a person at a terminal. No line is wider than opt.Width. Errors come from w.
 func (d *Document) Text(w io.Writer, opt TextOptions) error {
 	p := opt.Writer(w)
 	d.text(p, opt.All)
@@ -78,8 +78,8 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// below reports whether a block comes after the end of a text, and whether the text omits the block unless everything
-// is requested.
+// below reports whether a block comes after the end of a text. kept reports whether the text shows the block only if
+// everything is requested.
 func below(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:
@@ -104,7 +104,7 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 		room := math.MaxInt
 		if !all {
 			rest := &column{Writer: c.Draft(), begun: true}
-			fit.FitText(rest.Writer, room) // the draft learns which words the end must explain
+			fit.FitText(rest.Writer, room) // this draft finds out which words the end must explain
 			own := rest.Lines()
 			d.texts(rest, body[i+1:], all)
 			room = screenLines - c.Lines() - 1 - (rest.Lines() - own)
@@ -117,10 +117,10 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 	})
 }
 
-// column writes blocks below each other. It separates two blocks by an empty line unless both are lines with labels.
+// column writes blocks one below the other. It puts an empty line between two blocks unless both are lines with labels.
 type column struct {
 	*text.Writer
-	begun, labels bool // something was written; it ended with a line that has a label
+	begun, labels bool // whether something was written, and whether its last line has a label
 }
 
 func (c *column) block(b Block) {
@@ -128,8 +128,8 @@ func (c *column) block(b Block) {
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
-// put writes a block. begins and ends say whether its first and its last line have a label. The block may turn out to
-// write nothing.
+// put writes a block. begins and ends say whether its first and last lines have labels. The block may turn out to be
+// empty.
 func (c *column) put(begins, ends bool, write func()) {
 	before, lines := c.Gap(false), c.Lines()
 	c.Gap(before || c.begun && !(c.labels && begins))
@@ -140,11 +140,11 @@ func (c *column) put(begins, ends bool, write func()) {
 	c.begun, c.labels = true, ends
 }
 
-// labelled reports whether a block begins, and whether it ends, with lines that have labels.
+// labelled reports whether the first line of a block has a label, and whether its last line has one.
 func labelled(b Block) (begins, ends bool) {
 	switch b := b.(type) {
 	case Facts:
-		labels := b.cells() == labelCells // facts with wider names are set apart from others
+		labels := b.cells() == labelCells // facts with wider names are separated from other blocks by an empty line
 		return labels, labels
 	case Plan, Command, Metrics, Labelled:
 		return true, true
@@ -163,7 +163,7 @@ func labelled(b Block) (begins, ends bool) {
 	return begins, ends
 }
 
-// shown returns the blocks that write something in a text.
+// shown returns the blocks that are shown in a text.
 func shown(body []Block) (all []Block) {
 	for _, b := range body {
 		switch one := b.(type) {
@@ -229,14 +229,14 @@ func (d *Document) JSON(command string) ([]byte, error) {
 	return Encode(d.Data)
 }
 
-// TextOptions says what the reader's terminal can do, and how much to write.
+// TextOptions describes the reader's terminal and says how much to write.
 type TextOptions struct {
 	Width int  // in cells; 0 means 80, and less than 60 means 60
-	Color bool // use ANSI escapes for bold, red, green and yellow
-	All   bool // write also the blocks of type More, and what does not fit on a screen
+	Color bool // whether to use ANSI escapes for bold, red, green and yellow
+	All   bool // whether to write also the blocks of type More and everything that does not fit on a screen
 }
 
-// Writer returns a writer to w that records whether the probe is mentioned.
+// Writer returns a writer to w that notices if the text mentions the probe.
 func (o TextOptions) Writer(w io.Writer) *text.Writer {
 	width := o.Width
 	if width == 0 {

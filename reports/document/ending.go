@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// ProbeIs explains the probe. Every document that mentions the probe has this explanation.
+// ProbeIs explains the probe. Every document that mentions the probe contains this explanation.
 const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether " +
 	"anybody can still get it"
 
@@ -16,8 +16,8 @@ func MentionsProbe(text string) bool {
 	return strings.Contains(strings.ToLower(text), string(history.Probe))
 }
 
-// Closing writes the end of a text: an explanation of the probe if it was mentioned, where the files are, and the
-// command that shows everything again. It omits files and repeat if they are empty.
+// Closing writes the end of a text: an explanation of the probe if the text mentions it, where the files are, and the
+// command that shows everything again. It skips files and repeat if they are empty.
 func Closing(p *text.Writer, files, repeat string) {
 	if p.Mentioned() {
 		p.Hang(0, "probe   ", text.Plain, ProbeIs)
@@ -37,14 +37,14 @@ func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 // AgainLabel is the label of the command that shows everything again.
 const AgainLabel = "again   "
 
-// Tones maps the signs of results to their colours.
+// Tones maps the signs of results to their colors.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
 
-// Interruption is the sentence by which a report says that a signal ended the work early, so that the report covers
-// only what was found by then.
+// Interruption is the sentence that says in a report that a signal ended the work early. The report then covers only
+// what had been found by that time.
 const Interruption = "interrupted: this is what was found by then"
 
-// stopped writes in a text that the work was interrupted, if it was.
+// stopped writes the sentence about the interruption if the work was interrupted.
 func stopped(p *text.Writer, interrupted bool) {
 	if interrupted {
 		p.Hang(0, "stopped ", text.Yellow, Interruption)

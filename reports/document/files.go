@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Page is a self-contained HTML page: it loads nothing, and without its script it still shows everything except
+// Page is a self-contained HTML page that loads nothing. Without its script, it still shows everything except
 // animations.
 type Page struct {
 	Path  string
-	Write func(io.Writer) error // the error is the writer's
+	Write func(io.Writer) error // writes the page; errors come from the writer
 }
 
-// fileWord replaces the characters of s that are unsafe in a file's name or in a link to the file.
+// fileWord replaces the characters of s that are unsafe in a file name or in a link to the file.
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|#% `, r) || r < ' ' {
@@ -24,11 +24,11 @@ func fileWord(s string) string {
 	}, s)
 }
 
-// FileNames is a set of words used in files' names, in lower case. It makes them unique.
+// FileNames is the set of words already used in file names, in lower case. It keeps the names unique.
 type FileNames map[string]bool
 
-// Of turns s into a word for the name of a file and adds it to the set. The word is unique, also on file systems that
-// ignore case.
+// Of turns s into a word for a file name and adds it to the set. The word is unique, even on file systems that ignore
+// case.
 func (n FileNames) Of(s string) string {
 	const longest = 100
 	word := fileWord(s)

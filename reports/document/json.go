@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// schemaName is the value of "schema" in every JSON document. It names the edition of the schema (see Schema).
+// schemaName is the value of "schema" in every JSON document. It identifies the version of the schema (see Schema).
 const schemaName = "fencepost/1"
 
-// Head is the beginning of every JSON document.
+// Head has the fields that every JSON document begins with.
 type Head struct {
 	Schema  string `json:"schema"`
-	Command string `json:"command"` // the command that made the document
+	Command string `json:"command"` // the command that produced the document
 }
 
 func (h *Head) setHead(of Head) { *h = of }
@@ -34,7 +34,7 @@ func Encode(document any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Some returns list, or an empty list if it is nil, so that JSON never has null for it.
+// Some returns list, or an empty list if list is nil, so that JSON shows [] and not null.
 func Some[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -42,7 +42,7 @@ func Some[T any](list []T) []T {
 	return list
 }
 
-// Texts returns the strings of a list of things; never nil.
+// Texts returns the elements of a list as strings. The result is never nil.
 func Texts[T fmt.Stringer](list []T) []string {
 	all := []string{}
 	for _, x := range list {
@@ -51,7 +51,7 @@ func Texts[T fmt.Stringer](list []T) []string {
 	return all
 }
 
-// LawNames returns the names of laws; never nil.
+// LawNames returns the names of laws. The result is never nil.
 func LawNames(laws []checker.Law) []string {
 	all := []string{}
 	for _, l := range laws {

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Metrics are the metrics of a run. A text omits metrics of single processes, whose names have labels in braces.
+// Metrics lists the metrics of a run. A text omits the metrics of individual processes, which have names with labels in
+// braces.
 type Metrics checker.Metrics
 
 // Text writes the metrics in columns. An exclamation mark follows a value that exceeds its alarm level.
@@ -51,12 +52,12 @@ func (b Metrics) JSON() map[string]*float64 {
 	return all
 }
 
-// MetricValue returns the value of a metric with its unit and four significant digits; times below a millisecond are in
-// µs. If there was nothing to measure, it says so.
+// MetricValue returns the value of a metric with its unit and four significant digits. Times below a millisecond are in
+// µs. If there was nothing to measure, MetricValue returns words that say so.
 func MetricValue(m checker.Metric) string {
 	switch {
 	case m.Samples > 0:
-	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has retried
+	case m.Name == "lock_contention_rate": // only the code of the lock knows how often it has retried
 		return "not known"
 	default:
 		return "none"
@@ -73,13 +74,13 @@ func MetricValue(m checker.Metric) string {
 	return fourDigits(m.Value)
 }
 
-// fourDigits writes a number with at most four significant digits and without an exponent.
+// fourDigits formats a number with at most four significant digits and without an exponent.
 func fourDigits(x float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// alarm describes the level that an alarming value exceeds.
+// alarm describes the alarm level that a metric's value exceeds.
 func alarm(m checker.Metric) string {
 	m.Value = m.Alarm
 	return "above " + MetricValue(m) + ", from where the documents advise to look into it"

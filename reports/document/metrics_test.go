@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestMetricsAreWrittenForPeople checks that metrics are written without exponents, in the unit that suits their size.
+// TestMetricsAreWrittenForPeople checks that metrics are written without exponents and in a unit that suits their size.
 func TestMetricsAreWrittenForPeople(t *testing.T) {
 	for _, test := range []struct {
 		value float64

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Pages returns all pages of the document: the attached pages first, and as the last the page with the given path,
-// which links to them.
+// Pages returns all pages of the document. The attached pages come first. The main page, which has the given path and
+// links to them, is the last.
 func (d *Document) Pages(path string) (all []Page) {
 	var beside []Attached
 	if d.Beside != nil {
@@ -26,8 +26,7 @@ func (d *Document) Pages(path string) (all []Page) {
 	return append(all, Page{path, func(w io.Writer) error { return d.HTML(w, path) }})
 }
 
-// HTML writes the document as a self-contained page that will be the file with the given path. A returned error comes
-// from w.
+// HTML writes the document as a self-contained page for the file with the given path. Errors come from w.
 func (d *Document) HTML(w io.Writer, path string) error {
 	title := d.Name
 	if d.Size != "" {
@@ -41,7 +40,7 @@ func (d *Document) HTML(w io.Writer, path string) error {
 	return p.WriteDocument(w)
 }
 
-// Fragment returns the markup of the document without the frame of a page, for use within another page.
+// Fragment returns the markup of the document for use inside another page, without head and body elements.
 func (d *Document) Fragment() string {
 	p := html.NewWriter(d.Name, "")
 	d.body(p)

@@ -1,27 +1,27 @@
 package document
 
-// Result says how an outcome compares with what was expected. The outcome may be that of one run, of the runs of many
+// Result says how an outcome compares with what was expected. It can be the outcome of one run, of the runs of many
 // seeds, or of an assertion.
 type Result uint8
 
-// The results. The zero Result is not a pass.
+// The possible results. The zero Result is not a pass.
 const (
 	NotJudged Result = iota
 	Passed           // everything is as expected
 	Failed           // something is not as expected
-	Undecided        // nothing contradicts the expectation, but something that it names could not be decided
+	Undecided        // nothing contradicts the expectation, but part of it could not be decided
 )
 
 var results = [...]struct {
 	word, sign string
-	words      string // how the outcome compares with what was expected
+	words      string // says how the outcome compares with what was expected
 	tone       Tone
 }{
 	NotJudged: {"not run", "–", NothingJudged, Plain}, Passed: {"passed", "✓", AsExpected, Good},
 	Failed: {"failed", "✗", NotExpected, Bad}, Undecided: {"undecided", "?", "undecided", Open},
 }
 
-// String returns the result in a word.
+// String returns the result as one word.
 func (r Result) String() string { return results[r].word }
 
 // Words describes how the outcome compares with what was expected.
@@ -30,5 +30,5 @@ func Words(r Result) string { return results[r].words }
 // Tone returns the tone of the result.
 func (r Result) Tone() Tone { return results[r].tone }
 
-// Sign returns the mark of the result, one character.
+// Sign returns the one-character mark of the result.
 func (r Result) Sign() string { return results[r].sign }

@@ -13,29 +13,29 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Described describes, for the schema, the JSON object that some commands print.
+// Described describes a JSON object, printed by some commands, for the schema.
 type Described struct {
 	Commands []string // the commands that print the object
 	Object   any      // the zero value of its type, a struct that embeds Head
 	Is       string   // what the object is about, in a few words
 }
 
-// keyed is a struct that is printed with more keys than it has fields. Keys lists these additional keys, with their
-// descriptions for the schema. They have numbers as values and are printed before the fields.
+// keyed is a struct that is printed with more keys than it has fields. Keys lists these additional keys and describes
+// them for the schema. Their values are numbers, and they are printed before the fields.
 type keyed interface{ Keys() []Key }
 
 // Key is an additional key of a struct that implements keyed. Its value is a number.
 type Key struct {
 	Name    string
-	Decimal bool   // the number may have a fraction
+	Decimal bool   // whether the number may have a fraction
 	Doc     string // what the number means; may be empty
 }
 
-// Struct tags that tell the schema what the type of a field cannot express.
+// Struct tags that tell the schema what a field's type cannot express.
 const (
 	docTag  = "doc"  // the meaning of the field
-	ofTag   = "of"   // the name of a definition for its values, or for the values in its list or object
-	enumTag = "enum" // the strings that the field can have, separated by bars
+	ofTag   = "of"   // the name of a definition that describes the field's value, or each value in its list or object
+	enumTag = "enum" // the strings allowed in the field, separated by bars
 )
 
 // object is a JSON object. Its keys are printed in alphabetical order.
@@ -86,7 +86,7 @@ func Schema(all []Described) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// schema collects the definitions of struct types. It keeps only the first error.
+// schema collects the definitions of struct types, and the first error.
 type schema struct {
 	defs object
 	err  error
@@ -94,7 +94,8 @@ type schema struct {
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// name returns the name of the definition of a struct type: its package and its name, without a suffix JSON or Object.
+// name returns the name under which a struct type is defined: its package and its own name without a suffix JSON or
+// Object.
 func name(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Object")
 }
@@ -105,7 +106,7 @@ func (s *schema) define(t reflect.Type) object {
 		return s.structure(t)
 	}
 	if _, known := s.defs[name(t)]; !known {
-		s.defs[name(t)] = object{} // so that a type may contain itself
+		s.defs[name(t)] = object{} // set this first, since a type may contain itself
 		s.defs[name(t)] = s.structure(t)
 	}
 	return reference(name(t))
@@ -130,8 +131,8 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds the fields of a struct type. always is false for a struct that is embedded by a pointer, because all its
-// fields may be missing.
+// fields adds the fields of a struct type. always is false if the struct is embedded by a pointer, since all its fields
+// may then be missing.
 func (s *schema) fields(t reflect.Type, properties object, required *[]string, always bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -164,10 +165,10 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, a
 	}
 }
 
-// texts is the interface of types that are printed as strings.
+// texts is the interface that is implemented by types printed as strings.
 var texts = reflect.TypeFor[encoding.TextMarshaler]()
 
-// value returns the schema of the values of type t in field f.
+// value returns the schema for values of type t in field f.
 func (s *schema) value(t reflect.Type, f *reflect.StructField) object {
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[checker.Law]():

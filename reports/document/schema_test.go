@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// sampleJSON has a field of each kind that the schema knows.
+// sampleJSON has one field of each kind that the schema supports.
 type sampleJSON struct {
 	Head
 	Name    string               `json:"name" doc:"its name"`
@@ -73,7 +73,7 @@ func TestTheSchemaIsMadeFromTheTypes(t *testing.T) {
 	}
 }
 
-// What the schema cannot describe is reported as an error, and not omitted.
+// If the schema cannot describe something, it reports an error and does not silently omit it.
 func TestTheSchemaRefusesWhatItCannotDescribe(t *testing.T) {
 	for _, object := range []any{
 		struct {

@@ -6,16 +6,16 @@ import (
 )
 
 // Standing says how a run, many runs, or the outcomes of one law compare with what is expected. All forms of a report
-// use its words and its mark. If a law was broken, neither looks like a pass, even if the violation was expected.
+// use its words and its mark. If a law was broken, the words and the mark never look like a pass, even if the violation
+// was expected.
 type Standing struct {
 	Result Result
-	Broken bool // a law was violated
-	Held   bool // some law holds and no law was violated
-	// Named means that the expectation names an outcome. If it is false, the expectation is only that no law is
-	// violated.
+	Broken bool // whether a law was violated
+	Held   bool // whether some law holds and no law was violated
+	// Named says whether the expectation names an outcome. If not, the only expectation is that no law is violated.
 	Named   bool
-	Promise bool // the comparison is with what was promised instead of what is expected
-	Excused bool // every violation had a cause that breaks no promise
+	Promise bool // whether the comparison is with what was promised, not with what is expected
+	Excused bool // whether no violation breaks a promise, given its cause
 }
 
 // Words returns the verdict: "held, as expected", "broken, as expected", "broken, not as expected", "undecided".
@@ -39,7 +39,7 @@ func (s Standing) Words() string {
 	return s.came() + ", " + s.expectation()
 }
 
-// verdicts returns all words that a Standing can have, in alphabetical order.
+// verdicts returns everything that Words can return, in alphabetical order.
 func verdicts() []string {
 	said := map[string]bool{}
 	for code := range 1 << 7 {
@@ -52,12 +52,12 @@ func verdicts() []string {
 	return slices.Sorted(maps.Keys(said))
 }
 
-// nothing reports whether there was nothing to judge.
+// nothing reports whether there was nothing to compare.
 func (s Standing) nothing() bool {
 	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }
 
-// came describes in a word how the laws came out; it is empty if no law held or was broken.
+// came returns one word for how the laws came out. It returns "" if no law held and none was broken.
 func (s Standing) came() string {
 	switch {
 	case s.Broken:
@@ -86,7 +86,7 @@ func (s Standing) Tone() Tone {
 	return Open
 }
 
-// Mark returns the result whose sign marks the standing. If a law was broken, it is never Passed.
+// Mark returns the result whose sign is shown with the standing. If a law was broken, it is never Passed.
 func (s Standing) Mark() Result {
 	switch {
 	case s.Broken:

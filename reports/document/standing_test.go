@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Only a pass has the mark, the color and the words of a pass. A broken law, or something that was not judged, never
-// has them.
+// Only a pass has the mark, the color and the words of a pass. If a law was broken or something was not checked, none
+// of them appear.
 func TestOnlyAPassLooksLikeOne(t *testing.T) {
 	said := map[string]bool{}
 	for code := range 1 << 7 {

@@ -10,30 +10,31 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Suite lists what a command judged, as cases that a CI system counts.
+// Suite lists what a command checked, as test cases for a CI system.
 type Suite struct {
 	Name     string // the command and its argument: "run kleppmann-gc-pause"
-	Verdict  string // in a few words; empty if there is no verdict on the whole
+	Verdict  string // the verdict in a few words; empty if there is no overall verdict
 	Headline string // what happened, in a sentence or two; may be empty
-	Note     string // a reservation about the headline; may be empty
+	Note     string // a caveat about the headline; may be empty
 	Cases    []Case
-	Repeat   string // command to paste that judges again
-	// Took is how long the command has worked, on the host's clock. The cases are judged together, so JUnit XML gives
-	// each judged case an equal part of this time.
+	Repeat   string // command to paste that checks everything again
+	// Took is how long the command has worked, by the host's clock. The cases are checked together, so JUnit XML gives
+	// each checked case an equal share of this time.
 	Took time.Duration
 }
 
-// Case is one thing that was judged.
+// Case is one thing that was checked.
 type Case struct {
-	Group   string // what the case belongs to: a scenario
-	Name    string // what was judged: a law, a metric, an assertion
-	Result  Result
-	Broken  bool   // a law was violated: the case is never marked as a pass, even if the violation was expected
+	Group  string // what the case belongs to, such as a scenario
+	Name   string // what was checked: a law, a metric, an assertion
+	Result Result
+	// whether a law was violated; if so, the case is never marked as a pass, even if the violation was expected
+	Broken  bool
 	Message string // the outcome and what was expected, in one line; empty if there is nothing to say
-	Story   string // what happened, in several lines; empty if there is nothing to tell
+	Story   string // what happened, in several lines; may be empty
 }
 
-// summary returns the verdict with what happened.
+// summary returns the verdict, followed by what happened.
 func (s *Suite) summary() string {
 	if s.Verdict == "" || s.Headline == "" {
 		return s.Verdict + s.Headline
@@ -73,8 +74,8 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit returns the suite in the XML that CI systems read, the format of Jenkins' junit-10.xsd. An undecided case is an
-// error there; a case that was not judged is skipped. Times are in seconds.
+// JUnit returns the suite in the XML that CI systems read, the format of Jenkins' junit-10.xsd. In it, an undecided
+// case is an error, and a case that was not checked is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
 	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took),
 		Output: forXML(s.summary())}
@@ -112,13 +113,13 @@ func JUnit(s Suite) ([]byte, error) {
 	return append([]byte(xml.Header), append(text, '\n')...), nil
 }
 
-// inSeconds writes a time in seconds with three decimals, as junit-10.xsd requires.
+// inSeconds formats a time in seconds with three decimals, as junit-10.xsd requires.
 func inSeconds(d time.Duration) string {
 	ms := d.Round(time.Millisecond).Milliseconds()
 	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
 }
 
-// forXML removes the control characters, including all that XML cannot hold.
+// forXML removes the control characters, including all those that XML does not allow.
 func forXML(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && history.Unprintable(r) || r == 0xfffe || r == 0xffff {
@@ -128,7 +129,7 @@ func forXML(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// Markdown returns the suite as Markdown for the summary of a step on GitHub: a table, and the stories of all cases
+// Markdown returns the suite as Markdown for a step summary on GitHub: a table, followed by the stories of all cases
 // that did not pass.
 func Markdown(s Suite) []byte {
 	var b strings.Builder
@@ -157,7 +158,7 @@ func Markdown(s Suite) []byte {
 	}
 	for _, c := range s.Cases {
 		if c.Result != Passed && c.Story != "" {
-			fence := backticks(c.Story, 2) // at least three
+			fence := backticks(c.Story, 2) // at least three backticks
 			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence,
 				betweenFences(c.Story), fence)
 		}
@@ -168,7 +169,7 @@ func Markdown(s Suite) []byte {
 	return []byte(b.String())
 }
 
-// betweenFences makes each line printable, for text between code fences.
+// betweenFences makes each line safe to print between code fences.
 func betweenFences(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
@@ -177,17 +178,17 @@ func betweenFences(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// codeSpan returns text as a code span within a line, whatever characters it has (CommonMark 0.31, 6.1).
+// codeSpan returns text as a code span within a line, whatever characters the text contains (CommonMark 0.31, 6.1).
 func codeSpan(words string) string {
 	words = text.Printable(words)
 	ticks := backticks(words, 0)
 	if strings.HasPrefix(words, "`") || strings.HasSuffix(words, "`") || strings.TrimSpace(words) != words {
-		words = " " + words + " " // a reader of Markdown removes these spaces
+		words = " " + words + " " // Markdown removes these spaces again
 	}
 	return ticks + words + ticks
 }
 
-// backticks returns a row of backticks that is longer than more, and longer than any row of backticks in the text.
+// backticks returns a run of backticks that is longer than more and longer than any run of backticks in the text.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {
@@ -199,7 +200,7 @@ func backticks(text string, more int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// cell escapes text so that it stays within one cell of a Markdown table and has no other meaning.
+// cell escapes text so that it stays within one cell of a Markdown table and is not read as markup.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]",
 		`\]`, "~", `\~`, "&", "&amp;").
@@ -214,7 +215,8 @@ func OpenCases(group string, reasons []string) (cases []Case) {
 	return cases
 }
 
-// InterruptedCases returns an undecided case if the work was interrupted, so that a CI system shows it; else none.
+// InterruptedCases returns one undecided case if the work was interrupted, so that a CI system shows this. Otherwise,
+// it returns none.
 func InterruptedCases(group string, interrupted bool) []Case {
 	if !interrupted {
 		return nil

@@ -44,7 +44,7 @@ func TestJUnitCountsEachResultOnce(t *testing.T) {
 	}
 }
 
-// The judged cases share the command's time. A skipped case has taken none.
+// The checked cases share the command's time. Skipped cases have a time of zero.
 func TestJUnitSharesTheTime(t *testing.T) {
 	timed := suite
 	timed.Took = 3*time.Second + 1234567*time.Nanosecond
@@ -105,7 +105,7 @@ func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
 			}
 		}
 		runs := regexp.MustCompile("`+").FindAllStringIndex(lines[len(lines)-2], -1)
-		for k, r := range runs { // a code span ends at the next row of as many backticks as it begins with
+		for k, r := range runs { // a code span ends at the next run of backticks that is as long as the opening run
 			if k > 0 && r[1]-r[0] == runs[0][1]-runs[0][0] && r[1] != len(lines[len(lines)-2]) {
 				t.Errorf("%q: the command is broken out of: %s", bad, lines[len(lines)-2])
 			}

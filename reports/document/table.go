@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Table is a table with titles over its columns. On a terminal a column is as wide as its content. If the last column
-// has words, they are wrapped. Columns for which there is no room follow in a further table below, with the row names
-// repeated.
+// Table is a table with titles above its columns. On a terminal, each column is as wide as its content. If the last
+// column has words, they are wrapped. Columns that do not fit are shown in another table below, which repeats the row
+// names.
 type Table struct {
-	Heading string // the title of the column of row names
+	Heading string // title of the column with the row names
 	Columns []Column
 	Rows    []Row
 }
@@ -21,35 +21,37 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Title string
-	Short string // heads a column of marks on a terminal, in one cell; a page shows the title written upright instead
+	// title of a column of marks on a terminal, one cell wide; a page shows Title in vertical writing instead
+	Short string
 	Tip   string // explains the title on a page; may be empty
-	Group Group  // has a title over this column and adjacent ones of the same group
-	Words bool   // left-aligned words; otherwise right-aligned numbers
+	Group Group  // its title spans this column and the adjacent columns of the same group
+	Words bool   // whether the column has left-aligned words; otherwise, it has right-aligned numbers
 }
 
-// Group is what adjacent columns have in common. The zero Group means none.
+// Group describes adjacent columns that belong together. The zero Group means that a column belongs to no group.
 type Group struct{ Title, Tip string }
 
 // Row is a row of a table.
 type Row struct {
-	Sign  string // a mark of one cell: ✓, ✗, ? or –; empty if the row has none
+	Sign  string // a mark that is one cell wide: ✓, ✗, ? or –; empty if the row has none
 	Name  string
-	Tone  Tone // of the sign
+	Tone  Tone // tone of the sign
 	Tip   string
-	Cells []Cell // one for each column, or fewer
+	Cells []Cell // one for each column; the last ones may be missing
 	Notes []Paragraph
-	Group string // the title of a group of rows; shown where it differs from the row before
-	Code  bool   // the name is a line of code
-	Under bool   // the row is a variant of the row before
+	Group string // title of a group of rows; shown if it differs from that of the row before
+	Code  bool   // whether the name is a line of code
+	Under bool   // whether the row is a variant of the row before
 }
 
-// Cell is the content of a row in one column, or in several.
+// Cell is the content of a row in one or several columns.
 type Cell struct {
 	Words string
 	Tone  Tone
 	Tip   string // explains the words on a page; may be empty
-	Span  int    // number of columns that it spans, if more than one; they must have room for its words
-	Bar   int    // length of the bar below a number on a page, in percent; 0 means no bar
+	// number of columns that the cell spans, if more than one; together, they must be wide enough for its words
+	Span int
+	Bar  int // length of the bar below a number on a page, in percent; 0 means no bar
 }
 
 // Cells returns cells with the given words and nothing else.
@@ -63,8 +65,8 @@ func Cells(words ...string) (all []Cell) {
 // head returns the heading of the column on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// Key returns an explanation of the table for a text: each mark with the title of its column, and each group and column
-// that has a tip.
+// Key returns an explanation of the table for a text. It explains each mark by the title of its column, and each group
+// and column that has a tip.
 func (t Table) Key() Facts {
 	var marks, others Facts
 	add := func(to *Facts, name, value string) {
@@ -83,7 +85,7 @@ func (t Table) Key() Facts {
 	return append(marks, others...)
 }
 
-// span is a range of columns: the columns of a group, or of a part of the table.
+// span is a range of columns, such as the columns of a group or of a part of the table.
 type span struct{ from, to int }
 
 // groups returns the ranges of columns that stay together.
@@ -97,7 +99,7 @@ func (t *Table) groups() (all []span) {
 	return all
 }
 
-// begins reports whether column i is the first of its group or has no group.
+// begins reports whether column i is the first column of its group. It is true if the column has no group.
 func (t *Table) begins(i int) bool {
 	group := t.Columns[i].Group
 	return i == 0 || group == (Group{}) || group != t.Columns[i-1].Group
@@ -122,12 +124,12 @@ func (t Table) HTML(p *html.Writer) {
 			html.El("tbody", html.Newline, t.pageRows()), html.Newline)), html.Newline)
 }
 
-// heading returns the head of the column on a page.
+// heading renders the column's title for a page.
 func (c Column) heading() html.Part {
 	return html.El("th", html.If(c.Words, html.Class("words")), html.Explained(c.Title, c.Tip))
 }
 
-// pageRows returns the rows on a page, each group under its title.
+// pageRows renders the rows for a page, each group of rows under its title.
 func (t *Table) pageRows() html.Part {
 	var all []html.Part
 	group := ""
@@ -144,7 +146,7 @@ func (t *Table) pageRows() html.Part {
 	return html.All(all...)
 }
 
-// pageRow returns a row on a page, with its notes below.
+// pageRow renders a row for a page, with its notes below it.
 func (t *Table) pageRow(r *Row) html.Part {
 	var cells []html.Part
 	for i, c := range r.Cells {
@@ -161,7 +163,7 @@ func (t *Table) pageRow(r *Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// name returns the row's name on a page.
+// name renders the row's name for a page.
 func (r *Row) name() html.Part {
 	switch {
 	case r.Tip != "":

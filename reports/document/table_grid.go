@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// grid writes a table whose columns have groups. It writes the whole table, whatever the width; the reader can scroll.
+// grid writes a table that has groups of columns. It never splits the table, whatever its width: the reader can scroll.
 func (t *Table) grid(p *html.Writer) {
 	p.Style(html.GridStyle)
 	groups, heads := t.gridHeads()
@@ -20,8 +20,8 @@ func (t *Table) grid(p *html.Writer) {
 			html.El("tbody", html.Newline, html.Each(t.Rows, t.gridRow)), html.Newline)), html.Newline)
 }
 
-// gridHeads returns the two rows of titles: the titles of groups, and below them the titles of the columns. A column
-// without a group has its title in the upper row.
+// gridHeads renders the two rows of titles: the titles of the groups above the titles of the columns. If a column has
+// no group, its title is in the upper row.
 func (t *Table) gridHeads() (groups, heads html.Part) {
 	var above, below []html.Part
 	for _, g := range t.groups() {
@@ -46,10 +46,10 @@ func (t *Table) gridHeads() (groups, heads html.Part) {
 	return html.All(above...), html.All(below...)
 }
 
-// titled returns the column's title with its tip.
+// titled returns the column's title and tip.
 func (c *Column) titled() Group { return Group{c.Title, c.Tip} }
 
-// explained returns the title with an explanation of it.
+// explained renders the title with its explanation.
 func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
@@ -62,7 +62,7 @@ func first(is bool) string {
 	return ""
 }
 
-// gridRow returns a row, with its notes below.
+// gridRow renders a row, with its notes below it.
 func (t *Table) gridRow(r Row) html.Part {
 	var cells []html.Part
 	at := 0

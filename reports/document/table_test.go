@@ -70,8 +70,8 @@ one that is good  about as many words as
 	}
 }
 
-// TestNoWidthLosesACell fills random tables with words that each occur once, and looks for all of them in the text and
-// on the page. No line is wider than the terminal.
+// TestNoWidthLosesACell fills random tables with unique words and finds all of them in the text and on the page. No
+// line is wider than the terminal.
 func TestNoWidthLosesACell(t *testing.T) {
 	for seed := range uint64(60) {
 		table, words := randomTable(rand.New(rand.NewPCG(seed, 0)))

@@ -9,7 +9,7 @@ import (
 // gap is the number of cells between two columns. Marks of the same group are closer together (see Table.gap).
 const gap = 2
 
-// The least number of cells for words in the last column, and for a name.
+// Minimum widths, in cells, of the words in the last column and of a name.
 const wordsLeast, nameLeast = 20, 20
 
 // layout says where the columns of a table are on a terminal, in cells.
@@ -17,12 +17,12 @@ type layout struct {
 	sign       int // width of the signs before the names
 	name       int // width of the names
 	wide       []int
-	from, ends []int // of each column, within its part of the table
+	from, ends []int // start and end of each column, within its part of the table
 	parts      []span
 }
 
-// layOut gives every column room for its whole content, except the last, which gets what is left. To avoid splitting
-// the table into parts, it wraps names first.
+// layOut makes every column as wide as its whole content, except the last column, which gets the remaining width. It
+// wraps names before it splits the table into parts.
 func (t *Table) layOut(width int) layout {
 	l := layout{name: text.Cells(t.Heading), from: make([]int, len(t.Columns)), ends: make([]int, len(t.Columns))}
 	for _, r := range t.Rows {
@@ -39,7 +39,7 @@ func (t *Table) layOut(width int) layout {
 	return l
 }
 
-// indent returns by how many cells a name is indented.
+// indent returns the number of cells by which a name is indented.
 func (r *Row) indent() int {
 	if r.Under {
 		return gap
@@ -74,7 +74,7 @@ func (l *layout) measure(t *Table) {
 // figures reports whether the column's cells are right-aligned.
 func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
-// through returns how many cells the columns take together.
+// through returns the total width of the columns, in cells.
 func (l *layout) through(t *Table, s span) int {
 	cells := l.wide[s.from]
 	for i := s.from + 1; i < s.to; i++ {
@@ -83,7 +83,7 @@ func (l *layout) through(t *Table, s span) int {
 	return cells
 }
 
-// gap returns the number of cells before column i.
+// gap returns the number of empty cells before column i.
 func (t *Table) gap(i int) int {
 	if c := t.Columns[i]; i > 0 && c.Short != "" && c.Group == t.Columns[i-1].Group {
 		return 1
@@ -91,8 +91,8 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place divides the columns into parts that fit the width. Each part gets as many groups as fit; a group that is too
-// wide for any part is divided into its columns. A table without columns has one part.
+// place divides the columns into parts that fit the width. Each part gets as many groups as fit. A group that is too
+// wide for any part is split into its columns. A table without columns has one part.
 func (l *layout) place(t *Table, width int) {
 	if l.parts = nil; len(t.Columns) == 0 {
 		l.parts = []span{{}}
@@ -109,8 +109,8 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add puts columns into the last part, whose columns end at cell end, or into a new part if they do not fit. It returns
-// the cell at which the part ends then.
+// add puts columns into the last part, which ends at cell end, or into a new part if they do not fit. It returns the
+// cell at which that part now ends.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.through(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {
@@ -129,7 +129,7 @@ func (l *layout) add(t *Table, columns span, end, width int) int {
 	return end
 }
 
-// Text writes the table. Notes are in its first part only.
+// Text writes the table. Only its first part has the notes.
 func (t Table) Text(p *text.Writer) {
 	l := t.layOut(p.Width())
 	for i, part := range l.parts {
@@ -191,7 +191,8 @@ func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	ln.To(at).Add(c.Tone.Style(), c.Words)
 }
 
-// row writes the cells of a row that belong to the part, and below them the rest of a wrapped name and last column.
+// row writes the cells of a row that belong to the part. Below them, it writes the rest of a wrapped name and of a
+// wrapped last column.
 func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 	names := text.Wrap(r.Name, l.name-r.indent())
 	first, last := new(text.Line), Cell{}
