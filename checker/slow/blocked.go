@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy returns the cause for which a had waited too long by a given time, although no client was inside its lock.
-// It returns "" after a failover, where this package does not determine the cause.
+// blockedBy returns the cause why a had waited too long by a given time, although no client was inside its lock. It
+// returns "" after a failover, because this package does not determine the cause in that case.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
 		return ""
 	}
-	by := 0 // the first place later than the given time
+	by := 0 // the first position later than now
 	for by < r.none && r.Events[by].Time <= now {
 		by++
 	}
@@ -47,7 +47,8 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 	return first
 }
 
-// keysThere lists the places at which the keys of a lock were set that are present just before place by.
+// keysThere lists the keys of a lock that are present just before position by. Each is given as the position at which
+// it was set.
 func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	for set := range by {
 		e := &r.Events[set]
@@ -65,13 +66,13 @@ func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	return keys
 }
 
-// keepsFor reports whether server a's records apply to server b's keys: they are the same server, or members of one
-// service.
+// keepsFor reports whether server a's records apply to server b's keys. They do if a and b are the same server or
+// members of one service.
 func (r *reading) keepsFor(a, b history.Process) bool {
 	return a == b || r.oneService() && slices.Contains(r.group(a), b)
 }
 
-// downAt reports whether the server had gone down before place by and had not come back by then.
+// downAt reports whether the server was down just before position by.
 func (r *reading) downAt(p history.Process, by int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		return f.does().IsDown() && f.strikes(p) && f.from < by && (f.to == r.none || f.to >= by)
@@ -88,7 +89,7 @@ func (r *reading) unitsUp(by int) (up []history.Process) {
 	return up
 }
 
-// owner returns the process whose attempt owns the key that was set at place set.
+// owner returns the process whose attempt owns the key that was set at position set.
 func (r *reading) owner(set int) history.Process {
 	of := r.Events[set].Of
 	for _, s := range slices.Backward(r.sections) {
@@ -100,8 +101,8 @@ func (r *reading) owner(set int) history.Process {
 	return history.Process(process)
 }
 
-// crashedBy reports whether a process crashed between places set and by, or had crashed before set and done nothing
-// since.
+// crashedBy reports whether a process crashed between positions set and by. It also returns true if the process had
+// crashed before set and has done nothing since.
 func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	if p == "" {
 		return false
@@ -119,7 +120,7 @@ func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	return last == history.Crashed
 }
 
-// lastSection returns the latest section of a lock that began before place by, or nil.
+// lastSection returns the latest section of a lock that began before position by, or nil if there is none.
 func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
 	for _, s := range r.sections {
 		if s.lock == lock && s.ok < by && (last == nil || s.ok > last.ok) {
@@ -133,8 +134,8 @@ func (r *reading) everSet(of history.Attempt) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
 }
 
-// abandoned returns the cause for which the key that was set at place set remains although nobody is going to release
-// it. It returns "" if that is not the case.
+// abandoned returns the cause why the key that was set at position set remains although nobody is going to release it.
+// It returns "" if the key is not abandoned.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
@@ -149,7 +150,8 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	waits := r.doneWith(lock, e.Of, owner, set) >= by
 	long := now-e.Time > r.Header.TTL
 	session := r.Header.Service.Kind().Sessions
-	over := r.Header.Service.Kind().ClientsExpire && due <= now // the clients that wait count the lease wrongly
+	// the waiting clients are mistaken about the end of the lease
+	over := r.Header.Service.Kind().ClientsExpire && due <= now
 	switch {
 	case e.Of == "":
 		return ""
@@ -167,7 +169,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	return kind
 }
 
-// doneWith returns the place at which a client had finished with the attempt whose key was set at place set.
+// doneWith returns the position at which a client had finished with the attempt whose key was set at position set.
 func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.Process, set int) int {
 	for _, s := range slices.Backward(r.sections) {
 		if s.attempt == of && s.lock == lock {
@@ -183,12 +185,12 @@ func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.
 	return done
 }
 
-// isOnly reports whether the process owns no later one of the keys that are present.
+// isOnly reports whether, of the keys that are present, the process owns none that was set after position set.
 func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }
 
-// quiet reports whether no request of the client within the last TTL is known.
+// quiet reports whether the client is not known to have sent any request within the last TTL.
 func (r *reading) quiet(p history.Process, now history.Time) bool {
 	asked, known := r.Header.Asked[p]
 	q := r.Header.Quiet[p]

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// cause finds why two windows overlap. On each server that both counted, a record shows it; the latest of these records
-// decides.
+// cause finds why two windows overlap. It examines each server that both windows counted. On each of them, a record
+// shows why; the latest of these records decides.
 func (r *reading) cause(a, b *window) string {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
 	for i, w := range []*window{a, b} {
@@ -47,15 +47,15 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// keylessLock reports whether all requests were read, and no server ever set a key of the lock.
+// keylessLock reports whether servers record all requests and none ever set a key of the lock.
 func (r *reading) keylessLock(lock history.Lock) bool {
 	return r.Header.Asked != nil && !slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.F == history.KeySet && e.Lock == lock
 	})
 }
 
-// keyless reports whether servers set keys of the lock, but none for this attempt before its acquire returned, and all
-// keys that they had set for its process by then were gone.
+// keyless reports whether servers set keys of the lock, but none for this attempt before its acquire returned. Keys
+// that they had set for the same process by then must be gone.
 func (r *reading) keyless(w *window) bool {
 	if w.attempt == "" {
 		return false
@@ -80,8 +80,8 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// asked returns the place up to which a key of an earlier attempt must exist for a window to rest on it: that of the
-// acquire's call in a service with one log, else that of the window.
+// asked returns the position up to which the key of an earlier attempt must exist if a window depends on it. In a
+// service with one log this is the position of the acquire's call. Otherwise, it is the position of the window.
 func (r *reading) asked(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call
@@ -89,10 +89,10 @@ func (r *reading) asked(w *window) int {
 	return w.at
 }
 
-// given returns the place at which another attempt passed on the key that a window rests on. It is the last key of the
-// lock before the grant, provided that it is still present, that it was set while the holder was asking, and that the
-// other attempt's own release had been called before its request set it. It is -1 if there is no such key, or if the
-// holder counted servers or had a key of its own that was neither removed nor overwritten.
+// given returns the position at which another attempt passed on the key that a window depends on. This is the last key
+// of the lock before the grant. It must still be present, must have been set while the holder was asking, and the other
+// attempt must have called its own release before its request set the key. given returns -1 if there is no such key, if
+// the holder counted servers, or if it had a key of its own that was neither removed nor overwritten.
 func (r *reading) given(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -131,8 +131,9 @@ func (r *reading) given(w *window) int {
 	return -1
 }
 
-// earlierKey returns the attempt of the same client, other than w's own and not, whose key was set last before the
-// window and was still present then. It returns "" if there is none, or if the window's own attempt had set a key.
+// earlierKey returns the attempt of the same client whose key was set last before the window and was still present when
+// the window was stated. The attempts w.attempt and not are excluded. It returns "" if there is no such attempt, or if
+// the window's own attempt had set a key.
 func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -167,9 +168,9 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of the window with the attempt that set its key, if that is another one: the key may have
-// been passed on by another attempt, or left by an earlier attempt of the same client that is not other. Otherwise it
-// returns w.
+// restingOn is for a window that depends on another attempt's key. It returns a copy of the window with that attempt as
+// its own. The key may have been passed on by another attempt, or left by an earlier attempt of the same client (but
+// not by other). If the window depends on its own key, restingOn returns w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of := r.earlierKey(w, other)
 	if given := r.given(w); given >= 0 {
@@ -194,7 +195,7 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent returns the last place in [from, to) of an event f about the key of a window's attempt, on one of the
+// keyEvent returns the last position in [from, to) of an event f about the key of a window's attempt on one of the
 // servers. It returns -1 if there is none.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
@@ -206,11 +207,11 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 	return -1
 }
 
-// servers reports whether the records of server p count at a place of the history.
+// servers reports whether the records of server p count at a position of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet returns the place at which the key of a window was last set before the window, on a server that it counted,
-// or else on any server of the group.
+// lastSet returns the position at which the key of a window was last set before the window. It prefers the servers that
+// the window counted to the other servers of the group.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
@@ -219,15 +220,16 @@ func (r *reading) lastSet(w *window, group []history.Process) int {
 		w.at)
 }
 
-// asCounted selects the servers of the group that a window counted. The members of one service count as one.
+// asCounted selects the servers of the group that a window counted. The members of one service count as a single
+// server.
 func (r *reading) asCounted(w *window, group []history.Process) servers {
 	return func(_ int, p history.Process) bool {
 		return slices.Contains(group, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
 	}
 }
 
-// successors selects the server on which the key was set at place set, and then, after each failover, the server that
-// replaced it.
+// successors selects the server on which the key was set at position set. After each failover, it selects the server
+// that replaced that server.
 func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
@@ -241,25 +243,25 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
-// oneService reports whether the quorum is a majority of servers that share a single copy.
+// oneService reports whether the lock servers share a single copy, and a quorum is a majority of them.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
-// isQuorum reports whether these servers, one of each group, can grant a lock together.
+// isQuorum reports whether these servers can together grant a lock. servers contains one server of each group.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
-// record finds the record of one group of servers that shows why two windows overlap. A window rests on the key that
-// its attempt set last before the window was stated, or on an element that it took out later. The victim is the window
-// whose key was set first. The record is the key-gone of the victim's key before the other key was set, if the key did
-// not come back. In a queue (etcd, ZooKeeper) the other key is set earlier, so the key-gone may be at any place before
-// the later grant.
+// record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
+// that its attempt set last before the window was stated, or on an element of a list that it took later. The victim is
+// the window whose key was set first. The record is the key-gone of the victim's key before the other key was set,
+// provided that the victim's key was not set again. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
+// key-gone may be at any position before the later grant.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
 	a, b = r.restingOn(a, b.attempt), r.restingOn(b, a.attempt)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
-	if tookA > setA { // it rests on what it took out
+	if tookA > setA { // the window depends on the element that it took
 		setA = -1
 	}
 	if tookB > setB {
@@ -268,7 +270,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	switch {
 	case setA < 0 && setB < 0 && tookA >= 0 && tookB >= 0:
 		return max(tookA, tookB), "granted twice by one server"
-	case setA >= 0 && setA == setB: // both rest on one key
+	case setA >= 0 && setA == setB: // both depend on the same key
 		return setA, "granted twice by one server"
 	case setA >= 0 && setB < 0 && tookB < 0 && a.process == b.process && r.stoodFor(b, setA, group):
 		return setA, "granted twice by one server"
@@ -308,7 +310,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, ""
 }
 
-// stoodFor reports whether the key that was set at place set was still there when a window was stated.
+// stoodFor reports whether the key that was set at position set was still there when a window was stated.
 func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
 	if set > w.at {
@@ -324,7 +326,8 @@ func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	return r.Events[last].F == history.KeySet
 }
 
-// takeover returns the cause if a request at place i changed another's key although that was permitted (mayChange).
+// takeover returns the cause for a request at position i that changed another attempt's key and was permitted to do so
+// (mayChange).
 func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	if !r.holdOver(i, owner, by) && r.lapsedEarly(i, owner) {
 		return "expired early (server clock)"
@@ -332,8 +335,8 @@ func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	return "validity miscounted"
 }
 
-// took returns the place at which a window's attempt last took an element out of a list, before the window, on a server
-// of the group. It returns -1 if there is none.
+// took returns the last position before a window at which the window's attempt took an element of a list on a server of
+// the group. It returns -1 if there is none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
 		if e := &r.Events[i]; r.takesOut(i) && e.Lock == w.lock && e.By == w.attempt &&
@@ -344,8 +347,9 @@ func (r *reading) took(w *window, group []history.Process) int {
 	return -1
 }
 
-// overwritten returns the first place after set at which another attempt overwrote the key that was set at place first,
-// on a server that serves selects and before the key expired. It returns -1 if there is none.
+// overwritten returns the first position after set at which another attempt overwrote the victim's key, set at position
+// first. Only servers that serves selects count, and only the time before the key expired. It returns -1 if there is no
+// such position.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -365,7 +369,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 	return -1
 }
 
-// setter returns the attempt whose request made the change of a key at place i.
+// setter returns the attempt whose request changed a key at position i.
 func (r *reading) setter(i int) history.Attempt {
 	if e := &r.Events[i]; e.By != "" {
 		return e.By
@@ -373,8 +377,8 @@ func (r *reading) setter(i int) history.Attempt {
 	return r.Events[i].Of
 }
 
-// deposed reports whether the server of the event at place i had been replaced as master by the last failover that
-// concerned it.
+// deposed reports whether the last failover before position i that involved the server of the event at i had replaced
+// this server as master.
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
@@ -385,8 +389,8 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at place i extends a lease at a member of a service although another member had
-// taken over all leases last. Such a takeover is recorded as key-prolonged without an attempt.
+// inVain reports whether the event at position i is a member's extension of a lease although another member was the
+// last to take over all leases. Such a takeover is recorded as key-prolonged without an attempt.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {
@@ -401,8 +405,8 @@ func (r *reading) inVain(i int) bool {
 	return leader != e.Process
 }
 
-// loss returns why the victim's key was removed, according to the key-gone at place gone, and the place of the record
-// that shows the reason.
+// loss returns why the victim's key was removed, as the key-gone at position gone records it. It also returns the
+// position of the record that shows this reason.
 func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
@@ -425,11 +429,11 @@ func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) 
 	case e.Why == history.Flushed:
 		return gone, "removed by non-owner (flushed)"
 	}
-	return gone, string(e.Why) // lost in crash (…), lost in failover
+	return gone, string(e.Why) // "lost in crash (…)" or "lost in failover"
 }
 
-// sentBefore reports whether the request that deleted the key left its client before the first request of the attempt
-// with which the victim got the lock.
+// sentBefore reports whether the request that deleted the key was sent before the first request of the victim's
+// attempt.
 func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
@@ -458,8 +462,8 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// undoing returns the place of the loss of data that left the victim's key with an earlier deadline than before, if no
-// extension has made up for it since. It returns -1 if there is none.
+// undoing returns the position of a loss of data that gave the victim's key an earlier deadline than it had before,
+// provided that no later extension made up for it. It returns -1 if there is none.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)
@@ -475,10 +479,10 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	return lost
 }
 
-// expiry explains why the victim's key expired. It compares the key's end with the deadline from the key's last set or
-// extension, with a tolerance of 2 ms because Redis rounds to whole milliseconds twice. It also looks for a loss of
-// data that undid a later deadline. An early end is the reason only if the key would otherwise still have been present
-// when the other key was set.
+// expiry explains why the victim's key expired. It compares the time at which the key ended with the deadline given by
+// the key's last set or extension. It tolerates 2 ms because Redis rounds to whole milliseconds twice. It also looks
+// for a loss of data that undid a later deadline. An early end is the reason only if the key would otherwise still have
+// been present when the other key was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
@@ -508,7 +512,7 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int
 	case !lease.Open || told || !r.unasked(victim.section, bound):
 		return gone, "validity miscounted"
 	case len(r.faults) > 0:
-		return gone, "" // an extension may have been requested in vain
+		return gone, "" // an extension may have been requested without success
 	}
 	return gone, "never renewed"
 }

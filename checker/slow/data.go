@@ -8,8 +8,8 @@ import (
 
 func init() { register("resource-safety", (*reading).resourceSafety) }
 
-// resourceSafety examines each accepted write with everything that was accepted before it, and with what its client had
-// read. If nothing is broken, the law is judged only if all effects can be ordered.
+// resourceSafety compares each accepted write with everything that was accepted before it and with what its client had
+// read. If no violation is found, the law is judged only if all effects can be ordered.
 func (r *reading) resourceSafety() Finding {
 	if r.permits() > 1 { // several holders may write at once
 		return Finding{Outcome: Unchecked}
@@ -38,8 +38,8 @@ func (r *reading) resourceSafety() Finding {
 	return Finding{Outcome: Holds, Judged: writes, Breaches: broken}
 }
 
-// comparableBefore reports whether s states times or tokens by which it can be ordered with each grant that took effect
-// before place i.
+// comparableBefore reports whether s has times or tokens that order it relative to each grant that took effect before
+// position i.
 func (r *reading) comparableBefore(s *section, i int) bool {
 	for j := range i {
 		if !r.accepted(j) || r.Events[j].Lock != s.lock {
@@ -71,8 +71,8 @@ func (r *reading) grantOf(e *history.Event) *section {
 	return nil
 }
 
-// supersededBefore implements part (a) of the law. It returns the first place before i at which a read or write of a
-// later grant than that of the write at i was accepted, or -1 if there is none.
+// supersededBefore implements part (a) of the law. It looks for a read or write of a later grant than that of the write
+// at i, accepted before i. It returns the first such position, or -1 if there is none.
 func (r *reading) supersededBefore(i int) int {
 	a := r.grantOf(&r.Events[i])
 	if a == nil {
@@ -88,9 +88,9 @@ func (r *reading) supersededBefore(i int) int {
 	return -1
 }
 
-// earlier reports whether a.granted < b.since. If neither grant is earlier in this sense, it compares their tokens, if
-// both have one and they differ. If a grant does not state these times, the decision is assumed at its return and the
-// request at its call. Holders that share a lock do not supersede each other.
+// earlier reports whether grant a comes before grant b: a.granted < b.since. If neither is earlier by these times, the
+// tokens decide, if both grants have one and they differ. If a grant does not state these times, earlier uses the
+// return for the decision and the call for the request. Holders that share a lock do not supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -113,12 +113,12 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy implements part (b) of the law. If the write at place i overwrites another value than the one on which it
-// builds, and so loses an update, lostBy returns the place at which the writer learned the value on which it builds.
-// Otherwise it returns -1.
+// lostBy implements part (b) of the law. It tests whether the write at position i loses an update: it overwrites
+// another value than the one that it was computed from. If so, lostBy returns the position at which the writer learned
+// the value that it computed from. Otherwise it returns -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
-	lost := -1 // the last write before, whose value is overwritten
+	lost := -1 // the previous write, whose value is overwritten
 	for j := range i {
 		if r.accepted(j) && r.Events[j].Op == history.Write && r.Events[j].Lock == r.Events[i].Lock {
 			lost = j
@@ -140,8 +140,8 @@ func (r *reading) writtenByAnybody(lock history.Lock, value string) bool {
 	})
 }
 
-// firstValue returns the initial value of the data that the write at place i changes: the value that the first accepted
-// read returned, or "" if a write came first.
+// firstValue returns the initial value of the data that the write at position i changes: the value that the first
+// accepted read returned, or "" if the first access was a write.
 func (r *reading) firstValue(i int) string {
 	for j := range i {
 		if o := &r.Events[j]; r.accepted(j) && o.Lock == r.Events[i].Lock {
@@ -154,10 +154,10 @@ func (r *reading) firstValue(i int) string {
 	return ""
 }
 
-// basis returns the value on which the accepted write at place i builds, the place at which its client learned the
-// value, and the place after which the client had asked for it. It is the value that the client knew when it called the
-// write. If the history does not record the call, it is the value of the attempt's last accepted read or write. At is
-// -1 if the client read nothing.
+// basis returns the value that the accepted write at position i was computed from, the position at which its client
+// learned the value, and the position after which the client had asked for it. This is the value that the client knew
+// when it called the write. If the history does not record the call, it is the value of the attempt's last accepted
+// read or write. at is -1 if the client read nothing.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
@@ -182,8 +182,8 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 	return own, own, r.Events[own].Value
 }
 
-// known returns the value that a client knew when it called the write at place i: that of its last read, or of the
-// write that was confirmed since. At is -1 while the outcome of a write is unknown.
+// known returns the value that a client knew when it called the write at position i: the value of its last read, or of
+// a write that was confirmed after that read. at is -1 while the outcome of a write is unknown.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

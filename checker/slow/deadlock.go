@@ -9,8 +9,8 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom examines each stretch of time between two events: which locks make no progress, and how long each
-// waiter has been waiting for one of them without anybody acquiring it and without a fault.
+// deadlockFreedom examines each period between two events. It determines which locks make no progress, and how long
+// each waiter has been waiting for one of them while nobody acquired the lock and no fault was in progress.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
@@ -25,11 +25,11 @@ func (r *reading) deadlockFreedom() Finding {
 	return Finding{Outcome: Undecided}
 }
 
-// probed reports whether the run was to end with a probe.
+// probed reports whether the run was meant to end with a probe.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
-// calmFrom returns the place from which time counts again after fault f. A drift without an end is ignored, and so is a
-// cut without an end if it is known whether it leaves a quorum.
+// calmFrom returns the position from which waiting time counts again after fault f. A drift without an end is ignored.
+// A cut without an end is ignored too, if it is known whether it leaves a quorum.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
 		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
@@ -38,8 +38,8 @@ func (r *reading) calmFrom(f *fault) int {
 	return r.over(f)
 }
 
-// first returns the ask with which a's waiting began. A waiter that gave up and asked again within a TTL went on
-// waiting.
+// first returns the ask with which a's waiting began. A waiter that gave up and asked again within a TTL is considered
+// to have waited all the time.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
@@ -59,10 +59,10 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuckTooLong examines each stretch of time: the stretch after place i lasts from its event's time to that of the
-// next. If a hold that nothing ends begins to count as stuck in the middle of a stretch, the stretch is examined in two
-// parts. A waiter breaks the law once for each time at which it began to be stuck. The first breach in the result is
-// one of a waiter that still had a quorum, if there is any.
+// stuckTooLong examines each period between an event and the next. If an endless hold begins to count as stuck during a
+// period, the two parts of the period are examined separately. A waiter violates the law once for each time at which it
+// began to be stuck. If any violation is by a waiter that still had a quorum, the first of those comes first in the
+// result.
 func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -120,8 +120,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind returns the cause for which a was stuck after place i, when it had waited for too long at time by. It
-// returns "stuck" if this package does not determine the cause.
+// stuckBehind returns the cause why a was stuck after position i when, at time by, it had waited too long. It returns
+// "stuck" if this package does not determine the cause.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -133,13 +133,13 @@ func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Tim
 	return cmp.Or(r.blockedBy(root, by), "stuck")
 }
 
-// held reports whether somebody holds a lock just after place i.
+// held reports whether somebody holds a lock just after position i.
 func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && is(s.ok, i, s.end) })
 }
 
-// root returns the wait that finally blocks a. If the holder of a's lock waits for another lock, that wait blocks a,
-// and so on. Circle reports that the waits form a cycle.
+// root returns the wait that ultimately blocks a. If the holder of a's lock waits for another lock, that wait blocks a,
+// and so on. circle reports whether the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {
@@ -161,8 +161,8 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bo
 	return a, true
 }
 
-// quorumLeft reports whether process p still has a quorum of servers at place i, without those that are gone or cut off
-// for good.
+// quorumLeft reports whether process p still has a quorum of servers at position i. Servers that are gone or cut off
+// permanently do not count.
 func (r *reading) quorumLeft(p history.Process, i int) bool {
 	if len(r.Header.Servers) == 0 {
 		return true
@@ -183,13 +183,14 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return is(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether the time of waiting starts again at place i, because a fault is over there (calmFrom).
+// faultAtOnce reports whether waiting time starts again at position i, because a fault is over at that position
+// (calmFrom).
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether only its holder can end a hold: it is extended without limit, or its key never expires
-// according to the last record of the servers.
+// endless reports whether a hold ends only if its holder ends it: the hold is extended without limit, or its key has no
+// expiry according to the servers' last record of it.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true
@@ -205,8 +206,8 @@ func (r *reading) endless(s *section) bool {
 	return never
 }
 
-// moves reports whether the lock makes progress by the event at place i: it is acquired, or a holder leaves it without
-// a crash.
+// moves reports whether the event at position i is progress for the lock: the lock is acquired, or a holder leaves its
+// section without crashing.
 func (r *reading) moves(i int, lock history.Lock) bool {
 	for _, s := range r.sections {
 		if s.lock == lock && (s.ok == i || s.end == i && !s.crashed) {
@@ -216,12 +217,13 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// is reports whether something that began at place from and ends at place to is under way just after place i.
+// is reports whether something that begins at position from and ends at position to is in progress just after position
+// i.
 func is(from, i, to int) bool { return from <= i && i < to }
 
-// standingStill returns the greatest set of locks all of whose holders are stuck just after place i. A holder is stuck
-// if it waits for a lock of the set, or if its hold is endless and has lasted longer than the declared hold. Crashed
-// processes are no longer holders.
+// standingStill returns the largest set of locks whose holders are all stuck just after position i. A holder is stuck
+// if it waits for a lock of the set, or if its hold is endless and has lasted longer than the hold that the header
+// declares. Crashed processes are no longer holders.
 func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {
@@ -245,8 +247,8 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 	return still
 }
 
-// done reports whether the run came to a good end: the last fault is over, nobody waits or works, and each lock was
-// acquired after that fault, by the probe if the run was to end with one.
+// done reports whether the run ended well: the last fault is over, nobody waits or works, and each lock was acquired
+// after that fault. If the run was meant to end with a probe, the probe must have acquired it.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

@@ -12,17 +12,17 @@ func init() {
 	register("mutual-exclusion", (*reading).mutualExclusion)
 }
 
-// window is a piece of a lease's validity, [from, to) in true time, stated by the event at place at. If from and to are
-// equal, it is an instant.
+// window is a part of a lease's validity, [from, to) in true time, stated by the event at position at. If from and to
+// are equal, it is an instant.
 type window struct {
 	*section
 	from, to history.Time
 	at       int
 }
 
-// windowOf returns the validity of a section's lease in pieces, one for each grant. Each grant replaces the rest of the
-// earlier pieces from its own decision on. The call of release ends the validity; pieces that begin after it or become
-// empty are omitted.
+// windowOf returns the validity of a section's lease in pieces, one for each grant. From its own decision on, each
+// grant replaces the rest of the earlier pieces. The call of release ends the validity. Pieces that begin after the
+// call or become empty are omitted.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -51,9 +51,9 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	return pieces
 }
 
-// openEnd returns the end of a lease whose end was not stated. It is the time at which the holder learned that the lock
-// was lost. However, if the key ended before that, and the holder was paused at some time since the key's last renewal,
-// it is the end of the key. A key without expiry counts as ended when it has not been renewed for a TTL.
+// openEnd returns the end of a lease whose end was not stated: the time at which the holder learned that the lock was
+// lost. However, if the key ended before that time, and the holder was paused at any time since the key's last renewal,
+// it is the time at which the key ended. A key without expiry counts as ended once it has not been renewed for a TTL.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	last := map[history.Process]int{}
 	for i, e := range r.Events {
@@ -66,7 +66,7 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 			last[server] = i
 		}
 	}
-	var latest []int // the latest deadline first; if equal, the server that was recorded first
+	var latest []int // the latest deadlines first; for equal deadlines, the server recorded first comes first
 	for _, e := range r.Events {
 		server := e.Process
 		if r.oneService() {
@@ -114,8 +114,8 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two pieces overlap. An instant overlaps only a window that contains it strictly: one that is
-// valid in the nanosecond before the instant, and at it.
+// overlap reports whether two pieces overlap. An instant overlaps only a window that strictly contains it: the window
+// must be valid both at the instant and one nanosecond before it.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
 		return false
@@ -212,8 +212,8 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether a lock was granted, in a way that matters, and as many others requested it as it has
-// permits.
+// exercised reports whether a lock was granted to a section for which matters is true, and was requested by as many
+// others as it has permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -258,10 +258,10 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns why two critical sections overlap. If the leases that had been stated by then overlap too, it is
-// the cause of that. Otherwise a holder entered although its lease was already over, outlived its lease, lost its
-// session, or never renewed its lease. It returns "" if this package does not determine the cause: if the holder may
-// have waited for another lock, or if a fault may be the reason why it was late or did not renew.
+// sectionCause returns why two critical sections overlap. If the leases stated until then overlap too, the cause is why
+// the leases overlap. Otherwise the cause is that a holder entered after its lease was over, outlived its lease, lost
+// its session, or never renewed its lease. sectionCause returns "" if this package does not determine the cause: if the
+// holder may have waited for another lock, or if a fault may be the reason why it was late or did not renew.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"
@@ -305,7 +305,7 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// outlived returns the holder whose lease had ended when b entered, and the time at which it had ended.
+// outlived returns the holder whose lease had already ended when b entered, and the time at which that lease ended.
 func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	met := r.time(b.ok)
 	holder, ended := a, met
@@ -323,9 +323,9 @@ func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	return holder, ended
 }
 
-// cutShort reports whether a fault ended the holder's session. Its key expired before its deadline, or the deadline had
-// already passed when the key was set. The key was gone by the end of the lease, and the lease was not over when it was
-// granted.
+// cutShort reports whether a fault ended the holder's session. The key must have expired before its deadline, or its
+// deadline must already have passed when the key was set. The key must also be gone by the end of the lease, and the
+// lease must not have been over already when it was granted.
 func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	if holder.lease == nil || ended <= holder.lease.Granted {
 		return false
@@ -347,10 +347,10 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	return false
 }
 
-// neverRenewed reports whether a holder worked for longer than its lease lasted, although no request to extend its
-// recorded key is recorded. Its work lasts until it left, or until b entered beside it, and must also be longer than
-// any earlier lease of the lock. A lease that was over when it was granted does not count, because it could not have
-// been renewed.
+// neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
+// but no request to extend it. The holder worked until it left, or until b entered at the same time. This time must
+// also be longer than any earlier lease of the lock. A lease that was already over when it was granted does not count,
+// because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {
@@ -369,8 +369,8 @@ func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) 
 	return r.unasked(holder, left)
 }
 
-// unasked reports whether the key of a grant is recorded, but, before a given place, neither an extension of the grant
-// nor a request that set its key again or extended it.
+// unasked reports whether the history records the key of a grant, but nothing before the given position that renews it:
+// no extension of the grant, and no request that sets the key again or extends it.
 func (r *reading) unasked(holder *section, before int) bool {
 	recorded := false
 	for i, e := range r.Events[:min(before, r.none)] {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// copied identifies a key wherever it is copied: the servers that share a copy, named by the first of them, and the
-// member.
+// copied identifies a key and all copies of it: unit is the first of the servers that share a copy, and member is the
+// key's member.
 type copied struct {
 	unit   history.Process
 	member string
@@ -22,7 +22,8 @@ func (r *reading) released() []*section {
 	return all
 }
 
-// withoutEffect reports whether a release visibly had no effect, although no fault could have prevented it.
+// withoutEffect reports whether the history shows that a release had no effect, although no fault could have prevented
+// it.
 func (r *reading) withoutEffect(s *section) bool {
 	seen, over, effect := r.handedBack(s)
 	if !seen || effect {
@@ -33,11 +34,11 @@ func (r *reading) withoutEffect(s *section) bool {
 	})
 }
 
-// inTheWayOf reports whether a fault may have prevented a section's release. It strikes the client, a server or a link
-// between them, or, if the servers act together, a link between servers. A fault that does not state what it strikes
-// may strike anything.
+// inTheWayOf reports whether a fault may have prevented a section's release. Such a fault strikes the client, a server
+// or a link between them. If the servers act together, it may also strike a link between servers. A fault that does not
+// state what it strikes may have struck anything.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
-	other := s.done == r.none || r.Events[s.done].Type != history.OK // another client may have made the release
+	other := s.done == r.none || r.Events[s.done].Type != history.OK // the release may have been made by another client
 	parties := []string{}
 	for _, side := range [][]history.Process{f.On, f.To} {
 		who := ""
@@ -71,8 +72,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack returns whether the effect of a section's release can be seen, the place by which it is decided, and
-// whether the release had an effect.
+// handedBack examines a section's release. It returns whether the history shows its effect, the position by which this
+// is decided, and whether the release had an effect.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -135,11 +136,11 @@ type standingKey struct {
 	of    history.Attempt
 	value string
 	until history.Time
-	set   int // the place of the record that set it
+	set   int // position of the record that set it
 }
 
-// keyAt returns the key that the record at place i is about, as it was before, and where that key is. k is nil if there
-// was no such key, or if the event is not the record of a key of the lock.
+// keyAt returns the key that the record at position i is about, in its state before the record, and where this key is
+// stored. k is nil if there was no such key, or if the event is not a record of a key of the lock.
 func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	e := &r.Events[i]
 	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
@@ -150,7 +151,7 @@ func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	return r.keyBefore(lock, at, i), at
 }
 
-// keyBefore returns the key that was present at a given server and member before place i.
+// keyBefore returns the key that was stored at at just before position i.
 func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
 	for j := range i {
 		e := &r.Events[j]
@@ -170,7 +171,7 @@ func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey
 	return k
 }
 
-// ownKeys returns the keys of the section's client that are present when the section's release is called.
+// ownKeys returns the keys that the section's client owns when the section's release is called.
 func (r *reading) ownKeys(s *section) (own []*standingKey) {
 	var seen []copied
 	for i := range s.release {
@@ -191,7 +192,7 @@ func (r *reading) ownKeys(s *section) (own []*standingKey) {
 	return own
 }
 
-// putBack reports whether the key was set by a release, that is, by an attempt that had been released before.
+// putBack reports whether the key was set by a release, that is, by an attempt that had called its release before.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {
@@ -202,7 +203,7 @@ func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	return by != nil && by.release < k.set
 }
 
-// takenBy reports whether the servers that do not have these keys are too few for a quorum.
+// takenBy reports whether these keys keep the lock taken: the servers without them are too few for a quorum.
 func (r *reading) takenBy(own []*standingKey) bool {
 	if len(own) == 0 || r.oneService() {
 		return len(own) > 0
@@ -219,13 +220,14 @@ func (r *reading) takenBy(own []*standingKey) bool {
 	return !r.isQuorum(free)
 }
 
-// setsAgain reports whether the client sets its own key to the value that it already has.
+// setsAgain reports whether the event sets the client's own key again to the value that it already has.
 func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 	return r.processOf(cmp.Or(e.By, e.Of)) == s.process && r.processOf(e.Of) == s.process && e.Value != "" &&
 		e.Value == k.value
 }
 
-// processOf returns the process of an attempt: that of the section that it was granted, or else the one in its name.
+// processOf returns the process that made an attempt: the process of its section if it was granted, and otherwise the
+// process that its name begins with.
 func (r *reading) processOf(of history.Attempt) history.Process {
 	name, _, _ := strings.Cut(string(of), "/")
 	process := history.Process(name)

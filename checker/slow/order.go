@@ -12,10 +12,10 @@ func init() {
 	register("token-order", (*reading).tokenOrder)
 }
 
-// ownership looks for a deletion, an overwriting or an extension of a key by an attempt that is not its owner.
+// ownership looks for attempts that delete, overwrite or extend a key that they do not own.
 func (r *reading) ownership() Finding {
 	outcome, requests, silent := Unchecked, 0, false
-	var broken, harmless []Breach // breaches after the owner's hold was over come last
+	var broken, harmless []Breach // violations after the owner's hold was over come last
 	for i := range r.Events {
 		e := &r.Events[i]
 		silent = silent || e.Why == history.NotRecorded && slices.Contains(r.locks, e.Lock)
@@ -50,20 +50,21 @@ func (r *reading) ownership() Finding {
 		}
 	}
 	broken = append(broken, harmless...)
-	if silent { // who deletes and extends keys is not recorded
+	if silent { // the history does not record who deletes and extends keys
 		outcome = Unchecked
 	}
 	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
 }
 
-// mayChange reports whether a request at place i that checks what it changes may change another's key: the hold of that
-// key's owner is over, or shown to have lapsed, or the key was never the sign of a hold.
+// mayChange reports whether a request at position i was permitted to change another attempt's key. The request must
+// check the key. In addition, the hold of the key's owner must be over, or must have lapsed, or the key never stood for
+// a hold.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	switch e := &r.Events[i]; e.Checked {
 	case history.CheckNotRecorded, history.CheckedNothing:
 		return false
 	case history.CheckedPresence:
-		if e.F == history.KeySet { // it overwrites a key without checking whose it is
+		if e.F == history.KeySet { // the request overwrites a key without checking who owns it
 			return false
 		}
 	case history.CheckedLapse:
@@ -73,9 +74,9 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
-// offered reports whether a request at place i, sent by a client that was asking for the lock, takes out a key that
-// another had set without getting the lock by that: it was never granted the lock, or it took out a key itself after it
-// had set this one and before it was granted the lock.
+// offered reports whether a request at position i takes a key that never stood for a hold. The request must be by a
+// client that was asking for the lock. The attempt that had set the key must not have obtained the lock by setting it:
+// it was never granted the lock, or it took a key itself after setting this one and before it was granted the lock.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -116,14 +117,14 @@ func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	return 0 <= set && set < took
 }
 
-// takesOut reports whether the event at place i deletes a key for a request that looked only at whether there is one.
+// takesOut reports whether the event at position i deletes a key for a request that checked only that the key exists.
 func (r *reading) takesOut(i int) bool {
 	e := &r.Events[i]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// lapsedEarly reports whether, at place i, the server's wall clock has advanced by a TTL since the attempt last set or
-// extended its own key there, although less time has passed. Servers count in milliseconds.
+// lapsedEarly reports whether, at position i, the server's wall clock has advanced by a TTL since the attempt last set
+// or extended its own key on that server, although less time has really passed. Servers count in milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
@@ -148,7 +149,7 @@ func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	return clock > r.Events[i].Time-r.Events[kept].Time && clock+1e6 >= ttl
 }
 
-// holdOver reports whether the hold of a key's owner is over at place i, where another attempt changes the key.
+// holdOver reports whether the hold of a key's owner is over at position i, where another attempt changes the key.
 func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	var s *section // the latest section of that attempt
@@ -203,15 +204,16 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	return gaveUp
 }
 
-// untouched reports whether, at place i, the attempt last set or extended its own key on that server a TTL ago or more.
+// untouched reports whether, at position i, at least a TTL has passed since the attempt last set or extended its own
+// key on that server.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
-// lastKept returns the place before i at which the attempt last set or extended its own key on that server, or -1. A
-// key that appears without a request, as when a server reads it back from its disk, counts only if no request of the
-// attempt's own does.
+// lastKept returns the last position before i at which the attempt set or extended its own key on that server, or -1 if
+// there is none. A key may also appear without a request, for example when a server reads it back from its disk. This
+// counts only if the attempt made no such request.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
@@ -231,7 +233,8 @@ func (r *reading) lastKept(i int, owner history.Attempt) int {
 	return appeared
 }
 
-// keeper returns the name under which a server's keys are kept: the members of one service keep keys together.
+// keeper returns the name that identifies where a server's keys are stored. All members of one service have the same
+// one.
 func (r *reading) keeper(p history.Process) history.Process {
 	if r.oneService() && slices.Contains(r.Header.Servers, p) {
 		return "the service"
@@ -239,8 +242,8 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker returns the process that made an attempt: the one that was granted it, or else the one with which its name
-// begins.
+// maker returns the process that made an attempt: the process that was granted it, or otherwise the process that its
+// name begins with.
 func (r *reading) maker(a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
 		if a != "" && s.attempt == a {
@@ -258,9 +261,9 @@ func (r *reading) recordsExpiry() bool {
 	})
 }
 
-// liveOwner returns the owner of the key that was present when the event at place i set it anew: the last one that set
-// it there and whose key is not gone. If expirations are not recorded, a key that was due to expire is not present
-// either. A replica that replaces its master has the keys that the master had, except those that are recorded as lost.
+// liveOwner returns the owner of the key that was present before the event at position i overwrote it: the last one
+// that set the key there, if that key is not gone. If expiries are not recorded, a key that was due to expire is not
+// present either. A replica that replaces its master has the master's keys, except those recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt
@@ -318,8 +321,8 @@ func (r *reading) tokenOrder() Finding {
 	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
-// before reports whether a was granted before b's winning request was sent, either by the times or because b had not
-// been called yet.
+// before reports whether a was granted before b's winning request was sent. It decides by the times, or because b had
+// not been called yet.
 func (r *reading) before(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

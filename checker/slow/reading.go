@@ -6,16 +6,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ask is an acquire, and section, if it was granted, is its critical section. All int fields are places in the history.
-// The length of the history stands for something that never happened.
+// ask is an acquire. If it was granted, section is its critical section. All int fields are positions in the history.
+// For something that never happened, the position is the length of the history.
 type ask struct {
 	process   history.Process
 	lock      history.Lock
 	shared    bool
 	call, ret int
-	gone      int          // the earliest place at which its process may have ended while waiting; ret if it did not
-	outcome   history.Type // zero until it returned
-	section   *section
+	// the earliest position at which its process may have crashed while waiting; ret if it did not crash
+	gone    int
+	outcome history.Type // zero until the acquire has returned
+	section *section
 }
 
 // granted reports whether the acquire returned ok.
@@ -25,27 +26,28 @@ type section struct {
 	*ask
 	attempt history.Attempt
 	token   history.Token
-	ok, end int // from acquire ok to the first of: release called, lost, crash
-	left    int // the earliest place at which it may have ended: end, unless its process crashed unnoticed before
+	ok, end int // from acquire ok to the call of release, lost or a crash, whichever comes first
+	// the earliest position at which it may have ended: end, unless its process crashed earlier and nobody noticed
+	left    int
 	crashed bool
-	// release is the place of the first call of release, done of its return. If only the outcome is recorded, both are
-	// its place.
+	// release is the position of the first call of release, done the position of that call's return. If only the
+	// outcome is recorded, both are the position of the outcome.
 	release, done int
 	lease         *history.Grant
-	extensions    []int // places of the extensions that returned ok with a grant
+	extensions    []int // positions of the extensions that returned ok with a grant
 }
 
-// fault is a fault of the nemesis, from the place where it strikes to its recorded end.
+// fault is a fault that the nemesis caused, from the position where it strikes to its recorded end.
 type fault struct {
 	history.Fault
 	kind     history.F
 	from, to int
 }
 
-// reading is a history with what its events are about.
+// reading is a history together with the asks, sections and faults found in it.
 type reading struct {
 	*history.History
-	none     int // the length of the history: the place of what never happened
+	none     int // the length of the history, used as the position of anything that never happened
 	end      history.Time
 	asks     []*ask
 	sections []*section
@@ -92,8 +94,8 @@ func readingOf(h *history.History) *reading {
 	return r
 }
 
-// usesResource reports whether anybody reads or writes. If nobody does, faults of the resource and of its links affect
-// nobody.
+// usesResource reports whether anybody reads or writes the data. If nobody does, faults of the resource and of its
+// links affect nobody.
 func (r *reading) usesResource() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.Process != history.Nemesis && (e.F == history.Read || e.F == history.Write || e.F == history.Apply)
@@ -104,7 +106,8 @@ func only(p history.Process, side []history.Process) bool {
 	return slices.Equal(slices.Compact(slices.Clone(side)), []history.Process{p})
 }
 
-// time returns the time of the event at place i, or for the place r.none, the time at which recording stopped.
+// time returns the time of the event at position i. For the position r.none, it returns the time at which recording
+// stopped.
 func (r *reading) time(i int) history.Time {
 	if i == r.none {
 		return r.end
@@ -112,9 +115,9 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire begins an ask, or ends one of the same process and lock: the oldest one whose call has the same attempt, or
-// else the oldest one if either of the two names no attempt. If only the outcome is recorded, the ask is called when it
-// returns.
+// acquire begins an ask, or ends an ask of the same process and lock. It ends the oldest ask whose call names the same
+// attempt. If the call or the return names no attempt, it ends the oldest ask. If only the outcome is recorded, the ask
+// begins and ends at that position.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -144,8 +147,8 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 }
 
-// belongsTo finds the section that the event at place i belongs to: the latest grant of its attempt and lock, or if the
-// event names no attempt, the latest open section of its process and lock.
+// belongsTo returns the section that the event at position i belongs to: the latest grant of its attempt and lock. If
+// the event names no attempt, it is the latest open section of its process and lock.
 func (r *reading) belongsTo(i int) *section {
 	e := &r.Events[i]
 	for _, s := range slices.Backward(r.sections) {
@@ -185,9 +188,9 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver returns the earliest place, after call, at which a process that crashed at place i may have ended. It is
-// end or i, whichever is earlier, unless all events from some earlier place on are later than the last time at which
-// the process is known to have lived.
+// mayBeOver returns the earliest position after call at which an activity of a process may have ended, if the process's
+// crash is recorded at position i. It is end or i, whichever is earlier. It is earlier still if, from some position on,
+// all events are later than the last time at which the process is known to have lived.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -215,8 +218,8 @@ func (r *reading) crash(i int, e *history.Event) {
 	}
 }
 
-// faultAt returns the fault that strikes at place i, if any. The fault ends at the first recorded end with its kind and
-// line that does not belong to an earlier fault; an end without a line may belong to any fault of its kind.
+// faultAt returns the fault that strikes at position i, if any. The fault ends at the first recorded end with its kind
+// and line that does not belong to an earlier fault. An end without a line may belong to any fault of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}
@@ -247,8 +250,8 @@ var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"st
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt returns the fault that is first reported at place i, if any, for a nemesis that records everything as
-// info, and twice. A fault lasts from the first report of its beginning to the last report of its end.
+// reportedAt returns the fault that is first reported at position i, if any. It is for a nemesis that records
+// everything as info, and twice. A fault lasts from the first report of its beginning to the last report of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {
@@ -257,12 +260,12 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 			continue
 		}
 		if o.F == f.kind {
-			struck = true // it is under way already
+			struck = true // the fault is already in progress
 		} else if slices.Contains(ends, o.F) {
 			struck = false
 		}
 		if slices.Contains(stops[o.F], f.kind) {
-			return false, f // f ends o, and is no fault itself
+			return false, f // f ends o and is not a fault itself
 		}
 	}
 	if struck || ends == nil {
@@ -281,8 +284,8 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	return true, f
 }
 
-// over returns the place where the fault is over. A crash without restart is over as soon as it strikes; so are a jump
-// and a reset connection.
+// over returns the position where the fault is over. A crash without a restart is over as soon as it strikes. The same
+// is true of a clock jump and a reset connection.
 func (r *reading) over(f *fault) int {
 	if f.to == r.none && !f.kind.Lasts() && !f.Ends {
 		return f.from

@@ -6,11 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// permits returns how many may hold a lock at once.
+// permits returns how many clients may hold a lock at the same time.
 func (r *reading) permits() int { return max(r.Header.Permits, 1) }
 
-// choices lists all ways to choose k of the numbers below n, each in ascending order. Choices whose first numbers are
-// lower come first.
+// choices lists all ways to choose k of the numbers below n, each in ascending order and all in lexicographic order.
 func choices(n, k int) (all [][]int) {
 	if k == 0 {
 		return [][]int{nil}
@@ -24,7 +23,7 @@ func choices(n, k int) (all [][]int) {
 	return all
 }
 
-// everyTwo reports whether a relation holds for every two members of a group.
+// everyTwo reports whether every two members of a group are related.
 func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	for j, b := range group {
 		for _, a := range group[:j] {
@@ -36,8 +35,8 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	return true
 }
 
-// crowds looks, for each element of a list, for as many earlier elements as there are permits such that every two of
-// all these elements are related. It returns the first such group for each element that has one.
+// crowds returns groups of elements in which every two are related. A group has one element more than there are
+// permits. For each element that is the last of such a group, crowds returns the first such group.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
 		for _, c := range choices(j, permits) {
@@ -54,8 +53,8 @@ func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]
 	return groups
 }
 
-// crowdedWindows returns the breaches of a semaphore: more windows of validity at once than permits. There are none if
-// the lock has one permit.
+// crowdedWindows returns the violations of a semaphore by its leases: more windows valid at the same time than there
+// are permits. It returns none if the lock has one permit.
 func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	if r.permits() == 1 {
 		return nil
@@ -70,8 +69,8 @@ func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	return broken
 }
 
-// crowdedSections returns the breaches of a semaphore: more critical sections at once than permits. may reports whether
-// there may have been more, because a process died at an unknown time.
+// crowdedSections returns the violations of a semaphore by its critical sections: more of them at the same time than
+// there are permits. may reports whether there may have been others, because a process died at an unknown time.
 func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	certain := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.left && a.ok < b.left }
 	for _, group := range crowds(r.sections, r.permits(), certain) {
@@ -85,9 +84,10 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	return broken, len(crowds(r.sections, r.permits(), possible)) > 0
 }
 
-// endedByTaker reports whether a client removed a member of a set because the member's time was over by the client's
-// clock. Servers remove no member by themselves. No fault must have changed the clock of the member's server before the
-// member was gone. A fault must have changed a client's clock by then, unless the lock has several permits.
+// endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member's time was
+// over. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
+// server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock by
+// then.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

@@ -1,8 +1,9 @@
-// Package slow applies the definitions of the laws literally. Tests use it as a slow and obvious counterpart of package
-// checker: both judge the same histories, and must reach the same outcome and name the same events.
+// Package slow applies the definitions of the laws literally. Tests compare it with package checker: both check the
+// same histories, and must reach the same outcomes and name the same events.
 //
-// Goals: each law is implemented as its definition states it, in nested loops, without state from one event to the
-// next. Non-goals: speed; stories; remedies; judging for users. It shares no code with package checker, not even types.
+// Goals: each law is implemented exactly as its definition states it, in nested loops, without carrying state from one
+// event to the next. Non-goals: speed; stories; remedies; use outside of tests. It shares no code with package checker,
+// not even types.
 package slow
 
 import (
@@ -20,30 +21,30 @@ const (
 	Violated  = "violated"
 )
 
-// Finding is the result on one law.
+// Finding is the result for one law.
 type Finding struct {
 	Law     string
 	Outcome string
-	// Breaches lists all breaches of the law, in the order of the history. It is empty unless the law is violated.
+	// Breaches lists all violations of the law, in the order of the history. It is empty unless the law is violated.
 	Breaches []Breach
-	// Judged is the number of windows, sections, writes, requests, tokens, locks or operations that were judged, if the
-	// law holds.
+	// Judged is the number of windows, sections, writes, requests, tokens, locks or operations that were checked, if
+	// the law holds.
 	Judged int
 }
 
-// Breach is one way in which a law is broken.
+// Breach is one violation of a law.
 type Breach struct {
-	// Events are the indexes of the events that together break the law.
+	// Events are the indexes of the events that together violate the law.
 	Events []int
-	// Cause is the reason, as checker.Cause prints it, or the beginning of that text: this package does not distinguish
-	// all causes.
+	// Cause is the reason as checker.Cause prints it. It may be only the beginning of that text, because this package
+	// does not distinguish all causes.
 	Cause string
-	// Broken is the instant at which the law was broken.
+	// Broken is the instant at which the law was violated.
 	Broken history.Time
 }
 
-// Reported is a breach as package checker reports it: its cause, the indexes of the events that show it, and the index
-// of the event with which the law was broken.
+// Reported is a violation as package checker reports it: its cause, the indexes of the events that show it, and the
+// index of the event that violated the law.
 type Reported struct {
 	Cause   string
 	Witness []int
@@ -51,8 +52,8 @@ type Reported struct {
 }
 
 // Shown returns the breach that matches a reported one, or the zero Breach if there is none. The same events may show
-// several breaches, for example if one client was stuck twice. Shown then returns the breach that occurred at the
-// reported event, or else the first one.
+// several breaches, for example if one client was stuck twice. In that case, Shown prefers the breach that occurred at
+// the reported event, and otherwise returns the first.
 func (f Finding) Shown(h *history.History, r Reported) Breach {
 	others := func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) }
 	shown := slices.DeleteFunc(slices.Clone(f.Breaches), others)
@@ -66,7 +67,7 @@ func (f Finding) Shown(h *history.History, r Reported) Breach {
 	return Breach{}
 }
 
-// lastBy returns the index of the last event that happened by time t, or -1 if there is none.
+// lastBy returns the index of the last event that happened at time t or earlier, or -1 if there is none.
 func lastBy(h *history.History, t history.Time) int {
 	last := -1
 	for i := range h.Events {
@@ -77,10 +78,10 @@ func lastBy(h *history.History, t history.Time) int {
 	return last
 }
 
-// undetermined lists the beginnings of causes that this package does not distinguish any further.
+// undetermined lists beginnings of causes. This package does not determine how such a cause continues.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
-// isBy reports whether a reported cause matches the breach's, as far as this package determines it.
+// isBy reports whether a reported cause agrees with the breach's cause, as far as this package determines it.
 func (b Breach) isBy(cause string) bool {
 	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
 }
@@ -116,7 +117,7 @@ func (f Finding) Differs(outcome string, reported []Reported) string {
 	return ""
 }
 
-// Verdict has a finding for each law, in no particular order.
+// Verdict is a list of findings, one for each law, in no particular order.
 type Verdict []Finding
 
 // Of returns the finding on a law, or the zero Finding if there is none.
@@ -129,7 +130,7 @@ func (v Verdict) Of(law string) Finding {
 	return Finding{}
 }
 
-// law is a law with the function that judges it.
+// law is the name of a law and the function that checks it.
 type law struct {
 	name string
 	read func(*reading) Finding
@@ -141,7 +142,7 @@ var laws []law
 // register adds a law. It is called by the init function of the law's file.
 func register(name string, read func(*reading) Finding) { laws = append(laws, law{name, read}) }
 
-// Check judges a history by every law.
+// Check checks a history against every law.
 func Check(h *history.History) Verdict {
 	r := readingOf(h)
 	all := make(Verdict, len(laws))

@@ -49,8 +49,8 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether the release of a section is judged: all conditions were met from the acquire on, which
-// was over at place acquired, and the lease was valid when the release was called.
+// releaseJudged reports whether the release of a section can be judged. All conditions must have been met from the
+// acquire on, which was over at position acquired, and the lease must have been valid when the release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -93,7 +93,7 @@ func (r *reading) leaseEnd(s *section) history.Time {
 	return end
 }
 
-// after returns the first place after i whose event matches.
+// after returns the first position after i whose event matches.
 func (r *reading) after(i int, matches func(*history.Event) bool) int {
 	for j := i + 1; j < r.none; j++ {
 		if matches(&r.Events[j]) {
@@ -103,8 +103,8 @@ func (r *reading) after(i int, matches func(*history.Event) bool) int {
 	return r.none
 }
 
-// grantersReachable reports whether a quorum of the servers that the grant counted was reachable; no other server can
-// confirm the release. It is true if the grant names no servers.
+// grantersReachable reports whether a quorum of the servers that the grant counted was reachable. No other server can
+// confirm the release. If the grant names no servers, grantersReachable returns true.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
@@ -118,7 +118,8 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	return r.isQuorum(left)
 }
 
-// judgedUntil returns the place up to which the conditions must be met: the return, or the last event within the bound.
+// judgedUntil returns the position up to which the conditions must be met: the return, or, if that is later than the
+// bound, the last event within the bound.
 func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {
@@ -127,9 +128,10 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	return r.after(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
-// alone reports whether nobody held or requested the lock from one TTL before the call until end. An own hold that was
-// cleanly released (with outcome ok, and without a fault since it was requested) does not count. The result is also
-// false if a service of one member with sessions came back without its data within that TTL.
+// alone reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier hold
+// by the same client does not count if it was cleanly released, with outcome ok and without a fault since it was
+// requested. alone also returns false if the only member of a service with sessions restarted without its data within
+// that TTL.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -184,10 +186,10 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether, from a's call to end, the client was up, unpaused and in session, and a quorum of servers
-// was up, reachable from it and free until place acquired of keys that block a. If there are fewer groups than the
-// quorum, the members of one service are counted. Otherwise each group counts as one, and is up while all its members
-// are up and reach each other.
+// quorumFor reports whether, from a's call to end, the client was up, not paused and in session, and a quorum of
+// servers was up and reachable from it. Until position acquired, these servers must also have been free of keys that
+// block a. If there are fewer groups than the quorum, the members of one service are counted. Otherwise each group
+// counts as one server, which is up while all members of the group are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -202,8 +204,8 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	return r.quorumReached(a, end, func(s history.Process) bool { return r.inTheWay(a, acquired, s) })
 }
 
-// quorumReached reports whether a's client reached a quorum of servers from a's call to end. A server for which bars is
-// true does not count.
+// quorumReached reports whether a's client could reach a quorum of servers from a's call to end. Servers for which bars
+// is true do not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -239,7 +241,8 @@ func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool
 	return r.isQuorum(left)
 }
 
-// quorumAmong reports whether the chosen servers and some of the candidates form a quorum in which no two are parted.
+// quorumAmong reports whether the chosen servers, together with some of the candidates, form a quorum in which no two
+// servers are parted.
 func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
 	if r.isQuorum(chosen) {
 		return true
@@ -262,8 +265,8 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 	})
 }
 
-// during reports whether f was active at any place from call to end. A server that is down stays down until it
-// restarts; a member of one service that has lost all its data is gone for good.
+// during reports whether f was active at any position from call to end. A server that is down stays down until it
+// restarts. A member of one service that has lost all its data is gone forever.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
 	if f.kind.IsDown() {
@@ -275,8 +278,8 @@ func (r *reading) during(f *fault, call, end int) bool {
 	return f.from <= end && over >= call
 }
 
-// reachable reports whether server s was on no cut, delayed or broken link of the client's, and was not struck by any
-// other fault.
+// reachable reports whether server s could be reached from the client: no link between them was cut, delayed or broken,
+// and no other fault had struck the server.
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -286,15 +289,16 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 		link := f.kind.IsLink()
 		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) ||
 			slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
-		if !link || joins || len(f.To) == 0 { // without To, the fault may not say who is on which side
+		if !link || joins || len(f.To) == 0 { // if To is empty, the fault may not say which process is on which side
 			return false
 		}
 	}
 	return true
 }
 
-// inTheWay reports whether, on server s or another server with the same copy, a key was present at a's call, or a key
-// of another process was set between that and end. A key is present until it is gone or replaced by another.
+// inTheWay reports whether a key blocked a on server s or on another server with the same copy. Such a key was present
+// at a's call, or another process set it between the call and end. A key is present until it is gone or replaced by
+// another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {
