@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// permission is one entry of an access list: what clients with a certain identity may do.
+// permission is one entry of an access list. It states what clients with a certain identity may do.
 type permission struct {
 	perms      int32
 	scheme, id string
 }
 
-// everybody is the access list of a znode that is open to all clients.
+// everybody is the access list that allows all clients everything.
 var everybody = []permission{{jute.All, "world", "anyone"}}
 
 // entries returns the access list for a reply.
@@ -26,7 +26,7 @@ func (n *znode) entries() []permission {
 	return n.acl
 }
 
-// permits reports whether a client with these identities has a permission for a znode (ZooKeeperServer.checkACL).
+// permits reports whether a client with the given identities has a permission for the znode (ZooKeeperServer.checkACL).
 func (n *znode) permits(perm int32, identities []string) bool {
 	return permits(n.acl, perm, identities)
 }
@@ -37,7 +37,7 @@ func permits(acl []permission, perm int32, identities []string) bool {
 	})
 }
 
-// shown returns the access list as a client may see it: digests are hidden from clients that may not change the list.
+// shown returns the access list as a client may see it. Digests are hidden unless the client may change the list.
 func (n *znode) shown(identities []string) []permission {
 	if n.permits(jute.Admin, identities) {
 		return n.entries()
@@ -51,8 +51,9 @@ func (n *znode) shown(identities []string) []permission {
 	return list
 }
 
-// grants returns the access list that a client asks for, without duplicates. The scheme auth stands for the client's
-// own identities (PrepRequestProcessor.fixupACL). Of ZooKeeper's schemes, only world, auth and digest are supported.
+// grants returns the access list that a client has requested, without duplicates. The scheme auth stands for the
+// client's own identities (PrepRequestProcessor.fixupACL). Of ZooKeeper's schemes, only world, auth and digest are
+// supported.
 func grants(asked []permission, identities []string) ([]permission, Code) {
 	var list []permission
 	for i, p := range asked {
@@ -80,12 +81,12 @@ func grants(asked []permission, identities []string) ([]permission, Code) {
 
 const digestScheme = "digest"
 
-// digestOf reports whether id consists of a user and a digest.
+// digestOf reports whether id has the form user:digest.
 func digestOf(id string) bool {
 	return strings.Count(strings.TrimRight(id, ":"), ":") == 1
 }
 
-// identity returns the identity of a user, given as "user:password" (DigestAuthenticationProvider).
+// identity returns the identity of a user for a given "user:password" (DigestAuthenticationProvider).
 func identity(given string) string {
 	user, _, _ := strings.Cut(given, ":")
 	sum := sha1.Sum([]byte(given))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// BenchmarkSchedule makes whole runs: three members, and two clients that acquire a lock twice each. The runs are
-// recorded but not judged.
+// BenchmarkSchedule measures complete runs with three members and two clients that each acquire a lock twice. The runs
+// are recorded but not checked.
 func BenchmarkSchedule(b *testing.B) {
 	s := newService(b, 1)
 	events, seed := 0, uint64(0)

@@ -8,23 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Codes of the client library, which no server returns.
+// Codes that only the client library returns, never a server.
 const (
-	// ConnectionLoss: the connection broke, or there was none. A pending request may or may not have been executed.
+	// ConnectionLoss means that the connection broke or that there was none. A pending request may or may not have been
+	// executed.
 	ConnectionLoss Code = "CONNECTIONLOSS"
-	// OperationTimeout: no reply came within the time for one request, which may or may not have been executed.
+	// OperationTimeout means that a request was not answered in time. It may or may not have been executed.
 	OperationTimeout Code = "OPERATIONTIMEOUT"
 )
 
 // ClientState is what a client knows about its session.
 type ClientState uint8
 
-// The states, with the names that Curator and Kazoo use.
+// The states. Their names are those in Curator and Kazoo.
 const (
-	Connecting ClientState = iota // not connected yet, and never was before
+	Connecting ClientState = iota // not connected yet, for the first time
 	Connected
-	Suspended // the connection is lost; the session may or may not be alive
-	Lost      // the session is over, with its ephemeral znodes; the client will request a new one
+	Suspended // the connection is lost; the session may still exist or may have ended
+	Lost      // the session has ended, and its ephemeral znodes are gone; the client will request a new session
 	Closed    // Close was called
 )
 
@@ -40,44 +41,46 @@ func (s ClientState) String() string {
 
 // ClientConfig configures a client.
 type ClientConfig struct {
-	Members []sim.ProcessID // at least one; tried in this order, cyclically
+	Members []sim.ProcessID // at least one; the client tries them in this order, again and again
 	First   int             // index of the first member to try
-	// Timeout is the session timeout that the client requests. After a third of it without a request, the client sends
-	// a ping. The session is suspended if no reply comes for two thirds of it, or if the connection breaks.
+	// Timeout is the session timeout that the client requests. If the client has not sent a request for a third of it,
+	// the client sends a ping. The client is suspended if nothing arrives for two thirds of it, or if the connection
+	// breaks.
 	Timeout time.Duration
-	// CallTimeout limits the time of one request; 0 means that only silence on the connection does.
+	// CallTimeout limits the time of each request. If it is 0, requests end only when they are answered or the
+	// connection breaks.
 	CallTimeout time.Duration
-	// Backoff is the wait before the next member is tried. If both bounds are 0, it is 0 to 1 s, as in ZooKeeper's
-	// client.
+	// Backoff is how long the client waits before it tries the next member. If both bounds are 0, it waits 0 to 1 s,
+	// like ZooKeeper's client.
 	Backoff sim.Delay
-	// CountsTimeout makes the client give up the session once it has been suspended for the whole timeout by the
-	// client's own clock, as Curator does. Otherwise only a server can report that a session has expired, as with
-	// Kazoo.
+	// CountsTimeout makes the client give up its session when it has been suspended for the session timeout, by its own
+	// clock. Curator does this. Otherwise, as with Kazoo, the client learns only from a server that its session has
+	// expired.
 	CountsTimeout bool
-	// Listener, if set, is called with each new state, by the task that learned of it. It must not block.
-	Listener func(env sim.Env, s ClientState)
-	// Prolonged, if set, is called when a ping has been answered and the session's deadline has moved. It must not
+	// Listener, if set, is called with each new state, by the task that caused or noticed the change. It must not
 	// block.
+	Listener func(env sim.Env, s ClientState)
+	// Prolonged, if set, is called when the answer to a ping has moved the session's deadline. It must not block.
 	Prolonged func(env sim.Env, s *Session)
 }
 
-// Client is the client's side of a session. The tasks of one process share it; each passes its own Env.
+// Client is the client's side of a session. All tasks of a process may use it; each passes its own Env.
 type Client struct {
 	config  ClientConfig
 	state   ClientState
 	changed *sim.Signal // raised at the next change of state
 
-	session *Session // nil before the first session, and while a new one is being requested
-	zxid    Zxid     // the highest zxid seen since the session was requested
+	session *Session // the current session; nil if there is none yet, or the last one was lost
+	zxid    Zxid     // the highest zxid seen in this session
 
-	// State of one connection.
+	// The fields below are the state of one connection.
 	conn   sim.Conn
-	epoch  uint64      // number of the connection; replies on an earlier one are ignored
+	epoch  uint64      // number of the connection; replies on earlier ones are ignored
 	broken *sim.Signal // raised when the connection breaks
 	sent   time.Duration
 	heard  time.Duration
-	xid    int32 // number of the latest request
-	// handled is the number of events on this connection that have been delivered to their watches.
+	xid    int32 // number of the last request
+	// handled is how many events of this connection have been delivered to their watches.
 	handled int
 	tried   int           // number of members tried so far
 	since   time.Duration // when the connection was lost
@@ -88,25 +91,25 @@ type Client struct {
 // Session is one session of a client.
 type Session struct {
 	ID       SessionID
-	Timeout  time.Duration // as negotiated
+	Timeout  time.Duration // session timeout as negotiated with the server
 	password string
 	lost     sim.Signal
-	// deadline is when the session expires: the timeout after the client sent the last request that was answered, on
-	// the monotonic clock.
+	// deadline is when the session expires, on the monotonic clock: one timeout after the client sent the last request
+	// that was answered.
 	deadline time.Duration
 }
 
-// Lost returns a signal that is raised once the client knows that the session is over.
+// Lost returns a signal that is raised when the client learns that the session has ended.
 func (s *Session) Lost() *sim.Signal { return &s.lost }
 
-// Deadline returns when the session expires if its client sends nothing more, as the client counts it: from the time
-// when it sent the last request that was answered.
+// Deadline returns when the session will expire if the client sends nothing more, according to the client: one timeout
+// after it sent the last request that was answered.
 func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
 
-// OpenClient starts a client and returns at once; see Await. Two background tasks keep the session alive and deliver
-// watch events.
+// OpenClient starts a client and returns without waiting for a connection (see Await). Two background tasks keep the
+// session alive and deliver watch events.
 func OpenClient(env sim.Env, c ClientConfig) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
@@ -118,18 +121,19 @@ func OpenClient(env sim.Env, c ClientConfig) *Client {
 	return k
 }
 
-// State returns the current state as the client knows it.
+// State returns the current state as far as the client knows it.
 func (c *Client) State() ClientState { return c.state }
 
-// Session returns the current session. It is nil unless the client is connected, or was last connected with a session
-// that may still be alive.
+// Session returns the current session, which may have expired without the client's knowledge. It returns nil if there
+// is no session.
 func (c *Client) Session() *Session { return c.session }
 
-// Suspended returns a signal that is raised when the current connection breaks. If there is none, it is already raised.
+// Suspended returns a signal that is raised when the current connection breaks. If the client is not connected, the
+// signal is already raised.
 func (c *Client) Suspended() *sim.Signal { return c.broken }
 
-// Await blocks until the client is connected or has been closed, or until patience ends. It reports whether the client
-// is connected.
+// Await blocks until the client is connected or closed, or until patience has passed. It reports whether the client is
+// connected.
 func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	end := env.Monotonic() + patience
 	for c.state != Connected && c.state != Closed {
@@ -145,7 +149,7 @@ func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	return c.state == Connected
 }
 
-// enter changes the state and notifies everybody who waits for that.
+// enter changes the state and notifies everyone who waits for a change.
 func (c *Client) enter(env sim.Env, s ClientState) {
 	c.state = s
 	changed := c.changed
@@ -156,7 +160,7 @@ func (c *Client) enter(env sim.Env, s ClientState) {
 	}
 }
 
-// breakOff gives up the connection with the given number, unless that has already been done.
+// breakOff closes the connection with the given number, unless it is no longer the current one.
 func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	if epoch != c.epoch || c.state != Connected {
 		return
@@ -168,8 +172,8 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	c.enter(env, Suspended)
 }
 
-// lose gives up a session, and its watches with it. Curator then makes a new ZooKeeper handle, and Kazoo resets its
-// own; both forget the zxid that they have seen.
+// lose gives up the session and all its watches. It also forgets the highest zxid seen: Curator creates a new ZooKeeper
+// handle at this point, and Kazoo resets its own.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
 	c.session, c.zxid = nil, 0
@@ -182,7 +186,7 @@ func (c *Client) lose(env sim.Env) {
 	c.enter(env, Lost)
 }
 
-// silence returns how long nothing may arrive on a connection before the client gives it up.
+// silence returns the time after which the client gives up a connection on which nothing arrives.
 func (c *Client) silence() time.Duration { return c.timeout() * 2 / 3 }
 
 func (c *Client) timeout() time.Duration {
@@ -192,8 +196,9 @@ func (c *Client) timeout() time.Duration {
 	return c.config.Timeout
 }
 
-// ask sends a request with the given fields and waits for its reply. Apart from replies with a Code, the errors are
-// ConnectionLoss and OperationTimeout, after which the request may or may not have been executed.
+// ask sends a request with the given fields and waits for the reply. If there is no reply, the error is ConnectionLoss
+// or OperationTimeout, and the request may or may not have been executed. An error in the reply is in the Answer's
+// Code.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	if c.state != Connected {
@@ -228,7 +233,7 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute
 	return a, a.Code.err()
 }
 
-// head returns the beginning of a request.
+// head returns the first fields of a request: its number and operation.
 func (c *Client) head(op jute.Op) jute.Record {
 	switch op {
 	case jute.Ping:
@@ -240,7 +245,7 @@ func (c *Client) head(op jute.Op) jute.Record {
 	return jute.Head(c.xid, op)
 }
 
-// settle waits until the events that had arrived before a reply have been delivered to their watches.
+// settle waits until all events that arrived before a reply have been delivered to their watches.
 func (c *Client) settle(env sim.Env, epoch uint64, a *Answer) {
 	for c.epoch == epoch && c.handled < a.Pushed {
 		env.Sleep(0)

@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// The calls below are made on behalf of an attempt, which servers record and which may be empty. In addition to the
-// errors that each lists, they fail with ConnectionLoss or OperationTimeout (the outcome is unknown) and
-// SessionExpired. If the client is not connected, they return ConnectionLoss at once. When a call returns, the watches
-// have fired whose events the server had sent before its reply.
+// Each method below takes the attempt to which the call belongs. Servers record it; it may be empty. Besides the errors
+// listed for each, a method may return ConnectionLoss or OperationTimeout (the outcome is unknown) or SessionExpired.
+// If the client is not connected, ConnectionLoss is returned at once. When a method returns, all watch events that the
+// server sent before its reply have been delivered.
 
-// Create adds a znode, which must not be a container, and returns its path, including the number of a sequential one.
-// Errors: NodeExists, NoNode (the parent), NoChildrenForEphemerals, BadArguments.
+// Create adds a znode, which must not be a container. It returns the znode's path, which includes the number if the
+// znode is sequential. Errors: NodeExists, NoNode (if there is no parent), NoChildrenForEphemerals, BadArguments.
 func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode Mode) (string,
 	Stat, error) {
 	fields := appendACL(jute.Record(nil).Text(path).Text(data), everybody).Int(createFlags[mode])
@@ -43,14 +43,14 @@ func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string
 	return ReadStat(&a.Fields), nil
 }
 
-// Sync brings the member to which the client is connected up to date with the leader.
+// Sync makes the member to which the client is connected catch up with the leader.
 func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	_, err := c.do(env, attempt, "sync", jute.Sync, jute.Record(nil).Text(rootNode))
 	return err
 }
 
-// Exists looks up a znode. Errors: NoNode. If w is not nil, a watch is set in both cases: for the znode's creation, its
-// deletion, or new data.
+// Exists returns the stat of a znode. Errors: NoNode. If w is not nil, Exists sets a watch, even if the znode does not
+// exist. The watch fires when the znode is created or deleted or gets new data.
 func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (Stat, error) {
 	a, err := c.look(env, attempt, "exists", jute.Exists, path, w)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Wa
 	return ReadStat(&a.Fields), nil
 }
 
-// GetData reads a znode. Errors: NoNode; no watch is set then.
+// GetData reads a znode. Errors: NoNode, in which case no watch is set.
 func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *Watch) (string, Stat, error) {
 	a, err := c.look(env, attempt, "get-data", jute.GetData, path, w)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *W
 	return data, ReadStat(&a.Fields), nil
 }
 
-// Children lists the names of a znode's children, sorted. Errors: NoNode; no watch is set then.
+// Children returns the sorted names of a znode's children. Errors: NoNode, in which case no watch is set.
 func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, Stat,
 	error) {
 	a, err := c.look(env, attempt, "children", jute.GetChildren2, path, w)
@@ -81,7 +81,7 @@ func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *
 	return names, ReadStat(&a.Fields), nil
 }
 
-// look reads from the member to which the client is connected, and sets a watch if w is not nil.
+// look reads from the member to which the client is connected. If w is not nil, it sets a watch.
 func (c *Client) look(env sim.Env, attempt history.Attempt, phase string, op jute.Op, path string, w *Watch) (Answer,
 	error) {
 	epoch := c.epoch
@@ -104,7 +104,7 @@ func (c *Client) look(env sim.Env, attempt history.Attempt, phase string, op jut
 	return a, err
 }
 
-// do makes a request that sets no watch.
+// do sends a request that sets no watch.
 func (c *Client) do(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	epoch := c.epoch
@@ -115,6 +115,6 @@ func (c *Client) do(env sim.Env, attempt history.Attempt, phase string, op jute.
 	return a, err
 }
 
-// createFlags holds the flags of a create for the modes that the client offers.
+// createFlags contains the protocol's flags for each Mode that the client supports.
 var createFlags = [...]int32{Persistent: jute.Persistent, PersistentSequential: jute.PersistentSequential,
 	Ephemeral: jute.Ephemeral, EphemeralSequential: jute.EphemeralSequential}

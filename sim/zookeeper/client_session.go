@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// keep is the task that connects, sends pings, and reconnects.
+// keep is the task that connects, sends pings and reconnects.
 func (c *Client) keep(env sim.Env) {
 	for c.state != Closed {
 		if c.connect(env) {
@@ -16,8 +16,8 @@ func (c *Client) keep(env sim.Env) {
 	}
 }
 
-// ping keeps a connection alive until it breaks: it sends a ping when a third of the timeout has passed since the last
-// request.
+// ping keeps a connection alive until it breaks. It sends a ping whenever no request was sent for a third of the
+// timeout.
 func (c *Client) ping(env sim.Env) {
 	for c.state == Connected {
 		third := c.session.Timeout / 3
@@ -28,7 +28,7 @@ func (c *Client) ping(env sim.Env) {
 		epoch := c.epoch
 		_, err := c.ask(env, "", "ping", jute.Ping, nil)
 		switch {
-		case err == OperationTimeout: // only this request timed out: what counts is whether anything is received
+		case err == OperationTimeout: // not fatal: the connection is given up only if nothing arrives
 			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
 			if env.Monotonic()-c.heard >= c.silence() {
 				c.breakOff(env, epoch)
@@ -39,7 +39,7 @@ func (c *Client) ping(env sim.Env) {
 	}
 }
 
-// connect tries the next member once, and reports whether the client is connected.
+// connect tries the next member once. It reports whether the client is connected.
 func (c *Client) connect(env sim.Env) bool {
 	if c.tried > 0 && !c.pause(env) {
 		return false
@@ -72,7 +72,7 @@ func (c *Client) connect(env sim.Env) bool {
 	return false
 }
 
-// pause waits before the next member is tried. It returns false if the client was closed in the meantime.
+// pause waits before the client tries the next member. It returns false if the client was closed in the meantime.
 func (c *Client) pause(env sim.Env) bool {
 	b := c.config.Backoff
 	wait := b.Lo
@@ -86,7 +86,7 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait so that it ends when the client gives up its session by its own clock.
+// untilLost limits a wait to the time at which the client gives up its session by its own clock.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait
@@ -94,7 +94,7 @@ func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	return min(wait, c.since+c.session.Timeout-env.Monotonic())
 }
 
-// welcome enters a session that a member has confirmed, and sets the watches again.
+// welcome handles a member's confirmation of a session, and sets the watches again.
 func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	if c.session == nil {
 		c.session = s
@@ -108,7 +108,7 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	}
 }
 
-// setAgain registers the watches that have not fired with the new member. Watches that missed their event fire now.
+// setAgain sets all pending watches at the new member. A watch that missed its event in the meantime fires at once.
 func (c *Client) setAgain(env sim.Env) {
 	var lists [watchChild + 1][]string
 	for i := range c.watchers {
@@ -122,11 +122,12 @@ func (c *Client) setAgain(env sim.Env) {
 	}
 	epoch := c.epoch
 	if _, err := c.ask(env, "", "watches", jute.SetWatches, fields); err != nil {
-		c.breakOff(env, epoch) // rather than wait for watches that would never fire
+		c.breakOff(env, epoch) // without its watches, the client might wait forever
 	}
 }
 
-// Close ends the session and the client. It reports whether a server confirmed that; if not, the session will expire.
+// Close ends the session and the client. It reports whether a server has confirmed the end of the session; otherwise
+// the session will expire.
 func (c *Client) Close(env sim.Env) bool {
 	_, err := c.ask(env, "", "close", jute.CloseSession, nil)
 	env.Close(c.conn)

@@ -6,17 +6,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watch receives one event. The zero Watch is ready to use, but only once.
+// Watch receives a single event. The zero Watch is ready to use, but only once.
 type Watch struct {
 	event Event
 	fired sim.Signal
 }
 
-// Fired returns a signal that is raised when the event has arrived, or, with an Event of type None, when the session is
-// over.
+// Fired returns a signal that is raised when the event has arrived. It is also raised when the session ends, with an
+// Event of type None.
 func (w *Watch) Fired() *sim.Signal { return &w.fired }
 
-// Event returns the event, or the zero Event before it has arrived.
+// Event returns the event, or the zero Event if it has not arrived yet.
 func (w *Watch) Event() Event { return w.event }
 
 func (w *Watch) fire(e Event) {
@@ -24,16 +24,16 @@ func (w *Watch) fire(e Event) {
 	w.fired.Raise()
 }
 
-// watcher is a watch that a server holds for this client.
+// watcher is a watch that this client has set at a server.
 type watcher struct {
 	kind  watchKind
 	path  string
 	watch *Watch
-	// after is how many events had arrived before the watch was set. They are not for this watch.
+	// after is how many events had arrived before the watch was set. The watch ignores those events.
 	after int
 }
 
-// sees reports whether an event is for this watcher.
+// sees reports whether the watch is for an event. number is the number of the event on the connection.
 func (w *watcher) sees(number int, e Event) bool {
 	if w.path != e.Path || number <= w.after {
 		return false
@@ -69,7 +69,7 @@ func (c *Client) listen(env sim.Env) {
 	}
 }
 
-// deliver delivers an event to the watches that wait for it.
+// deliver passes an event to the watches that are set for it.
 func (c *Client) deliver(e Event) {
 	c.handled++
 	kept := c.watchers[:0]
@@ -88,7 +88,7 @@ func (c *Client) deliver(e Event) {
 	}
 }
 
-// Unwatch forgets a watch. The server may still send its event, which is then ignored.
+// Unwatch removes a watch from the client. The server may still send the event, which the client then ignores.
 func (c *Client) Unwatch(w *Watch) {
 	c.watchers = slices.DeleteFunc(c.watchers, func(x watcher) bool { return x.watch == w })
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Code is an error with ZooKeeper's name. It implements error. Success is a nil error, not an empty Code.
+// Code is the name of a ZooKeeper error. It implements error. Success is a nil error, not an empty Code.
 type Code string
 
-// Codes with which servers reply.
+// Codes that servers return.
 const (
 	NoNode                  Code = "NONODE"
 	NodeExists              Code = "NODEEXISTS"
@@ -18,14 +18,14 @@ const (
 	NoChildrenForEphemerals Code = "NOCHILDRENFOREPHEMERALS"
 	BadArguments            Code = "BADARGUMENTS"
 	SessionExpired          Code = "SESSIONEXPIRED"
-	SessionMoved            Code = "SESSIONMOVED" // the session was later moved to another connection
+	SessionMoved            Code = "SESSIONMOVED" // the session has since been moved to another connection
 	NoAuth                  Code = "NOAUTH"
 	InvalidACL              Code = "INVALIDACL"
 	Unimplemented           Code = "UNIMPLEMENTED"
-	MarshallingError        Code = "MARSHALLINGERROR" // the request ends too early
+	MarshallingError        Code = "MARSHALLINGERROR" // the request is cut short
 )
 
-// Error returns the code as an error text.
+// Error returns the code as an error message.
 func (c Code) Error() string { return "zookeeper: " + string(c) }
 
 // err returns c as an error, or nil for the empty code.
@@ -36,7 +36,7 @@ func (c Code) err() error {
 	return c
 }
 
-// numbers holds the protocol's numbers of the codes, and codes is its inverse.
+// numbers maps codes to their numbers in the protocol, and codes maps the numbers back.
 var (
 	numbers = map[Code]int32{"": 0, NoNode: jute.NoNode, NodeExists: jute.NodeExists, NotEmpty: jute.NotEmpty,
 		BadVersion: jute.BadVersion, NoChildrenForEphemerals: jute.NoChildrenForEphemerals,
@@ -54,7 +54,7 @@ func inverse[K, V comparable](m map[K]V) map[V]K {
 	return inverse
 }
 
-// codeOf returns the code that has a number.
+// codeOf returns the code with the given number.
 func codeOf(number int32) Code {
 	if code, known := codes[number]; known {
 		return code

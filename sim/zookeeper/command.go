@@ -15,50 +15,50 @@ type kind string
 
 const (
 	createSession kind = "createSession"
-	moveSession   kind = "moveSession" // to the connection on which the request arrived
+	moveSession   kind = "moveSession" // moves a session to the connection on which the request arrived
 	closeSession  kind = "closeSession"
-	expireSession kind = "expireSession" // closeSession by the leader
+	expireSession kind = "expireSession" // the leader ends a session that has expired
 	createNode    kind = "create"
 	deleteNode    kind = "delete"
 	setData       kind = "setData"
 	setAccess     kind = "setACL"
 	checkVersion  kind = "check"
 	multi         kind = "multi"
-	tornRequest   kind = "torn"          // the request ends too early to be decoded
-	reapContainer kind = "reapContainer" // deleteNode by the leader
+	tornRequest   kind = "torn"          // the request is cut short and cannot be decoded
+	reapContainer kind = "reapContainer" // the leader deletes an empty container
 )
 
-// command is a transaction. The log carries a pointer to it, which all members share.
+// command is a transaction. The log contains pointers to commands, and all members share the same command.
 type command struct {
 	kind    kind
-	op      jute.Op // in a part of a multi: the operation that was requested
+	op      jute.Op // in a part of a multi: the requested operation
 	attempt history.Attempt
 	session SessionID
-	conn    uint64 // connection of the request; 0 if no client made it
-	at      int64  // ms since the Unix epoch, by the wall clock of the member that took the request; 0: not stated
+	conn    uint64 // connection on which the request arrived; 0 if it is not from a client
+	at      int64  // when a member received the request, by its wall clock, in ms since the Unix epoch; 0 if not stated
 	path    string
 	data    string
-	null    bool // there is no data, not even empty data
+	null    bool // the data is null, which differs from empty
 	mode    Mode
 	version int64
-	acl     []permission  // nil: everybody may do everything
+	acl     []permission  // nil means that everyone may do everything
 	parts   []command     // parts of a multi: their kinds, paths, data, modes, versions and access lists
-	timeout time.Duration // createSession, moveSession: as negotiated
-	client  sim.ProcessID // createSession: the client that makes the request
+	timeout time.Duration // createSession, moveSession: the negotiated session timeout
+	client  sim.ProcessID // createSession: the client that made the request
 	// identities are the identities that the client has proved.
 	identities []string
-	// due, for expireSession, is the true time at which the session was due to expire, counted from the last sign of
-	// life that the leader received. It is for records only.
+	// due, for expireSession, is the true time at which the session should have expired, counted from the last message
+	// of the client that the leader knows of. It is only for records.
 	due history.Time
 }
 
-// proposed returns c in the form that is proposed; nobody may change c afterwards.
+// proposed returns c as a proposal for the log. c must not be changed afterwards.
 func (c *command) proposed() raft.Command {
 	return raft.Command{Attempt: c.attempt, Args: c.words(), Value: c}
 }
 
-// words distinguishes the messages about one transaction from those about others. If the transaction has an attempt,
-// its kind is enough.
+// words returns words that distinguish this transaction from others, so that its messages get their own random delays.
+// If the transaction belongs to an attempt, its kind is enough.
 func (c *command) words() []string {
 	if c.attempt != "" {
 		return []string{string(c.kind)}

@@ -7,29 +7,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Defaults of ZooKeeper, as in its zoo_sample.cfg.
+// ZooKeeper's default settings, as in its zoo_sample.cfg.
 const (
 	DefaultTick      = 2 * time.Second
 	DefaultSyncLimit = 5
 )
 
-// Config configures an ensemble. The zero value is ZooKeeper's default configuration.
+// Config configures an ensemble. The zero value means ZooKeeper's defaults.
 type Config struct {
-	// Tick is the ensemble's unit of time (tickTime); 0 means 2 s. The leader checks for expired sessions once a tick.
-	// Twice a tick, it sends the other members a sign of life, and they report to it from which clients they have
-	// received anything.
+	// Tick is the ensemble's unit of time (tickTime); 0 means 2 s. Once per tick, the leader checks for expired
+	// sessions. Twice per tick, it sends a ping to the other members, and they report which sessions are alive.
 	Tick time.Duration
-	// SyncLimit is the number of ticks for which a member serves without a sign of life of its leader, and for which a
-	// leader keeps a silent member (syncLimit); 0 means 5.
+	// SyncLimit is a number of ticks (syncLimit); 0 means 5. A member that hears nothing from its leader for that long
+	// stops serving, and a leader drops a member that is silent for that long.
 	SyncLimit int
-	// MinTimeout and MaxTimeout bound the timeout that a client may request; 0 means 2 and 20 ticks.
+	// MinTimeout and MaxTimeout limit the session timeouts that clients get; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
-	// Log configures the replicated log. Its times follow from the fields above, except the time of an fsync.
+	// Log configures the replicated log. Except for Fsync, its times are derived from the fields above.
 	Log raft.Config
 }
 
 // finalizeWait is how long a member waits for a better vote before it considers an election decided
-// (FastLeaderElection.finalizeWait). No campaign begins earlier.
+// (FastLeaderElection.finalizeWait). Campaigns do not begin earlier.
 const finalizeWait = 200 * time.Millisecond
 
 func (c Config) withDefaults() Config {
@@ -51,7 +50,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// negotiate returns the requested timeout, limited to the bounds.
+// negotiate limits a requested session timeout to the configured range.
 func (c *Config) negotiate(asked time.Duration) time.Duration {
 	return min(max(asked, c.MinTimeout), c.MaxTimeout)
 }
@@ -74,7 +73,7 @@ func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
 	return e
 }
 
-// Reset returns the ensemble to its initial state, for the next run.
+// Reset returns the ensemble to its initial state with the given configuration, for the next run.
 func (e *Ensemble) Reset(c Config) {
 	c = c.withDefaults()
 	for _, s := range e.servers {
@@ -83,5 +82,5 @@ func (e *Ensemble) Reset(c Config) {
 	e.cluster.Reset(c.Log)
 }
 
-// AddTo adds the servers to a world, by calling add.
+// AddTo adds the servers to a world by calling add for each.
 func (e *Ensemble) AddTo(add func(sim.ProcessID, sim.Server)) { e.cluster.AddTo(add) }

@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// connection is a client's connection to this member. Its requests are served one at a time, each after the previous
-// one was answered, so that a client's reads see its own earlier writes.
+// connection is a client's connection to this member. Requests are served one at a time, each after the previous one
+// was answered. So a client's reads see its own earlier writes.
 type connection struct {
 	id      uint64
-	session SessionID       // 0 until the log has delivered it
-	queue   []*sim.Incoming // the first request is being served
+	session SessionID       // 0 until the log has confirmed the session
+	queue   []*sim.Incoming // pending requests; the first is being served
 	busy    bool            // the first request waits for the log
-	ending  bool            // the session has ended: the reply that reports it is the last one
+	ending  bool            // the session has ended; the connection is closed after the next reply
 	gone    bool
 
 	old        bool     // the client's version is 3.3 or earlier
-	identities []string // identities that the client has proved
+	identities []string // identities that the client has proven
 
-	// State of the request that is being served.
+	// The fields below belong to the request that is being served.
 	xid int32
 	op  jute.Op
 }
@@ -35,7 +35,7 @@ func (s *server) connection(id uint64) *connection {
 	return nil
 }
 
-// Serve takes a client's request. A member that knows no leader serves nobody.
+// Serve handles a client's request. A member that knows no leader refuses all clients.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if s.unled(m) {
 		s.early = append(s.early, r)
@@ -60,27 +60,27 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.serve(m, c)
 }
 
-// serve continues with the requests that have arrived on a connection.
+// serve handles the requests that are queued on a connection.
 func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		s.serveFirst(m, c)
 	}
 }
 
-// behind reports whether this member must refuse a client that has seen a higher zxid than the member has itself. The
-// client must then try another member; if a single server has lost its data, there is none
-// (ZooKeeperServer.processConnectRequest). A new leader has everything, even if it has not applied it yet.
+// behind reports whether the client has seen a higher zxid than this member, which must then refuse it
+// (ZooKeeperServer.processConnectRequest). The client has to try another member; if a single server has lost its data,
+// there is no other. A new leader is never behind, even if it has not applied all of its log yet.
 func (s *server) behind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
 }
 
-// answer sends the reply to the first request.
+// answer replies to the first request in the queue.
 func (s *server) answer(c *connection, body []byte) {
 	c.queue[0].Reply(c.reply(s.zxid, body))
 	c.queue = slices.Delete(c.queue, 0, 1)
 }
 
-// propose passes a transaction to the log. If the log does not confirm it in time, its outcome is unknown and the
+// propose proposes a transaction to the log. If the log does not confirm it in time, the outcome is unknown and the
 // connection is closed.
 func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	c.busy = true
@@ -94,7 +94,7 @@ func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 			return
 		}
 		s.answer(c, reply)
-		if c.ending || c.session == 0 { // the session is over
+		if c.ending || c.session == 0 { // the session has ended
 			s.hangUp(m, c)
 			return
 		}
@@ -102,20 +102,20 @@ func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	})
 }
 
-// notify pushes a watch event.
+// notify sends a watch event to a client.
 func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	if c := s.connection(conn); c != nil {
 		m.Push(conn, m.Second().Text(e.Path).Text(string(e.Type)), eventFrame(e))
 	}
 }
 
-// hangUp closes a connection. Requests that wait on it get no other reply.
+// hangUp closes a connection. Requests that are waiting on it get no other reply.
 func (s *server) hangUp(m *raft.Member, c *connection) {
 	s.drop(c)
 	m.Push(c.id, m.Second(), []byte(ClosedReply))
 }
 
-// drop forgets a connection. Waiting requests and later ones get the reply that it is closed.
+// drop removes a connection. Waiting and later requests get the reply that it is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
 		r.Reply([]byte(ClosedReply))

@@ -13,13 +13,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// others lists all members except one.
+// others returns all members except one.
 func others(id sim.ProcessID) []sim.ProcessID {
 	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
 }
 
-// disturbed is a run of three careful clients with up to four faults drawn from the seed: members are cut off, paused
-// or lose power, and a client is cut off from some of them.
+// disturbed runs three careful clients with up to four random faults: members are cut off, paused or lose power, and a
+// client is cut off from some of the members.
 func disturbed(s *service, seed uint64) *history.History {
 	s.again(seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -45,8 +45,8 @@ func disturbed(s *service, seed uint64) *history.History {
 	return s.run(5 * time.Minute)
 }
 
-// TestCarefulClientsExcludeEachOtherUnderFaults: clients that stop their work when they are SUSPENDED exclude each
-// other, if no client is paused.
+// TestCarefulClientsExcludeEachOtherUnderFaults: if clients stop working when they are SUSPENDED and no client is
+// paused, no two clients are in the critical section together.
 func TestCarefulClientsExcludeEachOtherUnderFaults(t *testing.T) {
 	s := newService(t, 1)
 	var c checker.Checker
@@ -80,7 +80,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 		first := written(t, disturbed(reused, seed))
 		digest := reused.Digest()
 		for range 2 {
-			disturbed(reused, seed+1000) // the state that a run leaves behind must not matter
+			disturbed(reused, seed+1000) // an earlier run with the same members must not change the result
 			fresh := newService(t, 1)
 			for _, s := range []*service{reused, fresh} {
 				if again := written(t, disturbed(s, seed)); again != first || s.Digest() != digest {
@@ -95,7 +95,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// written returns the content of a history file.
+// written returns a history in the format of a history file.
 func written(t *testing.T, h *history.History) string {
 	t.Helper()
 	var b strings.Builder

@@ -28,24 +28,24 @@ type service struct {
 	report   []string
 }
 
-// varied is a network whose delays differ from message to message.
+// varied is a range of delays: on such a network, each message takes a different time.
 var varied = sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}
 
-// newService begins a run on the varied network.
+// newService starts a run on a network with varied delays.
 func newService(t testing.TB, seed uint64) *service {
 	s := &service{World: sim.New(0, sim.Options{}), t: t, ensemble: zookeeper.NewEnsemble(zookeeper.Config{}, members)}
 	s.again(seed)
 	return s
 }
 
-// newCalm begins a run on a network in which every message takes 1 ms.
+// newCalm starts a run on a network where every message takes 1 ms.
 func newCalm(t testing.TB, c zookeeper.Config) *service {
 	s := &service{World: sim.New(0, sim.Options{}), t: t, ensemble: zookeeper.NewEnsemble(c, members)}
 	s.begin(1, sim.Delay{Lo: ms, Hi: ms}, c)
 	return s
 }
 
-// again begins another run and reuses the memory.
+// again starts another run with the same ensemble, whose memory is reused.
 func (s *service) again(seed uint64) { s.begin(seed, varied, zookeeper.Config{}) }
 
 func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
@@ -59,12 +59,12 @@ func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 		Bound: history.Of(time.Second)}
 }
 
-// config returns the configuration of a client that connects to the member with the given number first.
+// config returns the configuration for a client that first connects to the member with the given number.
 func config(member int) zookeeper.ClientConfig {
 	return zookeeper.ClientConfig{Members: members, First: member - 1, Timeout: timeout}
 }
 
-// locker adds a client that acquires the lock "order"; client-1 begins at member 1.
+// locker adds a client that acquires the lock "order". The client first connects to the member with its own number.
 func (s *service) locker(number int, at time.Duration, change func(*worker)) *worker {
 	k := &worker{recipe: recipe{name: "order", kind: "lock"}, client: config(number), cycles: 1, hold: 100 * ms}
 	if change != nil {
@@ -76,7 +76,7 @@ func (s *service) locker(number int, at time.Duration, change func(*worker)) *wo
 	return k
 }
 
-// strike records a fault, and lets it strike and end.
+// strike schedules the begin and the end of a fault, and records both.
 func (s *service) strike(kind history.F, line string, at, d time.Duration, on []sim.ProcessID, begin, end func()) {
 	struck := &history.Fault{On: on, Ends: true}
 	if kind == history.Cut {
@@ -92,7 +92,7 @@ func (s *service) strike(kind history.F, line string, at, d time.Duration, on []
 	})
 }
 
-// isolate cuts one process off from others, in both directions.
+// isolate cuts the links between one process and the others, in both directions, for a while.
 func (s *service) isolate(one sim.ProcessID, others []sim.ProcessID, at, d time.Duration) {
 	line := fmt.Sprintf("cut %s | ", one)
 	for _, o := range others {
@@ -109,13 +109,13 @@ func (s *service) isolate(one sim.ProcessID, others []sim.ProcessID, at, d time.
 		func() { each(s.Heal) })
 }
 
-// pause stops a process for a while.
+// pause pauses a process for a while.
 func (s *service) pause(id sim.ProcessID, at, d time.Duration) {
 	s.strike("pause", fmt.Sprintf("pause %s for %v at %v", id, d, at), at, d, []sim.ProcessID{id},
 		func() { s.Pause(id) }, func() { s.Resume(id) })
 }
 
-// down lets a member lose power for a while, unless it is already down.
+// down makes a member lose power for a while, unless it is already down.
 func (s *service) down(id sim.ProcessID, at, d time.Duration) {
 	struck := false
 	s.strike("crash", fmt.Sprintf("crash %s losing unsynced writes at %v, restart after %v", id, at, d), at, d,
@@ -127,7 +127,7 @@ func (s *service) down(id sim.ProcessID, at, d time.Duration) {
 		})
 }
 
-// run makes the run and returns the history.
+// run runs the world up to the limit and returns the history.
 func (s *service) run(limit time.Duration) *history.History {
 	s.t.Helper()
 	s.Run(history.Of(limit), func() bool { return !s.Busy() })
@@ -140,7 +140,8 @@ func (s *service) run(limit time.Duration) *history.History {
 	return h
 }
 
-// client adds a client that runs main and connects to the member with the given number first. Its states are recorded.
+// client adds a client that runs main and first connects to the member with the given number. The client's changes of
+// state are logged.
 func (s *service) client(number int, change func(*zookeeper.ClientConfig), main func(env sim.Env,
 	c *zookeeper.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
@@ -157,7 +158,7 @@ func (s *service) client(number int, change func(*zookeeper.ClientConfig), main 
 	})
 }
 
-// say logs a line with its true time in tenths of a second.
+// say logs a line with the true time, in seconds with one decimal.
 func (s *service) say(format string, args ...any) {
 	s.report = append(s.report, fmt.Sprintf("%.1f ", s.Now().Duration().Seconds())+fmt.Sprintf(format, args...))
 }
@@ -169,7 +170,7 @@ func want[T comparable](t testing.TB, got []T, want ...T) {
 	}
 }
 
-// expect compares the verdict with the wanted one for each law. A law that is not named must not be violated.
+// expect compares the verdict for each law with the wanted one. Laws that are not listed must not be violated.
 func expect(t testing.TB, h *history.History, wanted map[checker.Law]string) {
 	t.Helper()
 	v := checker.Check(h)

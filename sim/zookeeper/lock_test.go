@@ -13,10 +13,10 @@ import (
 
 const holds = "holds"
 
-// seeds is the number of runs in which a scenario is tried.
+// seeds is the number of seeds with which each scenario is run.
 const seeds = 40
 
-// always runs a scenario with many seeds and expects the same verdict for each. build prepares a run.
+// always runs a scenario with many seeds and expects the same verdict each time. build prepares a run.
 func always(t *testing.T, wanted map[checker.Law]string, build func(s *service)) {
 	t.Helper()
 	s := newService(t, 1)
@@ -98,9 +98,9 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody: some clients begin at the member that is down. They need a third of the timeout to
-// give it up, and up to a second more before they try the next. If the leader is silent, it is missed after ten
-// seconds.
+// TestMinorityDownHindersNobody: clients still get the lock while one member is down. Clients that try that member
+// first give it up after a third of the timeout, and wait up to another second before they try the next. If the leader
+// is silent, the others notice after ten seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
 		"without power": func(s *service, id sim.ProcessID) { s.down(id, 0, 2*time.Minute) },
@@ -158,9 +158,9 @@ func TestFastLeaderExpiresSessionsEarly(t *testing.T) {
 	})
 }
 
-// TestPatientMemberMisleadsItsClients cuts a member off from the others. For syncLimit ticks, ten seconds by default,
-// its client is connected and gets replies, while the others let the client's session of six seconds expire. If the
-// member's patience is shorter than the session, no client is misled.
+// TestPatientMemberMisleadsItsClients cuts a member off from the others. For syncLimit ticks (ten seconds by default),
+// the member keeps answering its client, while the others let the client's session of six seconds expire. If syncLimit
+// is shorter than the session, no client is misled.
 func TestPatientMemberMisleadsItsClients(t *testing.T) {
 	const miscounted = "violated by validity miscounted"
 	s := newService(t, 1)
@@ -182,7 +182,8 @@ func TestWatchingTheLowestWakesTheHerd(t *testing.T) {
 		herd  bool
 		wakes int
 	}{{false, clients - 1}, {true, clients * (clients - 1) / 2}} {
-		// With the herd, N-1 clients wake at the first release and N-2 at the next; otherwise one at each.
+		// With the herd effect, N-1 clients wake at the first release, N-2 at the second, and so on. Otherwise one
+		// client wakes at each release.
 		s := newService(t, 1)
 		for seed := range uint64(seeds) {
 			s.again(seed)
@@ -214,7 +215,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	}
 }
 
-// together returns the highest number of holders at the same time.
+// together returns the maximum number of clients that held the lock at the same time.
 func together(h *history.History) int {
 	inside, most := 0, 0
 	for i := range h.Events {
@@ -229,8 +230,8 @@ func together(h *history.History) int {
 	return most
 }
 
-// TestLostAnswersLeaveNoOrphans breaks the connection before each reply in turn, after the request has been carried
-// out.
+// TestLostAnswersLeaveNoOrphans loses one reply per run, each in turn: the request is executed, but the connection
+// breaks before its reply arrives.
 func TestLostAnswersLeaveNoOrphans(t *testing.T) {
 	struck := 0
 	for nth := 1; nth <= 14; nth++ {

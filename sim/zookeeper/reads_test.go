@@ -61,7 +61,7 @@ func TestReadsMayBeStaleUntilSync(t *testing.T) {
 	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-3 CONNECTED", "1.0 written <nil>", "1.4 old <nil> new")
 }
 
-// TestMissedEventsFireAtTheNextMember lets a client be away while the znodes that it watches change.
+// TestMissedEventsFireAtTheNextMember changes znodes that a client watches while the client is disconnected.
 func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
@@ -102,8 +102,8 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsArriveKindByKind: first the events of data watches, then those of znodes whose creation was awaited,
-// then those of children.
+// TestMissedEventsArriveKindByKind: after a reconnection, events for data watches arrive first, then those of watches
+// for a znode's creation, then those of child watches.
 func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -125,7 +125,8 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 	want(t, s.report, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
 }
 
-// TestAMemberThatLagsTakesNoClientThatHasSeenMore: what a client has seen once, it sees at every member.
+// TestAMemberThatLagsTakesNoClientThatHasSeenMore: after a client has seen a change, it sees that change at every
+// member.
 func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -157,8 +158,8 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	want(t, s.report[2:], "21.0 client-1 LOST", "21.0 zookeeper: NONODE, then {None /a}")
 }
 
-// TestRequestsOfAConnectionAreServedInOrder lets one task read while another task's write on the same connection is
-// under way.
+// TestRequestsOfAConnectionAreServedInOrder: one task reads while another task's write is pending on the same
+// connection. The read must see the write.
 func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, func(env sim.Env, c *zookeeper.Client) {
@@ -174,8 +175,8 @@ func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	want(t, s.report, "0.0 client-2 CONNECTED", "0.0 <nil>", "0.0 <nil>")
 }
 
-// TestServersAnswerAnythingWithoutHarm: a request that ends too early, or that ZooKeeper does not know, gets an error,
-// and what is no request ends the connection.
+// TestServersAnswerAnythingWithoutHarm: a request that is cut short, or that ZooKeeper does not know, gets an error.
+// Bytes that are not a request close the connection.
 func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -190,7 +191,7 @@ func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 				s.say("%s: closed", args[0])
 			}
 		}
-		say(0, "ping") // before there is a session
+		say(0, "ping") // there is no session yet
 		for n := range 3 {
 			ask(n, enter(jute.ConnectRequest{})...)
 		}
@@ -211,29 +212,29 @@ func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 		"0.0 unknown: UNIMPLEMENTED", "0.0 ping: closed", "0.0 ping: closed", "0.0 no-frame: closed", "0.0 0")
 }
 
-// request returns a request with the given fields, as a task sends it.
+// request returns a request with the given fields, as a task would send it.
 func request(op jute.Op, fields jute.Record) []string {
 	return []string{op.String(), string(append(jute.Head(1, op), fields...))}
 }
 
-// enter returns the request that begins or continues a session.
+// enter returns a request that starts or continues a session.
 func enter(r jute.ConnectRequest) []string {
 	r.Timeout = 6000
 	return []string{zookeeper.ReqEnter, string(r.Record())}
 }
 
-// sessionOf returns the request that continues the session of a reply. The session is 0 if it is over, or if the reply
-// is that the connection is closed.
+// sessionOf returns the request that continues the session in a reply. The session is 0 if it has ended or if the
+// connection is closed.
 func sessionOf(r *sim.Reply) (c jute.ConnectRequest) {
 	record, _, whole, _ := jute.Cut(r.Raw())
 	if !whole {
 		return c
 	}
 	f := jute.Fields{Rest: record}
-	f.Int() // the version of the protocol
-	f.Int() // the timeout
+	f.Int() // skips the protocol version
+	f.Int() // skips the timeout
 	return jute.ConnectRequest{Session: f.Long(), Password: f.Text()}
 }
 
-// open appends the access list that permits everything to everybody.
+// open appends an access list that allows everyone everything.
 func open(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }

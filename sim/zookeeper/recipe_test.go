@@ -10,27 +10,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// recipe is the way in which a client acquires a lock.
+// recipe is how a client acquires a lock.
 type recipe struct {
 	name  string // name of the lock
 	kind  string // "lock", "read" or "write"
-	herd  bool   // watch the lowest node that is in the way, not the highest
-	wakes *int   // counts how often a waiting client was woken
+	herd  bool   // watch the lowest blocking node instead of the highest
+	wakes *int   // counts how often waiting clients were woken
 }
 
-// hold is a lock that is held.
+// hold is a place in the queue for the lock.
 type hold struct {
 	path    string
 	token   history.Token
 	session *zookeeper.Session
 }
 
-// blocks reports whether an earlier request is in the way of a request of this kind.
+// blocks reports whether an earlier node of another client blocks a request of this kind.
 func (r *recipe) blocks(earlier string) bool {
 	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }
 
-// acquire waits until no node is in the way of the client's own.
+// acquire waits until no node blocks the client's own.
 func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
@@ -51,7 +51,8 @@ func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	}
 }
 
-// enqueue creates the client's node, or finds the node that a request without a reply has created.
+// enqueue creates the client's node. If the reply to an earlier request was lost, it uses the node that the request
+// created.
 func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attempt, mark string) *hold {
 	folder, session := zookeeper.LocksFolder+r.name, c.Session()
 	path, stat, err := c.Create(env, attempt, folder+"/"+mark, "", zookeeper.EphemeralSequential)
@@ -83,8 +84,7 @@ func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return &hold{path: path, token: history.Token(stat.Czxid), session: session}
 }
 
-// first reports whether the attempt holds the lock. If it does not, first waits until that may have changed, and
-// returns false.
+// first reports whether the attempt holds the lock. If not, it waits until that may have changed, and returns false.
 func (r *recipe) first(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
 	var w zookeeper.Watch
 	folder := zookeeper.LocksFolder + r.name
@@ -133,16 +133,16 @@ func (r *recipe) release(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return false
 }
 
-// worker acquires a lock again and again, and records what it does as an outside observer would.
+// worker acquires a lock repeatedly. It records what it does, as an outside observer would see it.
 type worker struct {
 	recipe
 	client   zookeeper.ClientConfig
 	cycles   int
 	hold     time.Duration
-	listens  bool // it stops its work when the client is suspended
+	listens  bool // stops working when the client is suspended
 	attempts int
 	member   *zookeeper.Client
-	stay     bool // it does not close the session at the end
+	stay     bool // does not close the session at the end
 }
 
 func (k *worker) main(env sim.Env) {

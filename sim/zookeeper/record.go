@@ -10,12 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LocksFolder contains the locks: the children of LocksFolder + NAME are the requests for lock NAME. A lock in another
-// folder has the path of that folder as its name.
+// LocksFolder is the znode under which clients keep their locks: the children of LocksFolder + NAME are the requests
+// for lock NAME. A lock elsewhere in the tree is named by the path of its parent znode.
 const LocksFolder = "/locks/"
 
-// LockOf returns the lock that a znode requests. A persistent znode that is not sequential is a folder and requests
-// none.
+// LockOf returns the lock that a znode requests. A znode that is persistent and not sequential is a folder and does not
+// request a lock.
 func LockOf(path string, ephemeral, sequential bool) (lock history.Lock, name string, ok bool) {
 	if !ephemeral && !sequential {
 		return "", "", false
@@ -31,7 +31,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
-// recordCopies records which requests for locks another server now also has, or no longer has.
+// recordCopies records which lock requests another server now has as well, or no longer has.
 func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -47,9 +47,9 @@ func (s *server) recordCopies(m *raft.Member) {
 	}
 }
 
-// record records the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one.
-// Instead, the record of an expiry is preceded by that of the last deadline, counted from the last sign of life that
-// the leader received.
+// record records the lock requests that a transaction created or removed. Heartbeats are not recorded. Instead, when a
+// session expires, its last deadline is recorded first, counted from the last message of the client that the leader
+// knows of.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -68,7 +68,7 @@ func (s *server) record(m *raft.Member, c *command, r *result) {
 			e.F, e.By, e.Until = history.KeyProlonged, x.node.by, c.due
 			m.Record(e)
 			e.F, e.By, e.Until, e.Why = history.KeyGone, "", 0, history.Expired
-		case c.kind == closeSession: // by its client, which gives up all its requests
+		case c.kind == closeSession: // the client itself gives up all its requests
 			e.F, e.By, e.Why = history.KeyGone, x.node.by, history.Deleted
 		default:
 			e.F, e.By, e.Why = history.KeyGone, c.attempt, history.Deleted
@@ -77,7 +77,7 @@ func (s *server) record(m *raft.Member, c *command, r *result) {
 	}
 }
 
-// Lost records that all requests for locks are gone, in the order of their creation.
+// Lost records that all lock requests are gone, in the order of their creation.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	s.losses++
 	nodes := slices.SortedFunc(maps.Values(s.nodes), func(a, b *znode) int {

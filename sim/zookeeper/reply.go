@@ -2,10 +2,11 @@ package zookeeper
 
 import "github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 
-// A body is the part of a reply after the zxid: the error, and if that is 0, the result of the operation.
+// body returns the part of a reply after the zxid. It begins with the error code. If that is 0, the caller appends the
+// result.
 func body(code int32) jute.Record { return jute.Record(nil).Int(code) }
 
-// reply returns the reply to the request that is being served.
+// reply returns the complete reply to the request that is being served.
 func (c *connection) reply(at Zxid, body []byte) []byte {
 	switch code := (&jute.Fields{Rest: body}).Int(); {
 	case c.op == jute.CreateSession:
@@ -18,13 +19,13 @@ func (c *connection) reply(at Zxid, body []byte) []byte {
 	return append(jute.Record(nil).Int(c.xid).Long(int64(at)), body...).Framed()
 }
 
-// creates reports whether an operation creates a znode, even of a kind that is refused.
+// creates reports whether an operation creates a znode. This includes kinds of znodes that are refused.
 func creates(op jute.Op) bool {
 	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
 
-// moved reports whether a reply's body says that the session belongs to another connection. ZooKeeper never sends such
-// a reply: it closes the connection instead.
+// moved reports whether the body of a reply says that the session was moved to another connection. ZooKeeper never
+// sends such a reply: it closes the connection instead.
 func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
 }
@@ -59,8 +60,8 @@ func appendOutcome(b jute.Record, op jute.Op, r *result) jute.Record {
 	return b
 }
 
-// outcomes appends the results of the parts of a multi. If a part has failed, none was carried out, and each part has
-// an error: 0 for the parts before the failed one, and RuntimeInconsistency for those after it.
+// outcomes appends the results of the parts of a multi. If a part failed, nothing was executed, and each part gets an
+// error code: 0 before the failed part, and RuntimeInconsistency after it.
 func outcomes(b jute.Record, c *command, r *result) jute.Record {
 	const failed, more, over = -1, false, true
 	for i := range c.parts {
@@ -68,7 +69,7 @@ func outcomes(b jute.Record, c *command, r *result) jute.Record {
 		case r.code == "":
 			op := c.parts[i].op
 			if op == jute.CreateContainer {
-				op = jute.Create2 // the kind of its reply (OpResult.CreateResult)
+				op = jute.Create2 // the code that ZooKeeper uses in this reply (OpResult.CreateResult)
 			}
 			b = appendOutcome(b.Int(int32(op)).Flag(more).Int(0), op, &r.each[i])
 			continue
@@ -82,12 +83,12 @@ func outcomes(b jute.Record, c *command, r *result) jute.Record {
 	return b.Int(failed).Flag(over).Int(-1)
 }
 
-// noSession returns the reply to a client whose session is over, or which does not know the session's password.
+// noSession returns the reply to a client whose session has ended or whose password is wrong.
 func noSession(old bool) jute.Record {
 	return jute.ConnectReply(0, 0, noPassword, old)
 }
 
-// noPassword is the password of no session.
+// noPassword is sent in place of a password if there is no session.
 var noPassword = string(make([]byte, jute.PasswordLength))
 
 // password returns the password of a session (ZooKeeperServer.generatePasswd, which uses java.util.Random).

@@ -10,19 +10,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Requests have the name of their operation, such as create2. Their second argument is a frame of ZooKeeper's protocol
-// without its length, whether the client is this package's or a library that speaks through package front. Replies and
-// pushes are frames, or ClosedReply. A four-letter command has no second argument, and its reply is text.
+// The first argument of a request is the name of its operation, such as create2. The second argument is a frame of
+// ZooKeeper's protocol without its length. This holds for the modeled client and for libraries that connect through
+// package front. Replies and pushes are frames, or ClosedReply. A four-letter command has no second argument, and its
+// reply is text.
 const (
-	ReqEnter = "connect"  // the first frame of a connection, which asks for a session
-	ReqTorn  = "no-frame" // in place of a frame with an invalid length; without an argument
+	ReqEnter = "connect"  // the first frame of a connection, which requests a session
+	ReqTorn  = "no-frame" // stands for a frame with an invalid length; it has no second argument
 )
 
-// handler serves the first request in a connection's queue: it answers it, proposes a transaction, or hangs up. f holds
-// the fields after the request's head.
+// handler serves the first request in a connection's queue: it replies, proposes a transaction, or closes the
+// connection. f contains the fields after the request's head.
 type handler func(s *server, m *raft.Member, c *connection, f *jute.Fields)
 
-// handlerOf returns the handler of an operation; nil if members do not simulate it.
+// handlerOf returns the handler of an operation, or nil if the operation is not simulated.
 func handlerOf(op jute.Op) handler {
 	switch op {
 	case jute.Ping:
@@ -46,8 +47,8 @@ func handlerOf(op jute.Op) handler {
 	return nil
 }
 
-// Simulates reports whether members serve an operation as ZooKeeper does. They refuse the numbers that ZooKeeper does
-// not know either.
+// Simulates reports whether members treat an operation as ZooKeeper does. This includes unknown operation numbers,
+// which both refuse.
 func Simulates(op jute.Op) bool { return handlerOf(op) != nil || op.String() == jute.Unknown }
 
 // serveFirst serves the first request in a connection's queue.
@@ -68,7 +69,7 @@ func (s *server) serveFirst(m *raft.Member, c *connection) {
 		return
 	}
 	serve := handlerOf(c.op)
-	if serve == nil { // ZooKeeper replies this way to an unknown operation, and closes the connection
+	if serve == nil { // an unknown operation: like ZooKeeper, reply and close the connection
 		s.answer(c, body(jute.Unimplemented))
 		s.hangUp(m, c)
 		return
@@ -76,7 +77,7 @@ func (s *server) serveFirst(m *raft.Member, c *connection) {
 	serve(s, m, c, &f)
 }
 
-// enter begins a session, or moves one to this connection (ZooKeeperServer.processConnectRequest).
+// enter starts a session, or moves an existing one to this connection (ZooKeeperServer.processConnectRequest).
 func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	q, ok := jute.ReadConnect([]byte(r.Args[1]))
 	if !ok || s.behind(m, Zxid(q.Seen)) {
@@ -87,7 +88,8 @@ func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	cmd := command{kind: createSession, attempt: r.Attempt, conn: c.id, client: r.Client,
 		timeout: s.config.negotiate(msOf(q.Timeout))}
 	if q.Session != 0 {
-		for _, x := range slices.Clone(s.conns) { // even if the password is wrong
+		// an earlier connection of the session is closed even if the password is wrong
+		for _, x := range slices.Clone(s.conns) {
 			if x.session == SessionID(q.Session) {
 				s.hangUp(m, x)
 			}
@@ -107,7 +109,7 @@ func (s *server) pong(_ *raft.Member, c *connection, _ *jute.Fields) {
 	s.answer(c, body(0))
 }
 
-// sync answers once this member has caught up with the leader, which may have been deposed without knowing it.
+// sync replies once this member has caught up with the leader. That leader may have been deposed without knowing it.
 func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	path := f.Path()
 	c.busy = true
@@ -125,7 +127,7 @@ func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	})
 }
 
-// authenticate adds an identity that a client proves. Here, schemes other than digest prove nothing.
+// authenticate handles a client's proof of an identity. Only the scheme digest is supported.
 func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	f.Int()
 	scheme, given := f.Text(), f.Text()
@@ -151,13 +153,13 @@ func (s *server) mayRead(conn uint64, acl []permission) bool {
 	return c == nil || permits(acl, jute.Read, c.identities)
 }
 
-// look reads one znode from this member's own state, which may be behind the leader's, and sets a watch if one is
-// requested and there is something to watch.
+// look reads one znode from this member's own state, which may be older than the leader's. If the request asks for a
+// watch, and the operation permits one for this result, it sets the watch.
 func (s *server) look(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, s.found(c, c.op, f))
 }
 
-// found returns the body of the reply to a read.
+// found executes a read and returns the body of the reply.
 func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	path := f.Path()
 	watch := op != jute.GetACL && f.Flag()
@@ -202,7 +204,7 @@ func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	return appendStat(b, n.stat())
 }
 
-// setWatches sets the watches of a client that has reconnected, kind by kind.
+// setWatches restores the watches of a client that has reconnected, one kind after another.
 func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	seen := Zxid(f.Long())
 	lists := [][]string{f.Texts(), f.Texts(), f.Texts()}
@@ -227,8 +229,8 @@ func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, body(0))
 }
 
-// setWatch sets a watch of a client that has reconnected. If the watch missed its event while the client was away, the
-// event is sent at once (DataTree.setWatches).
+// setWatch restores a watch of a client that has reconnected. If the event happened while the client was disconnected,
+// it is sent at once (DataTree.setWatches).
 func (s *server) setWatch(m *raft.Member, c *connection, kind watchKind, path string, seen Zxid) {
 	n := s.node(path)
 	switch {
@@ -249,7 +251,7 @@ func (s *server) setWatch(m *raft.Member, c *connection, kind watchKind, path st
 	}
 }
 
-// addWatch adds a watch that stays.
+// addWatch adds a watch that remains after an event.
 func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, mode := f.Path(), f.Int()
 	if f.Torn || mode != jute.PersistentWatch && mode != jute.RecursiveWatch {
@@ -260,7 +262,8 @@ func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, body(0).Int(0))
 }
 
-// findWatches looks for watches of a path, or removes those of the connection.
+// findWatches handles CheckWatches, which looks for watches on a path, and RemoveWatches, which removes those of the
+// client.
 func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, kind := f.Path(), f.Int()
 	tables, found := s.watches.kinds(kind), false
@@ -268,7 +271,7 @@ func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 		switch {
 		case f.Torn:
 		case c.op == jute.CheckWatches:
-			found = found || len(w.of[path]) > 0 // any client's watch counts, as in ZooKeeper 3.8
+			found = found || len(w.of[path]) > 0 // watches of other clients count too, as in ZooKeeper 3.8
 		default:
 			found = w.remove(path, c.id) || found
 		}
@@ -283,7 +286,7 @@ func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	}
 }
 
-// write proposes the transaction that a request contains. A request that ends too early takes a zxid as well.
+// write proposes the transaction in a request. A request that is cut short also uses up a zxid.
 func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	cmd, _ := readWrite(c.op, f)
 	if f.Torn {
@@ -298,7 +301,7 @@ func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	s.propose(m, c, &cmd)
 }
 
-// readWrite decodes the transaction that a request asks for. is reports whether the operation is a transaction.
+// readWrite decodes the transaction in a request. is reports whether the operation is a transaction at all.
 func readWrite(op jute.Op, f *jute.Fields) (c command, is bool) {
 	switch op {
 	case jute.CloseSession:
@@ -310,9 +313,9 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, is bool) {
 	return c, is
 }
 
-// readMulti decodes the parts of a multi; f is Torn if it contains anything else. For a create in a multi, the flags
-// decide the mode. If the flags of another create than createTTL ask for a TTL, the multi fails, when it reaches that
-// part, as if it were torn (MultiOperationRecord).
+// readMulti decodes the parts of a multi. If it contains anything else, f becomes Torn. For a create in a multi, the
+// flags decide the mode. If the flags request a TTL but the operation is not createTTL, the multi fails at that part,
+// as if it were cut short (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {
@@ -338,7 +341,7 @@ func readMulti(f *jute.Fields) command {
 	}
 }
 
-// readPart decodes a transaction on one znode. It also returns the flags of a create.
+// readPart decodes a transaction on one znode. For a create, it also returns the flags.
 func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	c = command{op: op, path: f.Path()}
 	switch op {
@@ -370,7 +373,7 @@ func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	return c, flags, true
 }
 
-// modeOf returns the mode that a create asks for. Whether it is a container depends only on the operation.
+// modeOf returns the mode that a create requests. Only the operation decides whether the znode is a container.
 func modeOf(op jute.Op, flags int32) Mode {
 	sequential := flags == jute.PersistentSequential || flags == jute.EphemeralSequential
 	switch {
@@ -389,8 +392,8 @@ func modeOf(op jute.Op, flags int32) Mode {
 		jute.EphemeralSequential: EphemeralSequential}[flags]
 }
 
-// answerWord replies to a four-letter command and closes the connection. Only srvr is allowed, as by default. Simulated
-// servers take no time, so they report no latency, and they do not count packets.
+// answerWord replies to a four-letter command and closes the connection. Only srvr is allowed, as by default. The reply
+// contains no latencies, because simulated servers take no time, and no packet counts.
 func (s *server) answerWord(m *raft.Member, r *sim.Incoming) {
 	word, text := r.Args[0], ""
 	switch {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPasswordsAreZooKeepers compares passwords with those of new java.util.Random(id ^ 0xB3415C00).nextBytes in
-// OpenJDK 17.
+// TestPasswordsAreZooKeepers compares session passwords with those that OpenJDK 17 computes: new java.util.Random(id ^
+// 0xB3415C00).nextBytes.
 func TestPasswordsAreZooKeepers(t *testing.T) {
 	for id, want := range map[int64]string{
 		1:                  "054cc74a37327db215e702e20c73f005",
@@ -17,8 +17,8 @@ func TestPasswordsAreZooKeepers(t *testing.T) {
 	}
 }
 
-// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: if a part fails, the effects of the parts before it are undone, including
-// the numbers of the next sequential znodes and the deletion of ephemeral znodes of other sessions.
+// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: if a part fails, everything that earlier parts have done is undone. This
+// includes the numbers of sequential znodes and the deletion of ephemeral znodes of other sessions.
 func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
@@ -50,7 +50,7 @@ func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 		"NodeDeleted /q/other, NodeChildrenChanged /q, NodeCreated /q/old/child, NodeChildrenChanged /q/old")
 }
 
-// TestContainersGoWhenTheyHaveHadChildren: a container is removed only after it has had children and has none any more.
+// TestContainersGoWhenTheyHaveHadChildren: a container is removed when it has no children, but only if it has had some.
 func TestContainersGoWhenTheyHaveHadChildren(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/c", ContainerMode)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// server is the service on one member: the replicated state, the clients connected here, and, while it leads, the
-// deadlines of the sessions.
+// server is the ZooKeeper server of one member. It holds the replicated state, the connections of clients and, if the
+// member is the leader, the deadlines of the sessions.
 type server struct {
 	config Config
 	state
@@ -17,30 +17,31 @@ type server struct {
 	conns   []*connection // in the order in which they were opened
 	out     []byte        // the reply being written
 
-	// early holds the requests from the first moments of the run. Since the ensemble has been up before, these requests
-	// wait until this member has learned of the leader or, if it hears of none for SyncLimit ticks, until it has
-	// campaigned. Later in the run, a member without a leader refuses its clients.
+	// early holds requests that arrive at the very start of a run, before this member knows the leader. They wait until
+	// it does or, if no leader appears for SyncLimit ticks, until the member has campaigned. They are not refused
+	// because the ensemble counts as running since before the start. Later in a run, a member without a leader refuses
+	// its clients.
 	early []*sim.Incoming
 
-	// leader and term identify the leadership under which the connections were opened. The connections end with it.
+	// leader and term identify the leadership under which the connections were opened. When it ends, they are closed.
 	leader sim.ProcessID
 	term   uint64
 
 	tracker tracker
-	reign   uint64 // number of this member's leaderships; distinguishes their timers
+	reign   uint64 // number of times that this member became leader; timers of earlier times are ignored
 
-	alive    []SessionID // sessions that were alive since the last report to the leader
-	relaying bool        // a timer for the next report is set
+	alive    []SessionID // sessions with activity since the last report to the leader
+	relaying bool        // the timer for the next report is set
 
-	nextReap time.Duration // when the leader next looks for containers without children, on its monotonic clock
+	nextReap time.Duration // when the leader next looks for empty containers, on its monotonic clock
 }
 
 var _ raft.Machine = (*server)(nil)
 
-// Tags of timers: wakeRelay, or the number of a reign.
+// wakeRelay is the timer tag for reports. All other tags are values of reign.
 const wakeRelay uint64 = 0
 
-// Reset begins a life.
+// Reset prepares a starting member.
 func (s *server) Reset(*raft.Member) {
 	s.state.reset()
 	s.watches.reset()
@@ -53,8 +54,8 @@ func (s *server) Reset(*raft.Member) {
 	s.reign = 0
 }
 
-// Apply carries out a transaction, fires watches, and then replies. So a client is notified of a change before it can
-// read the new data.
+// Apply executes a transaction, sends the watch events, and then replies. In this order, a client learns of a change
+// before it can read the new data.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c := e.Value.(*command)
 	epoch := e.Term
@@ -83,7 +84,7 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	return s.outcome(c, &r)
 }
 
-// follow updates connections and deadlines after a change of a session.
+// follow updates the connections and deadlines after a transaction on a session.
 func (s *server) follow(m *raft.Member, c *command, r *result) {
 	if r.session == nil {
 		return
@@ -117,8 +118,8 @@ func (s *server) outcome(c *command, r *result) []byte {
 	return s.out
 }
 
-// LeaderChanged ends all connections: a server that loses its leader, or becomes leader again, starts afresh. It also
-// takes up the early requests.
+// LeaderChanged closes all connections, because a server starts afresh when it loses its leader or becomes leader
+// again. It also serves the early requests.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)
@@ -130,7 +131,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// startAfresh ends all connections. A new leader gives every session its whole timeout.
+// startAfresh closes all connections. A new leader gives each session its whole timeout again.
 func (s *server) startAfresh(m *raft.Member) {
 	s.leader, s.term = m.Leader(), m.Term()
 	for len(s.conns) > 0 {
@@ -150,12 +151,12 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 }
 
-// unled reports whether this member has not learned of a leader yet, although the ensemble has one from the start.
+// unled reports whether this member has not learned yet who leads the ensemble at the start of the run.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart
 }
 
-// Wake sends a report to the leader, or checks for expired sessions.
+// Wake handles a timer: it sends a report to the leader, or checks for expired sessions.
 func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
 	case tag == wakeRelay:
@@ -170,10 +171,10 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// reapEvery is how often the leader looks for containers without children (znode.container.checkIntervalMs).
+// reapEvery is how often the leader looks for empty containers (znode.container.checkIntervalMs).
 const reapEvery = time.Minute
 
-// reap removes containers that have had children and have none any more.
+// reap removes containers that have no children but have had some.
 func (s *server) reap(m *raft.Member) {
 	if m.Monotonic() < s.nextReap {
 		return
@@ -184,9 +185,9 @@ func (s *server) reap(m *raft.Member) {
 	}
 }
 
-// markAlive records that a session is alive. The leader must know, so a member that does not lead reports it twice a
-// tick; in ZooKeeper, its replies to the leader's pings do this. If the member is cut off before it reports, the leader
-// never learns, although the client has got its replies.
+// markAlive records that a session is alive. The leader needs to know this, so other members report it twice per tick;
+// in ZooKeeper, their replies to the leader's pings do this. If a member is cut off before its report, the leader does
+// not learn about activity for which the client already has replies.
 func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {
@@ -204,7 +205,7 @@ func (s *server) markAlive(m *raft.Member, id SessionID) {
 	}
 }
 
-// report lists the sessions that a member knows to be alive.
+// report lists sessions that a member knows to be alive.
 type report []SessionID
 
 func (s *server) relay(m *raft.Member) {
@@ -215,7 +216,7 @@ func (s *server) relay(m *raft.Member) {
 	s.alive = s.alive[:0]
 }
 
-// ReceiveFromPeer takes another member's report.
+// ReceiveFromPeer handles a report from another member.
 func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	ids, ok := body.(report)
 	if !ok || !m.Leading() {
@@ -226,12 +227,12 @@ func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	}
 }
 
-// Fault ends a client's sessions, if this member leads.
+// Fault expires a client's sessions, if this member is the leader.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {
 		return
 	}
-	for _, x := range slices.Clone(s.sessions) { // a single member applies each proposal at once
+	for _, x := range slices.Clone(s.sessions) { // cloned because a single member applies each proposal at once
 		if x.client == f.To {
 			c := command{kind: expireSession, session: x.id, due: s.tracker.due(x.id)}
 			m.ProposeAsLeader(c.proposed())

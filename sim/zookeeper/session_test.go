@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger returns a main task that lasts for d, and reports whether its session is still the one with which it began.
+// linger returns a main task that sleeps for d. It then logs whether the client still has its first session.
 func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 	return func(env sim.Env, c *zookeeper.Client) {
 		first := c.Session()
@@ -24,11 +24,11 @@ func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, linger(s, 20*time.Second))
-	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last message received at 2.002 s
-	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last message received at 6.002 s
+	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // the last message arrives at 2.002 s
+	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // the last message arrives at 6.002 s
 	s.run(time.Minute)
 	want(t, s.report, "0.0 client-1 CONNECTED",
-		// The ping of 4 s waited until the cut healed at 5 s. The ping of 6 s was the last one with a reply.
+		// The ping sent at 4 s waits until the cut heals at 5 s. The ping sent at 6 s is the last one that is answered.
 		"10.0 client-1 SUSPENDED", "16.0 client-1 LOST", "16.1 client-1 CONNECTED",
 		"20.0 same session false, lost true")
 }
@@ -67,10 +67,10 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader, or a follower. A follower gives up its leader
-// syncLimit ticks after the last sign of life, which came at 1 s. A leader loses the others at the same time, and
-// resigns at the next tick; a ping of its client is then under way, which waits two seconds for its reply. With the
-// default, a session of 6 s has ended by then, unless the isolated member is the leader.
+// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. The last sign of life passes
+// between them at 1 s. After syncLimit ticks, a follower gives up its leader. The leader loses its followers at the
+// same time, and resigns at the next tick; its client then has a ping pending, and waits two seconds for the reply.
+// With the default syncLimit, a session of 6 s has expired by then, unless the isolated member is the leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int
@@ -91,9 +91,8 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	}
 }
 
-// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before it has received anything. Its client,
-// which is patient, is turned away within a second after the ticks of syncLimit, as it is by a member that loses its
-// leader later.
+// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before anything has reached it. It refuses its
+// patient client after syncLimit ticks and less than a second, just like a member that loses its leader later.
 func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
 	for syncLimit, refused := range map[int]string{1: "2.", 5: "10."} {
 		s := newCalm(t, zookeeper.Config{SyncLimit: syncLimit})
@@ -113,16 +112,16 @@ func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
 func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{SyncLimit: 1})
 	s.client(2, nil, linger(s, 30*time.Second))
-	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last message received at 1.002 s
+	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // the last message arrives at 1.002 s
 	s.run(time.Minute)
 	want(t, s.report, "0.0 client-2 CONNECTED", "4.0 client-2 SUSPENDED", "4.1 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
-// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, so that its connections to the other members break.
+// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, which breaks its connections to the other members.
 func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
-	// The client first tries the two other members: one that takes part in the election, and the one that has ended,
-	// which hangs up or is silent.
+	// The client first tries the two other members: one is taking part in the election, and the other has ended and
+	// closes the connection or does not answer.
 	for how, again := range map[sim.Stop]string{sim.ShutDown: "1.8", sim.PowerLoss: "3.8"} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(2, nil, linger(s, 30*time.Second))
@@ -133,8 +132,9 @@ func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderThatWasReplacedAnswersSync reads after a sync from a leader that does not know yet that it has been
-// replaced. The sessions are long, so that the leader has not proposed to end one: a sync waits for pending proposals.
+// TestLeaderThatWasReplacedAnswersSync syncs and reads at a leader that has been replaced without knowing it. The read
+// is stale. The sessions are long because a sync waits for pending proposals, and the leader would propose to end short
+// ones.
 func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	long := func(k *zookeeper.ClientConfig) { k.Timeout = 30 * time.Second }
@@ -159,8 +159,8 @@ func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{SyncLimit: 1, Log: raft.Config{Fsync: 20 * ms}})
 	s.client(2, func(k *zookeeper.ClientConfig) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
-	// The former leader first makes a write, then reads that another member leads, and checks for expired sessions
-	// before its disk has finished the write.
+	// The former leader does three things in order: it starts a write, learns that another member leads, and checks for
+	// expired sessions while its disk has not finished the write.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
 	s.AddClient("client-1", history.Of(1100*ms),
 		func(env sim.Env) { zookeeper.OpenClient(env, config(1)).Await(env, 5*time.Second) })
@@ -191,8 +191,7 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.down(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
-	// The SYN of 4.0 s reaches nobody. It is sent again when the members have just come back, and they then elect a
-	// leader.
+	// The SYN sent at 4.0 s is lost. It is sent again just after the members have restarted. They then elect a leader.
 	want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "5.3 client-1 CONNECTED",
 		"20.0 <nil> <nil> true true")
 }

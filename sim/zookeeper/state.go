@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// state is the replicated state of an ensemble: the tree and the sessions. It depends only on the commands applied.
+// state is the replicated state of an ensemble: the tree and the sessions. It depends only on the commands that were
+// applied.
 type state struct {
 	tree
 	zxid     Zxid
-	sessions []*session // sorted by id
-	losses   SessionID  // how often everything was lost; part of session ids, because zxids start again
+	sessions []*session // sorted by ID
+	losses   SessionID  // how often all data was lost; session IDs contain it, because zxids then start again
 }
 
 // session is a client's session, as all members know it.
@@ -21,18 +22,18 @@ type session struct {
 	id      SessionID
 	timeout time.Duration
 	client  sim.ProcessID // the client that requested it
-	// conn is the connection to which the session currently belongs. Late requests on an earlier one are refused.
+	// conn is the session's current connection. Late requests on earlier connections are refused.
 	conn       uint64
-	ephemerals []*znode // in the order of their creation
+	ephemerals []*znode // in the order in which they were created
 }
 
 // result is the outcome of a transaction.
 type result struct {
 	code    Code
-	path    string   // created or set
+	path    string   // path of the znode that was created or set
 	stat    Stat     // stat of that znode
 	session *session // the session that was created, moved, closed or expired
-	each    []result // results of the parts of a multi, up to the first that failed
+	each    []result // results of the parts of a multi, up to the first part that failed
 }
 
 func (s *state) reset() {
@@ -42,7 +43,7 @@ func (s *state) reset() {
 	s.sessions = s.sessions[:0]
 }
 
-// session returns a session, or nil if it has expired, was closed, or never existed.
+// session returns the session with the given ID, or nil if it has expired, was closed, or never existed.
 func (s *state) session(id SessionID) *session {
 	if i, found := s.place(id); found {
 		return s.sessions[i]
@@ -54,7 +55,7 @@ func (s *state) place(id SessionID) (int, bool) {
 	return slices.BinarySearchFunc(s.sessions, id, func(s *session, id SessionID) int { return cmp.Compare(s.id, id) })
 }
 
-// apply carries out a transaction of an epoch. Failed transactions take a zxid too.
+// apply executes a transaction in the given epoch. A transaction that fails also uses up a zxid.
 func (s *state) apply(epoch uint64, c *command) result {
 	clear(s.changes)
 	s.changes = s.changes[:0]
@@ -84,12 +85,12 @@ func (s *state) apply(epoch uint64, c *command) result {
 	return s.write(of, c)
 }
 
-// advance takes the next zxid. The count starts again with each epoch.
+// advance moves to the next zxid. In each epoch, the count starts again.
 func (s *state) advance(epoch uint64) {
 	s.zxid = max(s.zxid, Zxid(epoch)<<32) + 1
 }
 
-// write carries out a transaction on znodes. A multi is carried out either as a whole or not at all.
+// write executes a transaction on znodes. A multi is executed either completely or not at all.
 func (s *state) write(of *session, c *command) result {
 	var r result
 	if c.kind != multi {
@@ -110,7 +111,7 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// all carries out the parts of a multi, up to the first that fails. It then undoes all of them.
+// all executes the parts of a multi. If one fails, it stops and undoes all of them.
 func (s *state) all(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()
@@ -125,7 +126,7 @@ func (s *state) all(of *session, c *command) (r result) {
 	return r
 }
 
-// one carries out a transaction on one znode.
+// one executes a transaction on one znode.
 func (s *state) one(of *session, c *command) (r result) {
 	var n *znode
 	switch c.kind {
@@ -163,7 +164,7 @@ func (s *state) reap(path string) result {
 	return result{}
 }
 
-// disown removes an ephemeral znode that was deleted from its session.
+// disown removes a deleted ephemeral znode from its session's list.
 func (s *state) disown(n *znode) {
 	if owner := s.session(n.owner); owner != nil && s.nodes[n.path] != n {
 		i := slices.Index(owner.ephemerals, n)
@@ -171,7 +172,7 @@ func (s *state) disown(n *znode) {
 	}
 }
 
-// end removes a session and its ephemeral znodes.
+// end removes a session together with its ephemeral znodes.
 func (s *state) end(of *session) result {
 	for _, n := range of.ephemerals {
 		s.remove(s.zxid, n)

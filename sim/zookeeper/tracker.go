@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// tracker is the leader's record of which sessions are alive. Deadlines are rounded up to the next tick and checked
-// once a tick (ExpiryQueue), on the monotonic clock. The tracker is not replicated: a new leader gives every session
-// its whole timeout again.
+// tracker holds the leader's deadlines of all sessions. Deadlines are rounded up to the next tick and checked once per
+// tick (ExpiryQueue), on the monotonic clock. The tracker is not replicated: a new leader gives each session its whole
+// timeout again.
 type tracker struct {
 	tick     time.Duration
 	sessions []tracked // in the order in which they were first seen
@@ -19,22 +19,22 @@ type tracker struct {
 
 type tracked struct {
 	id      SessionID
-	expires time.Duration // always a tick
-	due     history.Time  // true time without the rounding; for records only
-	closing bool          // the session was found expired: nothing revives it
+	expires time.Duration // a multiple of the tick
+	due     history.Time  // the same as true time and without rounding; only for records
+	closing bool          // the session has been found expired and can no longer be extended
 }
 
-// begin clears the tracker. It is called when a reign begins.
+// begin clears the tracker. It is called when the member becomes leader.
 func (t *tracker) begin(tick, now time.Duration) {
 	t.tick = tick
 	t.sessions = t.sessions[:0]
 	t.next = t.after(now)
 }
 
-// after returns the first tick later than at.
+// after returns the first tick after the time at.
 func (t *tracker) after(at time.Duration) time.Duration { return (at/t.tick + 1) * t.tick }
 
-// touch records a sign of life of a session, and adds a new session.
+// touch records activity in a session and moves its deadline. If the session is new, touch adds it.
 func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	expires := t.after(now + s.timeout)
 	for i := range t.sessions {
@@ -48,7 +48,7 @@ func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	t.sessions = append(t.sessions, tracked{id: s.id, expires: expires, due: due})
 }
 
-// due returns the true time at which a session was due to expire, counted from its last sign of life.
+// due returns the true time at which a session should expire, counted from its last activity.
 func (t *tracker) due(id SessionID) history.Time {
 	for i := range t.sessions {
 		if t.sessions[i].id == id {
@@ -62,8 +62,8 @@ func (t *tracker) forget(id SessionID) {
 	t.sessions = slices.DeleteFunc(t.sessions, func(x tracked) bool { return x.id == id })
 }
 
-// expired advances by one tick. It returns the sessions that expire by that tick, including those found earlier whose
-// end has not been committed yet.
+// expired moves to the next tick. It returns the sessions whose deadline has been reached, including those found
+// earlier if their end is not committed yet.
 func (t *tracker) expired() []tracked {
 	var ended []tracked
 	for i := range t.sessions {

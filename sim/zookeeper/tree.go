@@ -10,13 +10,13 @@ import (
 // EventType is the type of a watch event.
 type EventType string
 
-// The events of watches, with ZooKeeper's names.
+// The types of watch events, with ZooKeeper's names.
 const (
 	NodeCreated         EventType = "NodeCreated"
 	NodeDeleted         EventType = "NodeDeleted"
 	NodeDataChanged     EventType = "NodeDataChanged"
 	NodeChildrenChanged EventType = "NodeChildrenChanged"
-	// None: the session has ended, and the watch with it. Only the client library reports it.
+	// None means that the session, and with it the watch, has ended. Only the client library reports it.
 	None EventType = "None"
 )
 
@@ -26,30 +26,30 @@ type Event struct {
 	Path string
 }
 
-// tree holds the znodes. It knows neither sessions nor time. Each change is made with a given zxid and recorded in
-// changes.
+// tree holds the znodes. It does not depend on sessions or time. The caller states the zxid of each change, and the
+// tree lists the changes in changes.
 type tree struct {
 	nodes   map[string]*znode
-	changes []change // changes of the current transaction, in the order in which watches fire
-	undo    []undo   // what to undo of the current multi, if undoing is true
+	changes []change // changes by the current transaction, in the order in which watches fire
+	undo    []undo   // how to undo the current multi, if undoing is true
 	undoing bool
 }
 
 // change is one effect of a transaction.
 type change struct {
 	Event
-	node *znode       // the znode created or deleted; nil otherwise
-	acl  []permission // of the znode at the path: only clients that may read it are notified
+	node *znode       // the znode that was created or deleted; otherwise nil
+	acl  []permission // access list of the znode: only clients that may read it are notified
 }
 
-// undo holds a znode as it was before a change. node is nil if it did not exist.
+// undo holds a znode as it was before a change. node is nil if the znode did not exist.
 type undo struct {
 	path string
 	node *znode
 	was  znode
 }
 
-// The znodes that every ensemble has.
+// Znodes that exist in every ensemble.
 const (
 	rootNode   = "/"
 	systemNode = "/zookeeper"
@@ -82,7 +82,7 @@ func (t *tree) note(kind EventType, path string, n *znode, acl []permission) {
 	t.changes = append(t.changes, change{Event{kind, path}, n, acl})
 }
 
-// keep remembers a znode that is about to change.
+// keep saves the state of a znode before it changes.
 func (t *tree) keep(path string) {
 	if !t.undoing {
 		return
@@ -108,8 +108,8 @@ func (t *tree) rollBack() {
 	t.changes = t.changes[:0]
 }
 
-// create adds a znode. If the mode is sequential, its path gets a number. Errors are checked in the order of
-// PrepRequestProcessor.pRequest2TxnCreate: a number may turn an invalid path, such as "/locks/", into a valid one.
+// create adds a znode. If the mode is sequential, it appends a number to the path. This can make an invalid path, such
+// as "/locks/", valid, so errors are checked in the same order as in PrepRequestProcessor.pRequest2TxnCreate.
 func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	path := c.path
 	parentPath, name, ok := split(path)
@@ -162,10 +162,10 @@ func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	return n, ""
 }
 
-// AnyVersion, as the version in a request, makes the request unconditional.
+// AnyVersion, given as the version in a request, makes the request unconditional.
 const AnyVersion int64 = -1
 
-// versioned returns BadVersion if a request requires another version than the current one.
+// versioned returns BadVersion if a request requires a version other than the current one.
 func versioned(version, is int64) Code {
 	if version != AnyVersion && version != is {
 		return BadVersion
@@ -173,8 +173,8 @@ func versioned(version, is int64) Code {
 	return ""
 }
 
-// find returns the znode that a request names, or an error if it does not exist or the client does not have the
-// permission.
+// find returns the znode that a request names. It returns an error if the znode does not exist, or if the client does
+// not have the permission perm.
 func (t *tree) find(c *command, perm int32) (*znode, Code) {
 	if !validPath(c.path) {
 		return nil, BadArguments
@@ -214,7 +214,7 @@ func (t *tree) delete(at Zxid, c *command) Code {
 	return ""
 }
 
-// remove removes a znode without children.
+// remove removes a znode that has no children.
 func (t *tree) remove(at Zxid, n *znode) {
 	parentPath, name, _ := split(n.path)
 	t.keep(n.path)
@@ -265,7 +265,7 @@ func (t *tree) setACL(c *command) (*znode, Code) {
 	return n, ""
 }
 
-// check returns an error unless a znode has the version of the request.
+// check returns an error unless the znode has the version that the request states.
 func (t *tree) check(c *command) Code {
 	n, code := t.find(c, jute.Read)
 	if code == "" {
@@ -274,7 +274,7 @@ func (t *tree) check(c *command) Code {
 	return code
 }
 
-// containers returns the sorted paths of the containers that have had children and have none any more.
+// containers returns the sorted paths of the containers that have no children but have had some.
 func (t *tree) containers() (paths []string) {
 	for path, n := range t.nodes {
 		if n.container && n.creates > 0 && len(n.children) == 0 {

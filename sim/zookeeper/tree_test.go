@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ensemble is a state with two sessions and the helper methods of the tests below.
+// ensemble is a state with two sessions, and methods for the tests below.
 type ensemble struct {
 	t *testing.T
 	state
@@ -29,7 +29,7 @@ func newEnsemble(t *testing.T) *ensemble {
 	return e
 }
 
-// connOf returns the connection of a session that newEnsemble opened.
+// connOf returns the number of the connection with which newEnsemble opened a session.
 func (e *ensemble) connOf(id SessionID) uint64 {
 	if id == e.a {
 		return 1
@@ -89,7 +89,7 @@ func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
 	}
 }
 
-// TestANumberMayMakeAName: the path is checked with its number.
+// TestANumberMayMakeAName: a path is checked after the number was appended to it.
 func TestANumberMayMakeAName(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
@@ -101,7 +101,7 @@ func TestZxidsCountWithinTheEpoch(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
 	same(t, "czxid", e.nodes["/q"].czxid, 1<<32+3)
-	e.create(e.a, "/q", Persistent) // a failed transaction takes a zxid too
+	e.create(e.a, "/q", Persistent) // a transaction that fails also uses up a zxid
 	e.set("/q", AnyVersion)
 	e.create(e.a, "/q/c", Persistent)
 	s := e.nodes["/q"].stat()
@@ -159,7 +159,7 @@ func TestTheEndOfASessionTakesItsEphemeralNodesOnly(t *testing.T) {
 		e.create(e.b, "/q/n-", EphemeralSequential)
 		e.create(e.a, "/q/gone", Ephemeral)
 		e.create(e.a, "/kept", PersistentSequential)
-		e.delete(e.b, "/q/gone", AnyVersion) // any client may delete it
+		e.delete(e.b, "/q/gone", AnyVersion) // a client may delete the znode of another
 		e.apply(1, &command{kind: how, session: e.a, conn: 1})
 		same(t, "events", e.events(), "NodeDeleted /q/n-0000000000, NodeChildrenChanged /q")
 		same(t, "children", strings.Join(e.nodes["/q"].children, " "), "n-0000000001")
@@ -180,7 +180,7 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
 }
 
-// TestMembersMayShareACommand: no member changes a command when it applies it, since all members apply the same one.
+// TestMembersMayShareACommand: applying a command does not change it, because all members apply the same object.
 func TestMembersMayShareACommand(t *testing.T) {
 	list := func(session SessionID) []command {
 		return []command{
@@ -213,7 +213,7 @@ func TestMembersMayShareACommand(t *testing.T) {
 	}
 }
 
-// plainTree is a simple model of a tree: the paths, each with the number of children that were ever created there.
+// plainTree is a simple model of a tree. It maps each path to the number of children that were ever created there.
 type plainTree map[string]int
 
 func (p plainTree) children(path string) (names []string) {

@@ -6,40 +6,40 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watchMode says how long a watch lasts, and which znodes it covers.
+// watchMode is how long a watch lasts and which znodes it covers.
 type watchMode uint8
 
 const (
-	oneEvent   watchMode = iota // it is removed after one event
-	persistent                  // it stays
-	recursive                   // it stays and covers all znodes below, but no changes of lists of children
+	oneEvent   watchMode = iota // removed after one event
+	persistent                  // remains after an event
+	recursive                   // remains, and covers all descendants too, but not changes of lists of children
 )
 
-// watchKind is what a client waits for, in the order of the lists of SetWatches.
+// watchKind is the kind of event for which a client waits, in the order of the lists in SetWatches.
 type watchKind uint8
 
 const (
-	watchData   watchKind = iota // set by getData, or by exists for a znode that exists
-	watchExists                  // set by exists for a znode that does not exist
+	watchData   watchKind = iota // set by getData, or by exists if the znode exists
+	watchExists                  // set by exists if the znode does not exist
 	watchChild
 )
 
-// watching is a connection that waits for events of a path.
+// watching is a connection's watch on a path.
 type watching struct {
 	conn uint64
 	mode watchMode
 }
 
-// watchTable holds the watches of the clients that are connected to a member, by path. Watches of closed connections
-// have no effect.
+// watchTable holds the watches of all clients that are connected to a member, by path. Watches of closed connections
+// are ignored.
 type watchTable struct {
 	data, child watches
 }
 
-// watches is a table of the watches of exists and getData, or of those of getChildren.
+// watches is one of two tables: the watches set by exists and getData, or those set by getChildren.
 type watches struct {
 	of  map[string][]watching
-	far int // 0 if there are no recursive watches; it is not reduced when they are removed
+	far int // 0 if there has been no recursive watch; not decreased when one is removed
 }
 
 func (w *watchTable) reset() {
@@ -61,7 +61,7 @@ func (w *watchTable) addBoth(path string, conn uint64, mode watchMode) {
 	w.child.add(path, conn, mode)
 }
 
-// add adds a watch. A connection has at most one watch for each path, with the latest mode (ZOOKEEPER-4466).
+// add adds a watch. A connection has at most one watch per path, with the mode that was set last (ZOOKEEPER-4466).
 func (w *watches) add(path string, conn uint64, mode watchMode) {
 	if mode == recursive {
 		w.far++
@@ -74,7 +74,7 @@ func (w *watches) add(path string, conn uint64, mode watchMode) {
 	w.of[path] = append(list, watching{conn, mode})
 }
 
-// remove removes a connection's watch, and reports whether there was one.
+// remove removes a connection's watch on a path. It reports whether there was one.
 func (w *watches) remove(path string, conn uint64) bool {
 	list := w.of[path]
 	i := slices.IndexFunc(list, func(x watching) bool { return x.conn == conn })
@@ -96,7 +96,8 @@ func (w *watches) forget(conn uint64) {
 	}
 }
 
-// trigger returns the connections that must be notified of an event, and removes the watches that last for one event.
+// trigger returns the connections that must be notified of an event. It removes the watches that last for only one
+// event.
 func (w *watches) trigger(e Event) (conns []uint64) {
 	if list, found := w.of[e.Path]; found {
 		kept := list[:0]
@@ -126,7 +127,7 @@ func (w *watches) trigger(e Event) (conns []uint64) {
 	return conns
 }
 
-// fire calls notify for each connection with a watch for the event, once for each.
+// fire calls notify once for each connection that has a watch for the event.
 func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
 	var notified []uint64
 	if e.Type != NodeChildrenChanged {

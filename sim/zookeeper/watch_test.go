@@ -25,7 +25,7 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		var w watchTable
 		w.reset()
 		w.data.add("/q/c", 1, oneEvent)
-		w.data.add("/q/c", 1, oneEvent) // requested twice, notified once
+		w.data.add("/q/c", 1, oneEvent) // set twice, notified once
 		w.child.add("/q/c", 1, oneEvent)
 		w.child.add("/q/c", 2, oneEvent)
 		w.data.add("/q", 3, oneEvent)
@@ -49,7 +49,7 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 func TestSessionsExpireAtTheTickAfterTheirTimeout(t *testing.T) {
 	const tick = 2 * time.Second
 	for _, c := range []struct{ alive, timeout, ends time.Duration }{
-		{0, 4 * time.Second, 6 * time.Second}, // at a tick: one whole tick more
+		{0, 4 * time.Second, 6 * time.Second}, // exactly at a tick, so one whole tick is added
 		{time.Nanosecond, 4 * time.Second, 6 * time.Second},
 		{2*time.Second - 1, 4 * time.Second, 6 * time.Second},
 		{2 * time.Second, 4 * time.Second, 8 * time.Second},

@@ -5,62 +5,62 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ClosedReply is the reply of a member that has closed the connection. If no request is pending, the member pushes it.
+// ClosedReply is the reply of a member that closes the connection. If no request is pending, the member pushes it.
 const ClosedReply = "-CLOSED\r\n"
 
-// Answer is a decoded reply to a request other than the first of a connection.
+// Answer is a decoded reply to any request except the first of a connection.
 type Answer struct {
 	Zxid        Zxid // zxid of the member
 	Code        Code // empty if there was no error
-	Pushed      int  // number of events that had arrived on the connection before the reply
-	jute.Fields      // the result of the operation, if there was no error
+	Pushed      int  // how many events had arrived on the connection before the reply
+	jute.Fields      // result of the operation, if there was no error
 }
 
 // ReadAnswer decodes a reply. ok is false if the server has closed the connection.
 func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	f := recordOf(r.Raw())
-	f.Int() // the number of the request
+	f.Int() // skips the number of the request
 	a.Zxid, a.Code, a.Pushed = Zxid(f.Long()), codeOf(f.Int()), r.Pushed
 	a.Fields = f
 	return a, !f.Torn
 }
 
-// recordOf returns the record in a frame. It is Torn if frame is anything else, such as ClosedReply.
+// recordOf returns the record in a frame. If frame is not a frame, such as ClosedReply, the result is Torn.
 func recordOf(frame []byte) jute.Fields {
 	record, rest, whole, sound := jute.Cut(frame)
 	return jute.Fields{Rest: record, Torn: !whole || !sound || len(rest) > 0}
 }
 
-// readSession decodes the reply to the first request of a connection. The ID of a session that is over is 0. ok is
+// readSession decodes the reply to the first request of a connection. If the session has ended, its ID is 0. ok is
 // false if the server has closed the connection.
 func readSession(r *sim.Reply) (s *Session, ok bool) {
 	f := recordOf(r.Raw())
-	f.Int() // the version of the protocol
+	f.Int() // skips the protocol version
 	s = &Session{Timeout: msOf(f.Int()), ID: SessionID(f.Long()), password: f.Text()}
 	return s, !f.Torn
 }
 
-// events holds the protocol's numbers of the events.
+// events maps event types to their numbers in the protocol.
 var (
 	eventNumbers = map[EventType]int32{NodeCreated: jute.NodeCreated, NodeDeleted: jute.NodeDeleted,
 		NodeDataChanged: jute.NodeDataChanged, NodeChildrenChanged: jute.NodeChildrenChanged}
 	eventTypes = inverse(eventNumbers)
 )
 
-// eventFrame returns the frame of a watch event.
+// eventFrame encodes a watch event as a frame.
 func eventFrame(e Event) []byte {
 	return jute.Record(nil).Int(jute.XidEvent).Long(-1).Int(0).Int(eventNumbers[e.Type]).Int(jute.Connected).
 		Text(e.Path).Framed()
 }
 
-// ReadEvent decodes an event that a member has pushed. ok is false if the member has closed the connection.
+// ReadEvent decodes a watch event that a member has pushed. ok is false if the member has closed the connection.
 func ReadEvent(frame []byte) (e Event, ok bool) {
 	f := recordOf(frame)
-	f.Int() // jute.XidEvent
+	f.Int() // skips the xid (jute.XidEvent)
 	f.Long()
-	f.Int() // no error
+	f.Int() // skips the error code
 	e.Type = eventTypes[f.Int()]
-	f.Int() // jute.Connected
+	f.Int() // skips the session state (jute.Connected)
 	e.Path = f.Text()
 	return e, !f.Torn
 }

@@ -7,30 +7,30 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Zxid numbers the transactions of an ensemble: the upper 32 bits are the leader's epoch, the lower 32 bits a count
-// within it. It increases as long as the ensemble keeps its data, so a znode's Czxid is a fencing token. A single
-// server has no epochs.
+// Zxid numbers the transactions of an ensemble. Its upper 32 bits are the leader's epoch, and its lower 32 bits are a
+// count within the epoch. It increases as long as the ensemble keeps its data, so a znode's Czxid can serve as a
+// fencing token. A single server has no epochs.
 type Zxid int64
 
-// SessionID identifies a session. It is derived from the zxid of the transaction that created the session. Zero means
-// no session.
+// SessionID identifies a session. It is derived from the zxid of the transaction that created the session. 0 means that
+// there is no session.
 type SessionID int64
 
-// Mode is the kind of znode to create.
+// Mode determines the kind of znode to create.
 type Mode uint8
 
-// Modes. An ephemeral znode is removed with the session that created it. A sequential znode has a count of ten digits
-// appended to its name.
+// The modes. An ephemeral znode is removed when the session that created it ends. A sequential znode has a number of
+// ten digits at the end of its name.
 const (
 	Persistent Mode = iota
 	PersistentSequential
 	Ephemeral
 	EphemeralSequential
-	// ContainerMode is the mode of a znode that the leader deletes some time after its last child.
+	// ContainerMode is for a znode that the leader deletes some time after its last child is gone.
 	ContainerMode
 	ContainerSequential
 
-	withTTL Mode = 254 // refused: the ensemble has no extended types
+	withTTL Mode = 254 // refused, because the ensemble does not enable extended types
 	noMode  Mode = 255 // not a valid mode
 )
 
@@ -43,42 +43,42 @@ func (m Mode) sequential() bool {
 
 func (m Mode) container() bool { return m == ContainerMode || m == ContainerSequential }
 
-// Stat is what ZooKeeper reports about a znode in addition to its data.
+// Stat is the metadata that ZooKeeper keeps for a znode.
 type Stat struct {
 	Czxid          Zxid      // zxid of the transaction that created it
 	Mzxid          Zxid      // zxid of the last transaction that set its data
 	Pzxid          Zxid      // zxid of the last transaction that created or deleted a child
 	Version        int64     // how often the data has been set since its creation
 	Cversion       int64     // how often a child has been created or deleted
-	EphemeralOwner SessionID // 0 if it is persistent, or a container
+	EphemeralOwner SessionID // ID of the session if the znode is ephemeral, otherwise 0
 	NumChildren    int64
 
-	// The fields below are only sent in ZooKeeper's own protocol.
-	Ctime, Mtime int64 // ms since the Unix epoch, by the clock of the member that took the request
+	// The fields below are sent only in ZooKeeper's own protocol.
+	Ctime, Mtime int64 // in ms since the Unix epoch, by the clock of the member that received the request
 	Aversion     int64 // how often the access list has been set
-	DataLength   int64 // bytes
+	DataLength   int64 // in bytes
 }
 
 // znode is a node of the tree.
 type znode struct {
 	path                string
 	data                string
-	null                bool // it has no data, which differs from empty data
+	null                bool // the data is null, which differs from empty data
 	czxid, mzxid, pzxid Zxid
 	version             int64
-	creates             int64 // number of children ever created; the next sequential child gets this number
+	creates             int64 // how many children were ever created; also the number of the next sequential child
 	owner               SessionID
-	by                  history.Attempt // the attempt on whose behalf it was created
+	by                  history.Attempt // the attempt that created it
 	sequential          bool
 	children            []string // sorted names
 	container           bool
 	ctime, mtime        int64
-	acl                 []permission // nil: everybody may do everything
+	acl                 []permission // nil means that everyone may do everything
 	aversion            int64
 }
 
-// stat computes the number of changes of children from the number of creates: each create has been followed by a
-// delete, except for the children that still exist (DataNode.copyStat).
+// stat returns the znode's metadata. It computes Cversion from the number of children ever created: each of them was
+// also deleted, except those that still exist (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -86,8 +86,8 @@ func (n *znode) stat() Stat {
 		DataLength: int64(len(n.data))}
 }
 
-// split splits a path into the path of its parent and its own name, which may be empty. ok is false if there is no
-// slash.
+// split splits a path into the path of the parent and the znode's name, which may be empty. ok is false if the path has
+// no slash.
 func split(path string) (parent, name string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {
@@ -96,7 +96,7 @@ func split(path string) (parent, name string, ok bool) {
 	return path[:max(i, 1)], path[i+1:], true
 }
 
-// validPath reports whether path is absolute, has no empty or relative parts, and contains only allowed characters
+// validPath reports whether a path is absolute, has no empty or relative parts, and contains only permitted characters
 // (PathUtils.validatePath).
 func validPath(path string) bool {
 	if path == "/" {
@@ -119,23 +119,23 @@ func validPath(path string) bool {
 	return false
 }
 
-// forbidden reports whether a path must not contain r: characters that Java treats as control characters and the like,
-// and all characters beyond 16 bits.
+// forbidden reports whether r must not occur in a path. This applies to what Java treats as control characters and
+// similar, and to all characters beyond 16 bits.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
 
-// SequenceDigits is the number of digits in the name of a sequential znode.
+// SequenceDigits is the number of digits at the end of a sequential znode's name.
 const SequenceDigits = 10
 
-// numbered appends n to path as a number of ten digits.
+// numbered appends n to path, as ten digits.
 func numbered(path string, n int64) string {
 	var room [20]byte
 	digits := strconv.AppendInt(room[:0], n, 10)
 	return path + strings.Repeat("0", max(0, SequenceDigits-len(digits))) + string(digits)
 }
 
-// Sequence returns the number at the end of the name of a sequential znode. ok is false if there is none.
+// Sequence returns the number at the end of a sequential znode's name. ok is false if the name does not end in one.
 func Sequence(name string) (n int64, ok bool) {
 	if len(name) < SequenceDigits {
 		return 0, false

@@ -1,5 +1,5 @@
-// Package front connects clients that are not tasks of a world to its ZooKeeper ensemble, in ZooKeeper's own protocol:
-// it cuts the bytes that they write into frames, and determines the attempt on whose behalf each request is made.
+// Package front lets clients that do not run as tasks of a world use its ZooKeeper ensemble, with ZooKeeper's own
+// protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request belongs.
 package front
 
 import (
@@ -19,7 +19,7 @@ type ZooKeeper struct{}
 // Port returns ZooKeeper's port for clients.
 func (ZooKeeper) Port() int { return 2181 }
 
-// Serial is false: a member keeps the requests of a connection in order by itself.
+// Serial returns false, because members themselves keep the requests of a connection in order.
 func (ZooKeeper) Serial() bool { return false }
 
 // Begin starts a run.
@@ -27,46 +27,46 @@ func (ZooKeeper) Begin() sim.Callers {
 	return &callers{znodes: map[string]history.Attempt{}}
 }
 
-// callers holds the clients of one run. Any client may delete the znode of another.
+// callers holds the clients of one run. They share it because a client may delete another client's znode.
 type callers struct {
-	// znodes maps the znodes that clients have asked for to their attempts. The keys are their paths, and for
-	// sequential znodes also the paths without the number.
+	// znodes maps the znodes that clients have requested to the attempts that requested them. The keys are paths; for a
+	// sequential znode, the path without the number is also a key.
 	znodes map[string]history.Attempt
 }
 
-// Recorded does nothing, because an ensemble grants a lock as a whole.
+// Recorded does nothing, because only the ensemble as a whole grants a lock.
 func (c *callers) Recorded(*history.Event) {}
 
-// Caller returns a client that has not requested anything yet.
+// Caller returns a new client that has not sent a request yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller { return &caller{callers: c} }
 
 // caller is one client of a run.
 type caller struct {
 	*callers
-	attempt history.Attempt // the latest attempt that it has begun
+	attempt history.Attempt // the attempt that it began last
 	since   sim.Time
 }
 
-// Begin begins an attempt. Until the client requests the lock, the attempt counts from now.
+// Begin begins an attempt. Until the client requests the lock, now counts as the start of the request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns when the client last asked for a sequential ephemeral znode in its attempt, and no servers: the ensemble
-// grants a lock as a whole.
+// Try returns when the client last requested a sequential ephemeral znode in its attempt. It returns no servers,
+// because only the ensemble as a whole grants a lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // Wire returns the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 
-// wire implements ZooKeeper's protocol. It keeps bytes that are not a complete frame yet.
+// wire implements ZooKeeper's protocol for one connection. It keeps the bytes of a frame that is still incomplete.
 type wire struct {
 	*caller
 	half []byte
-	met  bool // the first frame, or what stands in its place, has been written
-	dead bool // the bytes that follow cannot be understood
+	met  bool // the client has written its first frame, or something in its place
+	dead bool // an invalid frame has made all later bytes meaningless
 }
 
 // Written sends a request for each complete frame. If the bytes are not a frame, it sends a request that makes the
-// member close the connection. The only error is a *sim.NotSimulatedError.
+// member close the connection. The only possible error is a *sim.NotSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.dead {
 		return nil
@@ -94,7 +94,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	}
 }
 
-// ask sends the request of a frame.
+// ask sends the request in a frame to the member.
 func (w *wire) ask(l sim.Line, record string) error {
 	name, of := zookeeper.ReqEnter, w.attempt
 	if w.met {
@@ -111,8 +111,8 @@ func (w *wire) ask(l sim.Line, record string) error {
 	return nil
 }
 
-// behalf returns the attempt on whose behalf an operation is made. A client that deletes or writes a znode of an
-// earlier attempt of its own does so on behalf of that attempt.
+// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode of its own earlier
+// attempt, the operation belongs to that attempt.
 func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	path := f.Text()
 	switch op {
@@ -129,7 +129,7 @@ func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	return w.attempt
 }
 
-// asksForLock reports whether a create asks for a sequential ephemeral znode. f is the rest of the request, from its
+// asksForLock reports whether a create request is for a sequential ephemeral znode. f contains the request from its
 // access list on.
 func asksForLock(f *jute.Fields) bool {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
@@ -140,7 +140,7 @@ func asksForLock(f *jute.Fields) bool {
 	return f.Int() == jute.EphemeralSequential
 }
 
-// attemptOf returns the attempt that has asked for a znode.
+// attemptOf returns the attempt that requested a znode.
 func (c *callers) attemptOf(path string) (of history.Attempt, known bool) {
 	if of, known = c.znodes[path]; known {
 		return of, true
@@ -158,10 +158,10 @@ func sameClient(a, b history.Attempt) bool {
 	return x == y
 }
 
-// closings are the replies that a member sends instead of frames when it closes a connection.
+// closings lists the replies that a member sends in place of a frame when it closes a connection.
 var closings = []string{zookeeper.ClosedReply, raft.Unavailable}
 
-// Arrived delivers frames unchanged.
+// Arrived delivers the member's frames unchanged.
 func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	if slices.Contains(closings, string(b)) {
 		l.HangUp()
@@ -173,12 +173,12 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	l.Deliver(b)
 }
 
-// answered remembers the path of a new znode.
+// answered stores the path of a new znode.
 func (w *wire) answered(to *sim.Incoming, b []byte) {
 	if to.Phase != jute.Create.String() && to.Phase != jute.Create2.String() {
 		return
 	}
-	const head = 4 + 4 + 8 // length, number, zxid
+	const head = 4 + 4 + 8 // size of length, number and zxid
 	f := jute.Fields{Rest: b[min(head, len(b)):]}
 	if f.Int() == 0 && !f.Torn {
 		w.znodes[f.Text()] = to.Attempt

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// line records what a wire does.
+// line logs what a wire does.
 type line struct {
 	at    sim.Time
 	notes []string
@@ -50,7 +50,7 @@ func create(path string, flags int32) []byte {
 	return r.Int(flags).Framed()
 }
 
-// TestFramesAreCutWherever: the requests do not depend on the pieces in which they are written.
+// TestFramesAreCutWherever: it does not matter into which pieces the bytes of requests are split.
 func TestFramesAreCutWherever(t *testing.T) {
 	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential),
 		jute.Head(-2, jute.Ping).Framed())
@@ -68,7 +68,7 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame: bytes that are not a frame become a request that makes the member answer like a real server.
+// TestWhatIsNoFrame: if the bytes are not a frame, the member gets a request that makes it react like a real server.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},
@@ -91,8 +91,9 @@ func TestWhatIsNoFrame(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSimulatedIsNamed: an operation of ZooKeeper is passed on if members serve it. If they do not, the error
-// names it. An operation that ZooKeeper does not have is passed on, since members refuse it as ZooKeeper does.
+// TestWhatIsNotSimulatedIsNamed: operations that members serve are passed on. If an operation of ZooKeeper is not
+// simulated, the error names it. Operations that ZooKeeper does not have are passed on, since members refuse them as
+// ZooKeeper does.
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	var named []string
 	for op := jute.Op(-20); op < 200; op++ {
@@ -108,8 +109,8 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 		"createSession reconfig deleteContainer multiRead sasl getEphemerals getAllChildrenNumber whoAmI")
 }
 
-// TestWhoseRequestsAre: a client that deletes its own znode does so on behalf of the attempt that created it. A client
-// that deletes another's znode does so on behalf of its own attempt.
+// TestWhoseRequestsAre: when a client deletes its own znode, the request belongs to the attempt that created the znode.
+// When it deletes another client's znode, the request belongs to its own current attempt.
 func TestWhoseRequestsAre(t *testing.T) {
 	all := ZooKeeper{}.Begin()
 	one, two := all.Caller("client-1"), all.Caller("client-2")

@@ -2,13 +2,13 @@ package jute
 
 import "encoding/binary"
 
-// ConnectRequest is a client's first record. It asks for a new session, or continues one.
+// ConnectRequest is the first record that a client sends. It requests a new session or continues an existing one.
 type ConnectRequest struct {
 	Seen     int64 // the highest zxid that the client has seen
-	Timeout  int32 // ms
-	Session  int64 // 0 for a new one
+	Timeout  int32 // session timeout in ms
+	Session  int64 // 0 requests a new session
 	Password string
-	Old      bool // from a client of version 3.3 or earlier, which does not send the read-only flag
+	Old      bool // the client's version is 3.3 or earlier, which does not send the read-only flag
 }
 
 // Record returns the encoded request.
@@ -20,16 +20,16 @@ func (c *ConnectRequest) Record() Record {
 	return r.Flag(false)
 }
 
-// ReadConnect decodes a client's first record. ok is false if it is not complete.
+// ReadConnect decodes the first record of a client. ok is false if the record is incomplete.
 func ReadConnect(b []byte) (c ConnectRequest, ok bool) {
 	f := Fields{Rest: b}
-	f.Int() // the version of the protocol
+	f.Int() // skips the protocol version
 	c.Seen, c.Timeout, c.Session, c.Password = f.Long(), f.Int(), f.Long(), f.Text()
 	c.Old = len(f.Rest) == 0
 	return c, !f.Torn
 }
 
-// ConnectReply returns a server's first record. For a session that is over, the session and the timeout are 0.
+// ConnectReply encodes the first record that a server sends. If the session has ended, session and timeout are 0.
 func ConnectReply(session int64, timeout int32, password string, old bool) Record {
 	r := Record(nil).Int(0).Int(timeout).Long(session).Text(password)
 	if old {
@@ -38,11 +38,11 @@ func ConnectReply(session int64, timeout int32, password string, old bool) Recor
 	return r.Flag(false)
 }
 
-// Head returns the beginning of a request.
+// Head returns the first fields of a request.
 func Head(xid int32, op Op) Record { return Record(nil).Int(xid).Int(int32(op)) }
 
-// Cut cuts the first frame off b. whole is false if the frame is not complete yet. sound is false if a server would
-// refuse its length.
+// Cut splits the first frame from b. whole is false if the frame is incomplete. sound is false if a server would refuse
+// the frame because of its length.
 func Cut(b []byte) (record, rest []byte, whole, sound bool) {
 	if len(b) < 4 {
 		return nil, b, false, true
@@ -57,12 +57,12 @@ func Cut(b []byte) (record, rest []byte, whole, sound bool) {
 	return b[4 : 4+n], b[4+n:], true, true
 }
 
-// words are the four-letter commands that a server accepts in place of a first record.
+// words contains the four-letter commands that a server accepts instead of a first record.
 var words = map[string]bool{"conf": true, "cons": true, "crst": true, "dirs": true, "dump": true, "envi": true,
 	"gtmk": true, "hash": true, "isro": true, "lsnp": true, "mntr": true, "ruok": true, "srst": true, "srvr": true,
 	"stat": true, "stmk": true, "wchc": true, "wchp": true, "wchs": true}
 
-// Word returns the four-letter command at the start of b, or "" if there is none.
+// Word returns the four-letter command at the start of b, or "" if b does not start with one.
 func Word(b []byte) string {
 	if len(b) >= 4 && words[string(b[:4])] {
 		return string(b[:4])

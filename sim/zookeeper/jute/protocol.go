@@ -1,9 +1,9 @@
 package jute
 
-// Op is an operation (ZooDefs.OpCode).
+// Op is the number of an operation (ZooDefs.OpCode).
 type Op int32
 
-// The operations of ZooKeeper 3.8. The request that begins a session has no operation number on the wire.
+// The operations of ZooKeeper 3.8. A request that starts a session is sent without an operation number.
 const (
 	Create               Op = 1
 	Delete               Op = 2
@@ -47,7 +47,7 @@ var names = map[Op]string{Create: "create", Delete: "delete", Exists: "exists", 
 	GetAllChildrenNumber: "getAllChildrenNumber", SetWatches2: "setWatches2", AddWatch: "addWatch", WhoAmI: "whoAmI",
 	CreateSession: "createSession", CloseSession: "closeSession"}
 
-// Unknown is the name of the operations that ZooKeeper 3.8 does not have.
+// Unknown is the name of all operations that ZooKeeper 3.8 does not have.
 const Unknown = "unknown"
 
 // String returns the operation's name, or Unknown.
@@ -58,7 +58,7 @@ func (o Op) String() string {
 	return Unknown
 }
 
-// Xids of requests and replies that are not numbered by the client.
+// Reserved xids, for requests and replies that the client does not number.
 const (
 	XidEvent   int32 = -1
 	XidPing    int32 = -2
@@ -116,12 +116,12 @@ const (
 	RecursiveWatch  int32 = 1
 )
 
-// Permissions (ZooDefs.Perms); All is every permission.
+// Permissions (ZooDefs.Perms). All combines all of them.
 const (
 	Read   int32 = 1
 	Write  int32 = 2
-	Make   int32 = 4 // create children (CREATE)
-	Remove int32 = 8 // delete children (DELETE)
+	Make   int32 = 4 // permission to create children (CREATE)
+	Remove int32 = 8 // permission to delete children (DELETE)
 	Admin  int32 = 16
 	All    int32 = 31
 )

@@ -1,9 +1,9 @@
 // Package jute implements ZooKeeper's protocol between clients and servers: the encoding of records, the numbers of
-// operations, errors and events, and the frames that both sides send. It does not know what a server does with them.
+// operations, errors and events, and the frames that both sides send. It does not implement the behavior of servers.
 //
-// A frame is a length of four bytes and a record. A client's first record asks for a session. Each later record of a
-// client begins with a number that the client chose (xid) and an operation. Each reply begins with that number, the
-// server's zxid and an error.
+// A frame is a length of four bytes, followed by a record. A client's first record requests a session. Each of its
+// later records begins with an operation and a number that the client has chosen (xid). Each reply begins with that
+// number, the server's zxid and an error code.
 package jute
 
 import (
@@ -21,7 +21,7 @@ func (r Record) Int(n int32) Record { return binary.BigEndian.AppendUint32(r, ui
 // Long appends 64 bits.
 func (r Record) Long(n int64) Record { return binary.BigEndian.AppendUint64(r, uint64(n)) }
 
-// Text appends a string or a buffer that is not null.
+// Text appends a string or buffer that is not null.
 func (r Record) Text(s string) Record { return append(r.Int(int32(len(s))), s...) }
 
 // Null appends a null string, buffer or list.
@@ -44,11 +44,11 @@ func (r Record) Texts(list []string) Record {
 	return r
 }
 
-// Framed returns the record as it is sent: its length, followed by the record.
+// Framed returns the record as a frame: its length, followed by the record.
 func (r Record) Framed() []byte { return append(Record(nil).Int(int32(len(r))), r...) }
 
-// Fields decodes a record. If the record ends too early, or contains an invalid length, Torn is set, and all later
-// fields are zero.
+// Fields decodes a record. If the record is cut short or contains an invalid length, Torn is set, and all later fields
+// are zero.
 type Fields struct {
 	Rest []byte
 	Torn bool
@@ -86,7 +86,7 @@ func (f *Fields) Flag() bool {
 	return b != nil && b[0] != 0
 }
 
-// Buffer reads a buffer. null reports that it is null, not just empty.
+// Buffer reads a buffer. null reports whether it is null, which differs from empty.
 func (f *Fields) Buffer() (s string, null bool) {
 	n := f.Int()
 	if n == -1 {
@@ -95,7 +95,7 @@ func (f *Fields) Buffer() (s string, null bool) {
 	return string(f.next(int(n))), false
 }
 
-// Text reads a string or a buffer. A null one is returned as "".
+// Text reads a string or a buffer. If it is null, Text returns "".
 func (f *Fields) Text() string {
 	s, _ := f.Buffer()
 	return s
@@ -108,7 +108,7 @@ func (f *Fields) Path() string {
 	return s
 }
 
-// Texts reads a list of strings. A null list is returned as an empty one.
+// Texts reads a list of strings. If the list is null, Texts returns an empty one.
 func (f *Fields) Texts() (list []string) {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
 		list = append(list, f.Text())
@@ -122,10 +122,10 @@ const maxBuffer = 1<<20 - 1
 // longest is the maximum length in bytes of a record that a client accepts from a server.
 const longest = 16 << 20
 
-// ErrNoFrame reports bytes from a server that are not a frame.
+// ErrNoFrame reports that the bytes from a server are not a frame.
 var ErrNoFrame = errors.New("jute: no frame of ZooKeeper's protocol")
 
-// ReadFrame reads the next record that a server sends. It returns errors of in, and ErrNoFrame.
+// ReadFrame reads the next record from a server. It returns ErrNoFrame or an error of in.
 func ReadFrame(in io.Reader) (Fields, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

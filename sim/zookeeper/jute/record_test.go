@@ -29,7 +29,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// FuzzFields: no bytes that a client may send make a server fail, or read beyond the record.
+// FuzzFields checks that no bytes from a client make a server fail or read beyond the end of the record.
 func FuzzFields(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xfe"))
 	f.Add([]byte("\x7f\xff\xff\xff\x00\x00\x00\x01a"))
