@@ -28,7 +28,7 @@ type server struct {
 	term   uint64
 
 	tracker tracker
-	reign   uint64 // number of times that this member became leader; timers of earlier times are ignored
+	reign   uint64 // counts changes of leader; timers that were set before the last one are ignored
 
 	alive    []SessionID // sessions with activity since the last report to the leader
 	relaying bool        // the timer for the next report is set
