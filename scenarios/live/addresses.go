@@ -13,10 +13,10 @@ import (
 
 // request is a request on a connection whose reply has not arrived yet.
 type request struct {
-	left         sim.Time // when it left
-	namesServers bool     // the reply names servers by their addresses
+	left         sim.Time // when the request left the client
+	namesServers bool     // whether the reply names servers by their addresses
 	args         []string
-	instead      string // reply that the client gets instead of the server's; empty: it gets the server's
+	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
 // work returns the environment variables that describe the work of a user's client.
@@ -39,8 +39,8 @@ func (k *client) work() []string {
 	return env
 }
 
-// reached maps the addresses that servers have in the simulated world to the ports at which the client reaches them.
-// It is nil if the client is one of our own, or if no server names another.
+// reached maps the addresses of servers in the simulated world to the ports through which the client reaches them. It
+// is nil for Fencepost's own clients, and if no reply of a server names another server.
 func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func (s *state) namesServers(args []string) bool {
 	return false
 }
 
-// translated returns a reply with the addresses at which the client reaches the servers. A reply of a Sentinel may
-// come in several pieces.
+// translated replaces the addresses in a reply with those through which the client reaches the servers. A reply of a
+// Sentinel may come in several pieces.
 func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {
 	case s.conn.Server == scenarios.Observer:

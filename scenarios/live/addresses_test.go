@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// whole sends a command and returns the next value in full.
+// whole sends a command and returns the complete next value.
 func (w *wire) whole(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -79,7 +79,7 @@ func follows(redis, resource *wire, lock string) {
 		expect(redis.whole("EXEC"), at(replica))
 		redis.whole("MULTI")
 		redis.whole("ECHO", "redis-1:6379")
-		if got := redis.whole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // a value that the client wrote itself
+		if got := redis.whole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // a value that the client itself wrote
 			fmt.Printf("what it has said itself is %q\n", got)
 			os.Exit(1)
 		}
@@ -104,8 +104,8 @@ func portOf(variable string) string {
 	return u.Port()
 }
 
-// TestAClientReachesTheServersThatAreNamedToIt: a Sentinel and the servers name only addresses that the client can
-// reach, in RESP2 and RESP3, before and after a failover.
+// TestAClientReachesTheServersThatAreNamedToIt checks that a Sentinel and the servers name only addresses that the
+// client can reach, in RESP2 and RESP3, before and after a failover.
 func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "servers: {redis: 1, replicas: 1}", "clients: 1", "work: {cycles: 1}",
@@ -120,7 +120,7 @@ func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentDescribesAClientsWork: each client's environment describes its own work.
+// TestTheEnvironmentDescribesAClientsWork checks that each client's environment variables describe its own work.
 func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
 		"work: {compute: 300ms, hold: 70ms, cycles: 3, locks: [a, b]}",
@@ -138,8 +138,8 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseCountsOn: the grant is the latest one that a master or its replicas have given, and, of several
-// attempts, that of the last.
+// TestWhatALeaseCountsOn checks that the grant is the latest one that a master or its replicas have given and, with
+// several attempts, that of the last attempt.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {
@@ -186,8 +186,8 @@ func TestWhatALeaseCountsOn(t *testing.T) {
 	}
 }
 
-// TestAClientIsGivenTheAddressesOfItsServers: a client finds its servers in a variable that is named after them, and
-// the description for its author names that variable.
+// TestAClientIsGivenTheAddressesOfItsServers checks that a client finds the address of each server in a variable named
+// after the server, and that the documentation for authors of clients lists that variable.
 func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{etcd: 3}, lock: {protocol: etcd}":               "FENCEPOST_ETCD=http://a:1,http://b:2",

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// calls is a gRPC client of etcd.
+// calls is a gRPC client for etcd.
 type calls struct {
 	http.Client
 	at string
@@ -60,7 +60,7 @@ func text(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
 }
 
-// numberOf returns a numeric field of a message; 0 if the message does not have it.
+// numberOf returns a numeric field of a protobuf message, or 0 if the message does not have the field.
 func numberOf(b []byte, field protowire.Number) uint64 {
 	for len(b) > 0 {
 		at, kind, n := protowire.ConsumeTag(b)
@@ -73,7 +73,8 @@ func numberOf(b []byte, field protowire.Number) uint64 {
 	return 0
 }
 
-// putsOneKey is a client whose lock is one key with a lease (rpc.proto). It also sends a request that is not simulated.
+// putsOneKey is a client whose lock is a single key with a lease (rpc.proto). It also sends a request that the
+// simulated etcd does not support.
 func putsOneKey(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	ttl, _ := strconv.ParseUint(os.Getenv("FENCEPOST_TTL_MS"), 10, 64)
@@ -108,8 +109,8 @@ func putsOneKey(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfEtcd: if a client calls etcd by gRPC, the grant lasts as long as the lease of its key, the key is
-// recorded as the client's own, and requests that are not simulated are refused and reported.
+// TestAUsersClientOfEtcd checks runs with a client that calls etcd by gRPC. The grant lasts as long as the lease of the
+// client's key, the key is recorded as the client's own, and unsupported requests are refused and reported.
 func TestAUsersClientOfEtcd(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

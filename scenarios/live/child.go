@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. It is
-// started by another process of this program, the parent, which has the servers. The child's world contains only this
-// client and uses the same clock as the parent. The child reports the client's records and the points that it passes to
-// the parent, and waits until each report is acknowledged.
+// Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. Another
+// process of this program, the parent, starts it and runs the servers. The child's world contains only this client and
+// uses the same clock as the parent. The child sends the parent the client's records and the points that the client
+// passes, and waits until each of these reports is acknowledged.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -44,7 +44,7 @@ func Child() error {
 	return c.run()
 }
 
-// child is one client.
+// child is the only client in the world of such a process.
 type child struct {
 	id      sim.ProcessID
 	birth   birth
@@ -54,7 +54,7 @@ type child struct {
 	over    bool
 }
 
-// door returns the address and the password that the URL in a variable contains.
+// door returns the address and the password from the URL in an environment variable.
 func (c *child) door(variable string) realtime.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *child) door(variable string) realtime.Door {
 	return realtime.Door{Address: u.Host, Secret: secret}
 }
 
-// spare is the number of connections that a client opens to each server at the start.
+// spare is the number of connections that a client opens to each server when it starts.
 const spare = 2
 
 func (c *child) run() error {
@@ -100,7 +100,7 @@ func wrapped(r *sim.Incoming) []string {
 	return append([]string{"FENCEPOST", toAsk, string(r.Attempt), r.Phase}, r.Args...)
 }
 
-// untilBegin reports that the client is ready, and returns the time until its work begins.
+// untilBegin reports that the client is ready, and returns how long it must wait before its work begins.
 func (c *child) untilBegin(env sim.Env) time.Duration {
 	answered := &sim.Signal{}
 	var begin sim.Time
@@ -116,7 +116,7 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 	return begin.Duration() - env.Monotonic()
 }
 
-// setClock applies a notification about the client's clocks.
+// setClock changes the client's clocks as a notification from the parent says.
 func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":
@@ -128,25 +128,25 @@ func (c *child) setClock(text string) {
 	}
 }
 
-// reporting is the Env of a client whose records and points are reported to the parent process.
+// reporting is the Env of a client that reports its records and points to the parent process.
 type reporting struct {
 	sim.Env
 	child *child
 }
 
-// report sends a report and waits for its acknowledgement.
+// report sends a report and waits until it is acknowledged.
 func (r *reporting) report(args ...string) {
 	done := &sim.Signal{}
 	r.child.reports.report(done, args)
 	r.Env.Sleep(sim.Forever, done)
 }
 
-// Go starts another task whose Env reports as well.
+// Go starts another task. The Env of that task reports to the parent, too.
 func (r *reporting) Go(name string, task func(sim.Env)) {
 	r.Env.Go(name, func(env sim.Env) { task(&reporting{env, r.child}) })
 }
 
-// Point reports a point, at which faults may strike.
+// Point reports that the client has passed a point, at which faults may strike.
 func (r *reporting) Point(p sim.Point) { r.report("FENCEPOST", toPass, string(p)) }
 
 // Record reports an event.

@@ -20,55 +20,55 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// client is a process that acts as a client of the scenario in the world. It is a [sim.Outside].
+// client is a process that acts as a client of the scenario in the simulated world. It is a [sim.Outside].
 type client struct {
 	stage   *stage
 	id      sim.ProcessID
 	config  *scenarios.Client
-	locks   []history.Lock // the locks that it acquires, in order
-	latest  history.Lock   // the lock that it requested last
-	starts  time.Duration  // start of its work, counted from the start of the scenario
+	locks   []history.Lock // the locks that the client acquires, in order
+	latest  history.Lock   // the lock that the client requested last
+	starts  time.Duration  // start of the client's work, as a time since the start of the scenario
 	ports   map[sim.ProcessID]redisserver.Address
-	book    *redisserver.Book // addresses of servers, translated to the client's ports
-	process *process.Process  // in real time
-	traced  *traced.Process   // in virtual time
-	wanted  []string          // what it did not get, in virtual time
-	started chan struct{}     // closed when the process was started, or could not be
-	caller  sim.Caller        // the client as seen by servers whose protocol is not Redis'; otherwise nil
-	heard   sim.Time          // send time of the latest request that such a server has answered
+	book    *redisserver.Book // addresses of servers, and the client's ports for them
+	process *process.Process  // set in real time
+	traced  *traced.Process   // set in virtual time
+	wanted  []string          // in virtual time: what the client asked for and did not get
+	started chan struct{}     // closed when the process has started or has failed to start
+	caller  sim.Caller        // the client as seen by servers with a protocol other than Redis'; otherwise nil
+	heard   sim.Time          // when the latest request that such a server has answered was sent
 	*realtime.Guest
 	said tail
 	done sim.Signal
 
-	first    func() // starts its first section; nil until the client has asked to begin
+	first    func() // starts the client's first section; nil until the client has asked to begin
 	after    []func()
-	begun    bool // its first section has begun
-	served   bool // its first acquire has ended, granted or not
+	begun    bool // whether its first section has begun
+	served   bool // whether its first acquire has ended, granted or not
 	holds    map[history.Lock]*hold
 	attempts int
-	alive    sim.Time // time until which its process is known to have lived
-	control  *state   // for a client of our own: the connection on which it learns about its clocks
+	alive    sim.Time // the latest time at which its process is known to have been alive
+	control  *state   // for Fencepost's own clients: the connection that carries notifications about the clocks
 }
 
 // hold is the state of one client with respect to one lock.
 type hold struct {
 	step    word
 	attempt history.Attempt // the latest attempt
-	word    string          // the client's own name for the attempt, once the lock is granted
+	word    string          // the client's own name for the attempt; empty until the lock is granted
 	token   history.Token
 	yes     []*yes
-	values  []string // owner values of the attempt
-	old     []owned  // owner values of earlier attempts, the latest last
+	values  []string // owner values that the attempt has set
+	old     []owned  // owner values of earlier attempts, in order
 	section int      // number of sections so far
 	granted history.Attempt
-	read    string // the latest value that it has read from the resource
+	read    string // the latest value that the client has read from the resource
 
-	extending bool      // an extension is under way
+	extending bool      // whether an extension is under way
 	asked     sim.Time  // start of the latest extension
-	ends      *sim.Time // end of its ZooKeeper session, while it has the lock; otherwise nil
+	ends      *sim.Time // end of the client's ZooKeeper session, while it holds the lock; otherwise nil
 }
 
-// owned is an owner value together with its attempt.
+// owned is an owner value and the attempt that set it.
 type owned struct {
 	value string
 	of    history.Attempt
@@ -122,7 +122,7 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring returns the settings of a client's ports if their protocol is not Redis'. Only processes of the client's own
+// wiring returns the settings of a client's ports for a protocol other than Redis'. Only processes in the client's
 // process group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
@@ -135,7 +135,7 @@ func (k *client) wiring(wired bool) *realtime.Wiring {
 		}}
 }
 
-// inherited returns the variables of this process that its clients inherit.
+// inherited returns the environment variables of this process that its clients inherit.
 func (st *stage) inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return st.Hidden != "" && strings.HasPrefix(v, st.Hidden+"=")
@@ -152,13 +152,13 @@ func (k *client) begin(i int) {
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// the start of the plan: the first client must also pass its points
+	// At this time the plan starts. The first client, too, must pass the points at which faults may strike.
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// These are the longest times by which a client may begin later than planned, so that the clients before it are served
-// first, as in virtual time. patient is for Redis, and morePatient for services in which several requests are needed to
-// acquire a lock.
+// These are the maximum delays of a client's begin. A client begins later than planned if the clients before it are not
+// served yet, because in virtual time they are served first. patient applies to Redis, and morePatient to services in
+// which an acquire needs several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -171,7 +171,7 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn calls f, the client's first section, once the clients before it are served or paused, or take too long.
+// inTurn calls f, the client's first section, once each client before it is served or paused, or has taken too long.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&
@@ -185,7 +185,7 @@ func (k *client) inTurn(f func()) {
 	k.then(f)
 }
 
-// exited handles the end of the process, after everything that the process had sent.
+// exited handles the end of the process. By then, everything that the process had sent has been handled.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -210,7 +210,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished describes what the client has left undone if it ends now, or returns "" if nothing is left.
+// unfinished describes the work that the client has left undone if it ends now, or returns "" if there is none.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -226,8 +226,8 @@ func (k *client) unfinished() string {
 	return ""
 }
 
-// strangers describes how many connections to the client's ports were refused because they did not give the password.
-// The client itself may have opened them.
+// strangers says how many connections to the client's ports were refused because they did not give the password. The
+// client itself may have opened them.
 func (k *client) strangers() string {
 	if k.traced != nil {
 		return k.denied()
@@ -244,7 +244,7 @@ func (k *client) strangers() string {
 		"were refused: %d; it must give its library the whole URL)", n)
 }
 
-// fails ends the run because of an error of the client.
+// fails ends the run because of something wrong that the client did.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
@@ -258,8 +258,8 @@ func (k *client) end() {
 	}
 }
 
-// Crashed kills the process. If the process had already ended by itself, the time of its end is unknown; alive is then
-// the last time at which it is known to have lived.
+// Crashed kills the process. If the process had already ended by itself, the time of its end is unknown. alive is the
+// last time at which the process is known to have been alive.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -267,7 +267,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume continues the process, and then the actions that were postponed during its pause.
+// Resume continues the process, and then performs the actions that were postponed during its pause.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world
@@ -280,7 +280,7 @@ func (k *client) Resume() {
 	})
 }
 
-// Jumped notifies a client of our own that its wall clock has jumped.
+// Jumped notifies one of Fencepost's own clients that its wall clock has jumped.
 func (k *client) Jumped(d time.Duration) {
 	if k.traced != nil {
 		k.traced.Jump(d)
@@ -289,7 +289,7 @@ func (k *client) Jumped(d time.Duration) {
 	k.clock("JUMP", int64(d))
 }
 
-// Drifted notifies a client of our own that its clocks run at another rate.
+// Drifted notifies one of Fencepost's own clients that its clocks now run at another rate.
 func (k *client) Drifted(ppm int64) {
 	if k.traced != nil {
 		k.traced.Drift(ppm)
@@ -306,8 +306,8 @@ func (k *client) clock(what string, n int64) {
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
 }
 
-// then calls f on behalf of the client, as soon as the client is not paused. It does nothing if the client has
-// crashed.
+// then calls f on behalf of the client. If the client is paused, then waits for the end of the pause. It does nothing
+// if the client has crashed.
 func (k *client) then(f func()) {
 	w := k.stage.world
 	switch {
@@ -319,7 +319,7 @@ func (k *client) then(f func()) {
 	}
 }
 
-// pass makes the client pass a point, and then calls f.
+// pass makes the client pass a point, at which faults may strike, and then calls f.
 func (k *client) pass(p sim.Point, f func()) {
 	k.stage.world.Pass(k.id, p)
 	k.then(f)
@@ -330,7 +330,7 @@ func (k *client) record(e history.Event) {
 	k.stage.world.Record(k.id, e)
 }
 
-// recordGrant records an event with its grant.
+// recordGrant records an event together with its grant.
 func (k *client) recordGrant(e history.Event, g sim.Grant) {
 	k.served = true
 	k.stage.world.RecordGrant(k.id, e, g)
@@ -340,16 +340,16 @@ func (k *client) recordGrant(e history.Event, g sim.Grant) {
 type tail struct {
 	mu   sync.Mutex
 	text []byte
-	lost int // number of bytes dropped before text
+	lost int // number of bytes that were dropped before text
 }
 
-// These are the number of bytes of a client's output that are kept, and the number that an error shows.
+// These are the number of bytes of a client's output that are kept, and the number of bytes that an error shows.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
 )
 
-// Write accepts all of p.
+// Write implements io.Writer. It accepts all of p.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -361,7 +361,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// replace replaces the text that was kept.
+// replace replaces the output that was kept so far with p.
 func (t *tail) replace(p []byte) {
 	t.mu.Lock()
 	t.text, t.lost = nil, 0
@@ -369,7 +369,7 @@ func (t *tail) replace(p []byte) {
 	t.Write(p)
 }
 
-// all returns the output that was kept, without the passwords of URLs, and says how much is missing.
+// all returns the output that was kept, with the passwords of URLs removed. If something was dropped, it says how much.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -380,7 +380,7 @@ func (t *tail) all() string {
 	return text
 }
 
-// last returns the last n bytes, without the passwords of URLs.
+// last returns the last n bytes of the output, with the passwords of URLs removed.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

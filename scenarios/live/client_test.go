@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mode is the environment variable that makes the test binary act as a client; its value says which client.
+// mode is the environment variable that makes the test binary act as a client. Its value says as which client.
 const mode = "FENCEPOST_TEST_CLIENT"
 
-// inherited is an environment variable of this process that all clients must inherit.
+// inherited is an environment variable of this process. All clients must inherit it.
 const inherited = "FENCEPOST_TEST_INHERITED"
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func dialTo(variable string) *wire {
 	return w
 }
 
-// callTo opens a connection without giving the password.
+// callTo opens a connection to a server, without giving the password.
 func callTo(variable string) (w *wire, password string) {
 	u, err := url.Parse(os.Getenv(variable))
 	var c net.Conn
@@ -70,7 +70,7 @@ func callTo(variable string) (w *wire, password string) {
 	return &wire{c, bufio.NewReader(c)}, password
 }
 
-// ask sends a command. It returns the content of the answer if the answer is a string, and otherwise its first line.
+// ask sends a command. If the answer is a string, ask returns its content, and otherwise the first line of the answer.
 func (w *wire) ask(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -90,10 +90,10 @@ func (w *wire) ask(args ...string) string {
 
 const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 
-// thinks is how long a client waits between its sections.
+// thinks is the time that a client waits between two sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client such as a user might write: SET NX PX on one Redis. how says what it does wrong.
+// beClient is a client such as a user might write: it uses SET NX PX on one Redis. how says what it does wrong.
 func beClient(how string) {
 	switch how {
 	case "queues":
@@ -157,11 +157,11 @@ func beClient(how string) {
 	}
 }
 
-// entered is a key that client-2 sets inside its section, and for which client-1 waits inside its own.
+// entered is a key that client-2 sets inside its section. client-1 waits for this key inside its own section.
 const entered = "entered"
 
-// prolongs is a client that extends its lock as often as it can while it works, and writes at the end. If an answer
-// takes too long, it stops extending. If reports is set, it reports its extensions.
+// prolongs is a client that extends its lock as often as it can while it works, and writes at the end. It stops
+// extending if an answer takes too long. If reports is set, it reports its extensions.
 func prolongs(redis, resource *wire, lock string, reports bool) {
 	say := func(words ...string) {
 		if reports {

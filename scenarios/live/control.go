@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// control is the connection on which a client of our own sends its reports.
+// control is the connection on which one of Fencepost's own clients sends its reports.
 type control struct {
 	*realtime.Framed
 	of      *child
@@ -20,13 +20,13 @@ func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	return k, err
 }
 
-// say sends a report, and calls then with the reply.
+// say sends a report, and calls then when the reply arrives.
 func (k *control) say(then func(answer []byte), args ...string) {
 	k.waiting = append(k.waiting, then)
 	k.Say(args)
 }
 
-// report sends a report, and raises done when it is acknowledged.
+// report sends a report, and raises the signal done when the report is acknowledged.
 func (k *control) report(done *sim.Signal, args []string) {
 	k.say(func([]byte) { done.Raise() }, args...)
 }
@@ -42,7 +42,7 @@ func (k *control) took(kind byte, what []byte) {
 	}
 }
 
-// ended ends the client, because the process that started it is gone.
+// ended ends the client. It is called when the process that started the client is gone.
 func (k *control) ended() {
 	k.of.loop.Fail(fmt.Errorf("the run is over of which %s was a client", k.of.id))
 }

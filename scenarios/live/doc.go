@@ -1,8 +1,8 @@
-// Package live runs a scenario in real time, or in virtual time, with clients that are processes of the host: those of
+// Package live runs a scenario in real time, or in virtual time, with processes of the host as its clients: those of
 // the user, in any language, or programs that implement the scenario's own protocols. It uses the host, as
 // scenarios/live/realtime does.
 //
-// [Reporting] describes what a client is given and what it reports. A report that is malformed or out of order is
+// [Reporting] describes what a client is given and what it must report. A report that is malformed or out of order is
 // answered with an error, which ends the run; the events until then are kept and judged. The first ACQUIRING of each
 // client is answered only when all clients have sent theirs. A client that ends before its work is done counts as
 // crashed, and the run goes on.
@@ -11,31 +11,33 @@
 // Libraries of etcd and ZooKeeper cannot send a password; for them, the process that opens a connection must be in the
 // client's process group.
 //
-// Servers of etcd and ZooKeeper are reached by their own protocols, through the front of the simulated servers
-// ([sim.Front]), here as in a bubble. Real members of etcd get the client's bytes unchanged.
+// Clients reach servers of etcd and ZooKeeper by their own protocols, through the front end of the simulated servers
+// ([sim.Front]), as they do in a synctest bubble. Real members of etcd get the client's bytes unchanged.
 //
-// ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a recorded section lies
-// within the time in which the client had the lock. An overlap in the record is therefore a real overlap.
+// ACQUIRED is answered before the section begins, and RELEASING before the release is sent. A recorded section
+// therefore lies within the time in which the client had the lock, and an overlap in the record is a real overlap.
 //
 // # Virtual time
 //
 // A run with [Options.Virtual] has the same reports and the same clients, but [traced.Machine] runs the clients in
 // virtual time on this machine. The loop uses the machine as its clock: while the loop waits, the clients run.
-// Connections do not go through ports, so nobody else can reach them. Equal plans give equal runs. The rest of this
+// Connections do not go through ports, so nobody else can reach them. Runs with equal plans are equal. The rest of this
 // comment is about real time.
 //
 // # When something happened, and when the run learned of it
 //
 // On a loaded machine these two times may differ by a second. No such delay makes a recorded section longer than the
 // real one:
+//
 //   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
 //     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
-//   - A client that ended by itself, or had already ended when it was due to crash, may have ended at any time since
-//     it was last known to live. That is the time when the answer was sent for which the client had waited before it
-//     sent its last command to the resource; it is the until of the recorded crash. Mutual exclusion is violated only
-//     if it is violated for every possible end since then; if only for some, it is undecided. An answer that is not
-//     known to have arrived is no sign of life, because its bytes may have been read long after they were sent.
-//   - A crash of the plan finds the process alive, stops it and kills it, and is recorded no later than that.
+//   - A client may end by itself, or may already have ended when the plan is due to crash it. The end may then have
+//     happened at any time since the client was last known to be alive. That is when an answer was sent for which the
+//     client waited before it sent its last command to the resource; the recorded crash states this time as its until.
+//     Mutual exclusion is violated only if it is violated for every possible time of the end. If it is violated only for
+//     some, it is undecided. An answer that is not known to have arrived does not show that the client was alive,
+//     because its bytes may have been read long after they were sent.
+//   - A crash of the plan finds the process alive, stops it and kills it. It is recorded no later than that.
 //   - A pause begins when every thread has stopped, and what was sent by then counts as sent before the pause.
 //   - The end of a connection decides nothing by itself. If a real server ended by itself, the run is undecided.
 //
@@ -45,10 +47,10 @@
 //
 // # What a client need not report
 //
-// A grant is recognized from what the servers have recorded since ACQUIRING: the keys of the lock that were set on this
-// client's connections, by any command. The grant counts from the moment when the reply that completed a quorum arrived
-// at the client's machine. It lasts for the stated validity, or, if none was stated, until the first of the keys
-// expires.
+// The run recognizes a grant from what the servers have recorded since ACQUIRING: the keys of the lock that were set on
+// this client's connections, by any command. The grant counts from the moment when the reply that completed a quorum
+// arrived at the client's machine. It lasts for the stated validity, or, if none was stated, until the first of the
+// keys expires.
 package live
 
 import (

@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// yes is a server's grant to an attempt: a key of the lock that a request of the attempt has set on the server. A
-// master and its replicas count as one server, and only the latest grant on them counts.
+// yes is the grant of one server to an attempt: a key of the lock that a request of the attempt has set on the server.
+// A master and its replicas count as one server, and only the latest grant from them counts.
 type yes struct {
 	server sim.ProcessID
-	seat   sim.ProcessID // first server of the group that the server belongs to
-	values [2]string     // values of the key and of its member
+	seat   sim.ProcessID // first server of the group to which the server belongs
+	values [2]string     // the value of the key and that of its member
 	sent   sim.Time      // when the request left the client
 	came   sim.Time      // when the reply arrived at the client's machine
 	until  sim.Time      // when the key is due to expire
-	said   bool          // the reply has arrived
+	said   bool          // whether the reply has arrived
 }
 
-// keep is called for each event, and reports whether the history keeps it. It tracks the owners of keys, and drops
-// events about keys that do not belong to locks of the scenario.
+// keep is called for each event. It reports whether the history keeps the event. It tracks the owners of keys, and
+// drops events about keys that do not belong to locks of the scenario.
 func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
@@ -52,9 +52,9 @@ func (st *stage) keep(e *history.Event) bool {
 	return true
 }
 
-// lockOf returns the lock that a key belongs to, according to how libraries name keys: the lock's name is the
-// key, or the part before the key's last slash, each with or without a path before it. It is empty if there is no such
-// lock.
+// lockOf returns the lock to which a key belongs, or "" if there is no such lock. It assumes the ways in which
+// libraries name keys: the lock's name is the whole key, or the part before the key's last slash, each with or without
+// a path in front.
 func (st *stage) lockOf(key string) history.Lock {
 	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
 	for _, lock := range st.locks {
@@ -67,14 +67,14 @@ func (st *stage) lockOf(key string) history.Lock {
 	return ""
 }
 
-// place identifies where a key exists.
+// place identifies where a key exists: the server, the lock and the member.
 type place struct {
 	server sim.ProcessID
 	lock   history.Lock
 	member string
 }
 
-// stands reports whether a key of a lock exists on a server with the given owner value.
+// stands reports whether a server has a key of the lock with the given owner value.
 func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
 	for at, v := range st.standing {
 		if at.server == server && at.lock == lock && (v == value || at.member == value) {
@@ -84,7 +84,7 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) b
 	return false
 }
 
-// keyed tracks the keys that the client's current attempt has set, extended or removed.
+// keyed updates the client's grants when its current attempt has set, extended or removed a key.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {
@@ -109,12 +109,13 @@ func (k *client) keyed(e *history.Event) {
 		y := h.yes[at]
 		y.server, y.until, y.said = e.Process, e.Until, false
 	case e.F == history.KeyGone && e.By == h.attempt && h.step == acquiring && h.yes[at].server == e.Process:
-		// released before another attempt
+		// the client has released the key before it tries again
 		h.yes = slices.Delete(h.yes, at, at+1)
 	}
 }
 
-// seat returns the first of the servers that hold the same data as the given one; a single server is its own seat.
+// seat returns the first server of the group that holds the same data as the given server. It returns the server itself
+// if it is in no group.
 func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	for _, group := range st.groups {
 		if slices.Contains(group, server) {
@@ -124,7 +125,7 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle drops grants for owner values other than the lock's: they belong to earlier rounds of requests, which the
+// settle drops grants with another owner value than the given one. They belong to earlier rounds of requests, which the
 // client believes to have failed.
 func (h *hold) settle(value string) {
 	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
@@ -145,10 +146,9 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns a grant by a service whose members agree on one log and grant a lock together. The client requested
-// the lock at the start of the attempt, has had it since the report at the latest, and keeps it for the stated
-// validity. If no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if that
-// is not known.
+// agreed returns the grant of a service whose members keep one log and grant a lock together. The client requested the
+// lock at the start of the attempt, has had it at the latest since its report, and keeps it for the stated validity. If
+// no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -164,7 +164,7 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		h.ends, announced, until = &ends, &ends, history.Never
 	case until == 0:
 		return g, false
-	case r.word == extended: // real members do not record extensions
+	case r.word == extended: // real members do not record extensions of leases
 		until = max(until, h.asked+history.Of(k.config.Lock.TTL))
 	}
 	since, _ := k.caller.Try()
@@ -172,8 +172,8 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when answered requests left the client. Each such request extends a ZooKeeper session to the TTL from
-// then on, unless the session is over; and its answer tells the client of what it has set.
+// follow records when each answered request left the client. Such a request extends a ZooKeeper session to the TTL from
+// then on, unless the session is over. Its answer also tells the client which keys it has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -198,8 +198,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant returns the grant that results from the servers' grants so far; ok is false if there is none. The client may
-// have decided as soon as a quorum had granted the lock.
+// grant combines the grants of the servers so far into one grant; ok is false if there is none. The client may have
+// decided as soon as a quorum had granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

@@ -30,7 +30,7 @@ func holds(redis, resource *wire, lock string, do func()) {
 	resource.ask("FENCEPOST", "RELEASED", lock, "v")
 }
 
-// hostile are clients that misbehave. They run as client-1, and a well-behaved client runs as client-2.
+// hostile lists clients that misbehave. Each runs as client-1, and a well-behaved client runs as client-2.
 var hostile = map[string]func(redis, resource *wire, lock string){
 	"silent":  func(_, resource *wire, _ string) { resource.in.ReadByte() },
 	"at once": func(_, _ *wire, _ string) {},
@@ -63,7 +63,8 @@ var hostile = map[string]func(redis, resource *wire, lock string){
 	},
 	"ends inside": func(redis, resource *wire, lock string) { holds(redis, resource, lock, func() { os.Exit(0) }) },
 	"ends unnoticed": func(redis, resource *wire, lock string) {
-		holds(redis, resource, lock, func() { // the run learns about the client's end only when client-2 is inside
+		// the run learns that the client has ended only when client-2 is inside its section
+		holds(redis, resource, lock, func() {
 			for redis.ask("GET", entered) != "1" {
 				time.Sleep(5 * time.Millisecond)
 			}
@@ -193,7 +194,7 @@ type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-// Possible outcomes of a run with a hostile client.
+// These are the possible outcomes of a run with a hostile client.
 const (
 	nothing = "nothing ran" // an error before the scenario began
 	early   = "early end"   // the run ends, and what has happened is kept
@@ -201,8 +202,8 @@ const (
 	goesOn  = "goes on"
 )
 
-// TestHostileClients: the error or report names each hostile client and what it did. If the run had begun, its history
-// is kept, and the other client completes all of its sections unless the run must end early.
+// TestHostileClients checks that the error or report names each hostile client and what it did. If the run had begun,
+// its history is kept, and the other client completes all of its sections unless the run must end early.
 func TestHostileClients(t *testing.T) {
 	tried := map[string]bool{}
 	for i, test := range []struct{ how, comes, want string }{
@@ -283,7 +284,7 @@ func TestHostileClients(t *testing.T) {
 	t.Logf("%d hostile clients: every history is kept", len(tried))
 }
 
-// kept checks the result of a run with a hostile client.
+// kept checks the history of a run with a hostile client.
 func kept(t *testing.T, how, comes string, r *Result) {
 	t.Helper()
 	var text bytes.Buffer
@@ -306,7 +307,7 @@ func kept(t *testing.T, how, comes string, r *Result) {
 		t.Errorf("%d crashes", crashes)
 	}
 	switch broken := how == "grown value" || how == "no text"; {
-	case broken: // it removes its own key
+	case broken: // the client removes its own key
 	default:
 		for _, f := range checker.Check(r.History).Findings {
 			if f.Outcome == checker.Violated {
@@ -352,8 +353,8 @@ func kept(t *testing.T, how, comes string, r *Result) {
 	}
 }
 
-// TestAnEndThatIsNobodysFaultKeepsTheHistory: a run whose servers fail returns its history together with the error; it
-// must not be judged.
+// TestAnEndThatIsNobodysFaultKeepsTheHistory checks that a run whose servers fail returns its history together with an
+// error. The history must not be judged.
 func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
 	r, err := runOn(t, scenario(t, "set-nx-px"), "works", failing{})
 	if err == nil || err.Error() != "redis-1 is gone" || r == nil || len(r.History.Events) == 0 {

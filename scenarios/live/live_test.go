@@ -22,9 +22,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// scenario returns a scenario with two clients of a lock with a TTL of one second, and the given lines. The clients
-// check the elapsed time: without that check, their lease would count from the answer, and outlast the key by the
-// length of any stall of the host.
+// scenario returns a scenario with two clients of a lock with a TTL of one second, and with the given lines. The
+// clients check the elapsed time. Without that check, their lease would count from the answer, and a stall of the host
+// would make it outlast the key.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
@@ -59,14 +59,14 @@ func start(t testing.TB) *process.Keeper {
 	return k
 }
 
-// run runs a scenario. The clients are processes of the test binary: a user's client if how is not empty, otherwise our
-// own.
+// run runs a scenario. The clients are processes of the test binary: a user's client if how is not empty, otherwise
+// Fencepost's own.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	return runOn(t, s, how, Simulated{})
 }
 
-// runOn does the same with another fleet of servers.
+// runOn is like run, with another fleet of servers.
 func runOn(t testing.TB, s *scenarios.Scenario, how string, on Fleet) (*Result, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -104,8 +104,8 @@ func outcomes(r *Result, laws ...checker.Law) string {
 var excluding = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety,
 	checker.Ownership, checker.DeadlockFreedom}
 
-// TestAPauseBeyondTheLease: a pause has the same effect in real time as in virtual time, both for a user's client and
-// for our own.
+// TestAPauseBeyondTheLease checks that a pause has the same effect in real time as in virtual time, both for a user's
+// client and for Fencepost's own.
 func TestAPauseBeyondTheLease(t *testing.T) {
 	t.Parallel()
 	const pause = "faults: [pause client-1 for 3s after acquired]"
@@ -123,7 +123,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		// in the second cycle at the latest, client-2 acquires the lock after client-1
+		// client-2 acquires the lock after client-1 at the latest in the second cycle
 		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
 		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
@@ -148,7 +148,8 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs: after a pause in its work, the client sees on its clock that its lease is over.
+// TestAClientOfOurOwnSeesHowLateItIs checks that one of Fencepost's own clients, after a pause in its work, sees on its
+// clock that its lease is over.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -171,8 +172,8 @@ func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestWhatComesInAPauseComesFirst: after a pause, a client of our own receives the answers that arrived meanwhile
-// before its timeouts fire.
+// TestWhatComesInAPauseComesFirst checks that one of Fencepost's own clients, after a pause, receives the answers that
+// arrived during it before its timeouts fire.
 func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -190,7 +191,7 @@ func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	}
 }
 
-// TestSectionsExclude: a sound lock is not reported as violated, whichever client uses it.
+// TestSectionsExclude checks that no violation is reported for a sound lock, whichever client uses it.
 func TestSectionsExclude(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ protocol, client, more string }{
@@ -225,8 +226,8 @@ func TestSectionsExclude(t *testing.T) {
 	}
 }
 
-// TestMeasuresAreThoseThatRequestsShow: the safety measures of a user's client are derived from its requests rather
-// than from the scenario's protocol.
+// TestMeasuresAreThoseThatRequestsShow checks that the safety measures of a user's client are derived from its requests
+// and not from the scenario's protocol.
 func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -255,7 +256,8 @@ func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	}
 }
 
-// TestGrantsAreWhatTheServersGave checks since, granted and until for a client that states no validity.
+// TestGrantsAreWhatTheServersGave checks the times of grants (since, granted and until) for a client that states no
+// validity.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "work: {cycles: 2, writes: 1}"), "works")
@@ -283,7 +285,7 @@ func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	}
 }
 
-// TestAllBeginTogether: the first sections begin when all clients are ready, one client after another.
+// TestAllBeginTogether checks that the first sections begin once all clients are ready, one client after another.
 func TestAllBeginTogether(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "clients: 3"), "works")
@@ -317,8 +319,8 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeDoneIsRefused: a fault that cannot be carried out is refused before anything starts, with its line
-// and the reason. The test has no keeper, so nothing could start.
+// TestWhatCannotBeDoneIsRefused checks that a fault that cannot be carried out is refused before anything starts, with
+// its line and the reason. The test has no process keeper, so nothing could start.
 func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	user := func(faults string) Options {
 		s := scenario(t, "set-nx-px", "faults: ["+faults+"]")
@@ -350,9 +352,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt: a fault that names a message strikes the request or the answer, or another
-// target at the same time, both for a user's client and for our own. If the message is never sent, the report lists the
-// messages that were sent.
+// TestAFaultThatNamesAMessageStrikesIt checks that a fault that names a message strikes the request or the answer, or
+// another target at the same time. This holds for a user's client and for Fencepost's own. If the message is never
+// sent, the report lists the messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -381,7 +383,7 @@ func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	}
 }
 
-// without is a Fleet of servers without clocks of their own.
+// without is a Fleet of servers that do not have clocks of their own.
 type without struct{ Simulated }
 
 func (without) Can(f *nemesis.Fault) error {
@@ -391,13 +393,13 @@ func (without) Can(f *nemesis.Fault) error {
 	return nil
 }
 
-// asBytes is a Fleet to which the bytes of clients are passed on unchanged.
+// asBytes is a Fleet whose servers receive the bytes of clients unchanged.
 type asBytes struct{ Simulated }
 
 func (asBytes) Front(sim.Front) sim.Front { return etcdserver.Bytes{} }
 
-// TestAnExtensionThatFailedIsBlamed: a failed extension is blamed, together with the fault that prevented it. The
-// report about a user's client says as much as one about a protocol of our own.
+// TestAnExtensionThatFailedIsBlamed checks that the report names a failed extension as the cause, together with the
+// fault that prevented it. The report about a user's client says as much as one about Fencepost's own.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
@@ -418,8 +420,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported: a stall is reported if it is longer than the time for which a client waits for an
-// answer.
+// TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than a client waits for
+// an answer.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
@@ -429,7 +431,7 @@ func TestAStallThatMayDecideIsReported(t *testing.T) {
 	}
 }
 
-// TestWarnings: a warning is printed only if a stall of the host could decide the run.
+// TestWarnings checks that a warning is printed only if a stall of the host could decide the run.
 func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",
@@ -449,7 +451,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTheFirstAttemptPassesPointsOfThePlan: a fault at a point strikes even in the first attempt of the first client.
+// TestTheFirstAttemptPassesPointsOfThePlan checks that a fault at a point can strike even the first attempt of the
+// first client.
 func TestTheFirstAttemptPassesPointsOfThePlan(t *testing.T) {
 	r, err := run(t, scenario(t, "set-nx-px", "faults: [pause client-1 for 1ms after acquire-start]"), "works")
 	if err != nil {

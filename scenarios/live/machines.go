@@ -15,21 +15,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// Virtual makes the runs of scenarios whose clients are programs, in virtual time. It keeps a thread of the host for
-// each run that is made at the same time, because the processes of a run belong to one thread.
+// Virtual performs runs in virtual time for scenarios whose clients are programs. The processes of a run belong to one
+// thread of the host, so Virtual keeps a thread for each of the runs that are performed at the same time.
 type Virtual struct {
-	words   []string // of the command
+	words   []string // the words of the command that starts a client
 	dir     string
-	tracer  *traced.Tracer // of a thread, in the copy that the thread has
-	compare bool           // record the calls, likewise
+	tracer  *traced.Tracer // set only in the copy that each thread has: the tracer of the thread
+	compare bool           // likewise: record the calls, to compare them with those of another run
 
 	mu   sync.Mutex
 	idle []*machinist
 	all  int
 }
 
-// NewVirtual returns what runs a command for each client of a scenario. The command is not given to a shell. The error
-// is a *RefusedError if clients of this scenario cannot be programs in virtual time.
+// NewVirtual returns a Virtual that runs a command as each client of a scenario, without a shell. The error is a
+// *RefusedError if the clients of this scenario cannot be programs in virtual time.
 func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	words, err := wordsOf(command)
 	if err != nil {
@@ -42,12 +42,12 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	return &Virtual{words: words, dir: dir}, err
 }
 
-// machinist is a goroutine with a thread of its own.
+// machinist is a goroutine with its own thread, which performs runs.
 type machinist struct {
 	jobs chan func(*traced.Tracer)
 }
 
-// Code says that the runs of a scenario are made here.
+// Code returns scenario code that performs the runs with v.
 func (v *Virtual) Code() *scenarios.Code {
 	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed}
 }
@@ -65,7 +65,9 @@ func (v *Virtual) hire() (*machinist, error) {
 	number, began := v.all, make(chan error)
 	v.all++
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine, and with it what it has started
+		// The goroutine never unlocks the thread: the thread ends with the goroutine, and so do the processes that it
+		// started.
+		runtime.LockOSThread()
 		t, err := traced.NewTracer(number, 0)
 		if began <- err; err != nil {
 			return
@@ -78,7 +80,7 @@ func (v *Virtual) hire() (*machinist, error) {
 	return m, <-began
 }
 
-// Close ends the threads. No run may be under way.
+// Close ends the threads. The caller must make sure that no run is under way.
 func (v *Virtual) Close() {
 	if v == nil {
 		return
@@ -89,11 +91,11 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// everyTwice is how many runs there are for each one that is made twice, to see whether it repeats.
+// everyTwice determines how many runs are repeated: one in everyTwice, to see whether it comes out the same.
 const everyTwice = 32
 
-// carryOut carries out a plan. The error is a *[scenarios.CodeError]
-// if the program cannot be run, or if a second run with the same seed differs. Several goroutines may call it at once.
+// carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a
+// second run with the same seed differs. Several goroutines may call carryOut at the same time.
 func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
 	m, err := v.hire()
 	if err != nil {
@@ -123,14 +125,14 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wa
 	return result.Result, nil
 }
 
-// run makes one run on this thread.
+// run performs one run on this thread.
 func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted, t *traced.Tracer) (*Result, error) {
 	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: p.Seed%everyTwice == 1}
 	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Patience: Patience,
 		Context: context.Background(), Virtual: mine, wanted: w}, p)
 }
 
-// again makes a run a second time, and returns an error if it is not the same.
+// again repeats a run, and returns an error if the second run differs from the first.
 func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer, first *Result) error {
 	second, err := v.run(s, p, scenarios.Wanted{Sent: sent}, t)
 	if err != nil {
@@ -155,7 +157,7 @@ func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *tra
 	return nil
 }
 
-// differs describes the first call in which two runs with the same seed differ.
+// differs returns an error that describes the first call in which two runs with the same seed differ.
 func differs(seed uint64, a, b *traced.Call) error {
 	show := func(c *traced.Call) string {
 		if c == nil {
@@ -167,7 +169,8 @@ func differs(seed uint64, a, b *traced.Call) error {
 		"client gets something from the host that differs from run to run", seed, show(a), show(b))}
 }
 
-// wordsOf divides a command into words. Quotes have their meaning; whatever else a shell would do is refused.
+// wordsOf splits a command into words. It understands quotes, and returns an error for everything else that is special
+// to a shell.
 func wordsOf(command string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the length, in bytes, of the longest argument of a command that a run accepts. A history writes a
-// value and a member on one line, which has at most 1 MiB; a byte may need six bytes there.
+// mostArgument is the length, in bytes, of the longest argument of a command that a run accepts. A history contains a
+// value and a member in one line of at most 1 MiB, and may need six bytes for each of their bytes.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -27,8 +27,8 @@ func tooLong(args []string) string {
 	return ""
 }
 
-// recordable returns a value in a form that a history can contain: bytes that are not text are written in hexadecimal,
-// and a value that is too long is truncated.
+// recordable returns a value in a form that a history can contain: bytes that are not valid text are converted to
+// hexadecimal, and a value that is too long is truncated.
 func recordable(value string) string {
 	if len(value) > mostArgument {
 		value = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(value[:100], "?"), len(value))
@@ -42,14 +42,15 @@ func recordable(value string) string {
 	return "0x" + hex.EncodeToString([]byte(value))
 }
 
-// incidents are distinct observations that a reader must know about, and how often each occurred.
+// incidents collects distinct observations that the reader of a report must know about, and counts how often each
+// occurred.
 type incidents struct {
 	keys  []string
 	texts map[string]string
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept; further ones are counted together.
+// mostIncidents is the maximum number of distinct incidents that are kept. Further ones are only counted, all together.
 const mostIncidents = 50
 
 // add counts an incident. For each key only the first text is kept.
@@ -81,15 +82,15 @@ func (n *incidents) list() (lines []string) {
 	return lines
 }
 
-// usual lists the errors that are normal when servers fail over, restart or do not know a script yet, and the errors of
-// the resource.
+// usual lists errors that are normal when servers fail over, restart or do not know a script yet, and the errors of the
+// resource.
 var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
 	"STALETOKEN", "UNBLOCKED"}
 
 // greetings are commands that client libraries send when they connect, even to servers that do not know them.
 var greetings = []string{"HELLO", "CLIENT", "COMMAND", "AUTH"}
 
-// refused records an error reply to the user's client, since the client may ignore it.
+// refused records that the user's client got an error reply, because the client may ignore it.
 func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 	if len(args) == 0 || len(answer) == 0 || answer[0] != '-' || k.stage.Command == "" {
 		return
@@ -104,7 +105,7 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns the start of a text, on one line, without control characters and without the passwords of URLs.
+// shown returns the start of a text on one line, with control characters and the passwords of URLs removed.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {
@@ -122,5 +123,5 @@ func shown(text string, most int) string {
 // userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
 
-// WithoutPasswords replaces the users and passwords of the URLs in a text by "…".
+// WithoutPasswords replaces the users and passwords in the URLs of a text with "…".
 func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

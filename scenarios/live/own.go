@@ -11,40 +11,41 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// zeroVariable passes the world's time zero, as a time on the host's monotonic clock in ns, to a client of our own.
+// zeroVariable is the environment variable that tells Fencepost's own clients when the world's time is zero, in ns on
+// the host's monotonic clock.
 const zeroVariable = "FENCEPOST_ZERO"
 
-// These commands are sent by a client of our own, on connections whose replies are framed.
+// Fencepost's own clients send these commands, on connections whose replies are framed.
 const (
-	toOpen   = "OWN"    // first on the connection for reports; the reply is a birth, as JSON
-	toBegin  = "BEGIN"  // answered with the time at which the work begins, once all clients have sent it
-	toPass   = "POINT"  // passing of a point
-	toRecord = "RECORD" // an event, as JSON
-	toAsk    = "FOR"    // an attempt, a phase, and a request that is sent on behalf of the attempt
+	toOpen   = "OWN"    // the first command on the connection for reports; the reply is a birth, as JSON
+	toBegin  = "BEGIN"  // once all clients have sent it, the reply is the time at which the work begins
+	toPass   = "POINT"  // the client has passed a point
+	toRecord = "RECORD" // the client has recorded an event, as JSON
+	toAsk    = "FOR"    // followed by an attempt, a phase, and a request that the client sends as part of the attempt
 )
 
-// birth is what a client of our own must know at its start.
+// birth is the information that one of Fencepost's own clients needs when it starts.
 type birth struct {
-	Scenario string // its text
+	Scenario string // the text of the scenario
 	Seed     uint64
 	Wall     int64 // wall clock at the world's time zero, in ns
 	Servers  []sim.ProcessID
 }
 
-// record is a recorded event of a client of our own.
+// record is an event recorded by one of Fencepost's own clients.
 type record struct {
 	Event history.Event
 	Grant *grant `json:",omitempty"`
 }
 
-// grant is a sim.Grant with times instead of marks.
+// grant is a sim.Grant whose marks are replaced by times.
 type grant struct {
 	Since, Granted sim.Time
 	Until          sim.Deadline
 	Counted        []sim.ProcessID
 }
 
-// own carries out a report of a client of our own.
+// own carries out a command of one of Fencepost's own clients.
 func (s *state) own(args []string) {
 	s.framed = true
 	k, st := s.client, s.client.stage
@@ -92,19 +93,20 @@ func (s *state) acknowledge() { s.reply(nil) }
 
 func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
-// recorded records an event on behalf of a client of our own.
+// recorded adds an event of one of Fencepost's own clients to the history.
 func (k *client) recorded(r *record) {
 	if r.Grant == nil {
 		k.record(r.Event)
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	granted := min(g.Granted, w.Now()) // the client's world may be ahead by the time that it took to set its clock
+	// the clock of the client's world may be slightly ahead, by the time that it took to set the clock
+	granted := min(g.Granted, w.Now())
 	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(min(g.Since, granted)), Granted: w.Mark(granted), Until: g.Until,
 		Counted: g.Counted})
 }
 
-// parseClock parses a notification to a client of our own about its clocks.
+// parseClock parses a notification about the clocks of one of Fencepost's own clients.
 func parseClock(text string) (what string, n int64) {
 	what, number, _ := strings.Cut(text, " ")
 	n, _ = strconv.ParseInt(number, 10, 64)

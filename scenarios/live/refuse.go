@@ -11,8 +11,8 @@ import (
 
 // RefusedError reports that a scenario or a fault cannot be carried out in real time.
 type RefusedError struct {
-	Line   string // line of the fault; empty if the scenario as a whole is refused
-	Number int    // number of the fault in the plan, from 1
+	Line   string // the fault's line in the plan; empty if the whole scenario is refused
+	Number int    // the fault's number in the plan, counted from 1
 	Reason string
 }
 
@@ -24,7 +24,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed lists the points that a user's client passes; these are the points that its reports imply.
+// passed lists the points that a user's client passes. Its reports show that it passes them.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 
@@ -52,7 +52,7 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	return nil
 }
 
-// cannot says why a fault cannot be carried out with the user's clients, or returns "" if it can.
+// cannot returns the reason why a fault cannot be carried out with the user's clients, or "" if it can.
 func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// word is the first word of a report.
+// word is the first word of a report, which says what has happened.
 type word string
 
 const (
@@ -26,7 +26,7 @@ const (
 	released  word = "RELEASED"
 )
 
-// grammar lists what may follow each word, in addition to the lock.
+// grammar lists, for each word, what may follow it in addition to the lock.
 var grammar = []struct {
 	word    word
 	attempt bool
@@ -43,16 +43,16 @@ var grammar = []struct {
 	{released, true, []string{"REFUSED", "UNKNOWN"}},
 }
 
-// report is a command of a client to FENCEPOST.
+// report is a FENCEPOST command that a client sends.
 type report struct {
 	word     word
 	lock     history.Lock
 	attempt  string
 	token    history.Token
 	validity time.Duration
-	stated   bool // a validity was stated
-	refused  bool // in a release: the service refused it
-	unknown  bool // in a release or an extension: the outcome is unknown
+	stated   bool // whether the report states a validity
+	refused  bool // for a release: whether the service refused it
+	unknown  bool // for a release or an extension: whether its outcome is unknown
 }
 
 // parseReport parses the arguments of a FENCEPOST command.
@@ -122,7 +122,7 @@ func (r *report) option(name string, rest []string) ([]string, error) {
 	return rest[1:], nil
 }
 
-// mostValidity is the longest validity in ms: a year.
+// mostValidity is the longest validity that a report may state, in ms: a year.
 const mostValidity = 366 * 24 * 3600 * 1000
 
 func meant(text string, words []string) string {

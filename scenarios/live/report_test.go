@@ -77,8 +77,8 @@ func TestReportsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestReportingNamesAllWords: the documentation for the authors of clients lists exactly the reports that are
-// accepted.
+// TestReportingNamesAllWords checks that the documentation for authors of clients lists exactly the reports that a run
+// accepts.
 func TestReportingNamesAllWords(t *testing.T) {
 	for _, g := range grammar {
 		line := "FENCEPOST " + string(g.word) + " lock"
@@ -96,7 +96,7 @@ func TestReportingNamesAllWords(t *testing.T) {
 	}
 }
 
-// rig returns a stage with one client and no processes.
+// rig returns a stage with one client, without processes.
 func rig() (*stage, *client) {
 	st := &stage{standing: map[place]string{}, locks: []history.Lock{"lock"}}
 	st.world = sim.New(1, sim.Options{Endless: true, Keep: st.keep})
@@ -107,9 +107,9 @@ func rig() (*stage, *client) {
 	return st, k
 }
 
-// TestWhatServersGrant: a grant consists of keys that the attempt has set and whose replies have arrived. It counts
-// from the first request that set a key, begins with the reply that completed a quorum, and lasts until the first key
-// expires.
+// TestWhatServersGrant checks that a grant consists of keys that the attempt has set and for which the replies have
+// arrived. It counts from the first request that set a key, begins with the reply that completed a quorum, and lasts
+// until the first key expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
 	h := &hold{step: acquiring, attempt: "client-1/2"}
@@ -168,8 +168,8 @@ func TestWhatServersGrant(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestItIs: a request belongs to an earlier attempt if it contains an owner value of that attempt whose key
-// still exists. Every other request belongs to the latest attempt.
+// TestWhoseRequestItIs checks that a request belongs to an earlier attempt if it contains an owner value of that
+// attempt whose key still exists. Every other request belongs to the latest attempt.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -190,11 +190,11 @@ func TestWhoseRequestItIs(t *testing.T) {
 		request string
 		of      history.Attempt
 	}{
-		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the late release of the previous attempt
+		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the release of the previous attempt arrives late
 		{func() {}, "SET lock b NX PX 1000", "client-1/2"},
 		{func() {}, "DEL lock", "client-1/2"},
 		{func() { st.world.Record("redis-1", history.Event{F: history.KeyGone, Lock: "lock", Of: "client-1/1"}) },
-			"SET lock a NX PX 1000", "client-1/2"}, // one value for all attempts
+			"SET lock a NX PX 1000", "client-1/2"}, // the client uses one value for all attempts
 		{func() { set("a") }, "EVAL script 1 lock a", "client-1/2"},
 	} {
 		step.do()
@@ -208,8 +208,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 	}
 }
 
-// TestClientsBeginInTurn: a client begins only when the clients before it are served, paused or crashed, but it does
-// not wait for long.
+// TestClientsBeginInTurn checks that a client begins only when the clients before it are served, paused or crashed, but
+// that it does not wait for long.
 func TestClientsBeginInTurn(t *testing.T) {
 	acquire := func(of history.Type) func(*stage, *client) {
 		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }
@@ -240,8 +240,8 @@ func TestClientsBeginInTurn(t *testing.T) {
 	}
 }
 
-// TestOwnerValuesAreForgotten: a run of any length stores only a few owner values. A value that is used for all
-// attempts stays known.
+// TestOwnerValuesAreForgotten checks that a run of any length stores only a few owner values, and that a value used for
+// all attempts stays known.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	h := &hold{}
 	for i := range 100 {
@@ -255,7 +255,7 @@ func TestOwnerValuesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestTimesCountFromTheBegin: all times are shifted, except those that are Never.
+// TestTimesCountFromTheBegin checks that rebase shifts all times except those that are Never.
 func TestTimesCountFromTheBegin(t *testing.T) {
 	h := &history.History{Header: history.Header{End: 90}, Events: []history.Event{
 		{Time: 20, F: history.KeySet, Until: history.Never},

@@ -19,22 +19,22 @@ import (
 
 // Fleet is the set of lock servers of a run.
 type Fleet interface {
-	// Can returns the reason why a fault on the servers cannot be carried out, or nil. It is called before anything
-	// starts, even for faults that strike other processes.
+	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called before
+	// anything starts, even for faults that strike other processes.
 	Can(f *nemesis.Fault) error
-	// Front returns the front through which the user's clients reach the servers. own is the front of the simulated
-	// servers, which may be nil.
+	// Front returns the front end through which the user's clients reach the servers. own is the front end of the
+	// simulated servers, which may be nil.
 	Front(own sim.Front) sim.Front
-	// Server returns the replacement for a simulated lock server or Sentinel, or own if the simulated one is to be
-	// used.
+	// Server returns the server that replaces a simulated lock server or Sentinel. It returns own, the simulated one,
+	// if that is to be used.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Begin starts the servers. Everything that they do to the world is passed to the loop.
+	// Begin starts the servers. It passes everything that they do to the simulated world to the loop.
 	Begin(l *realtime.Loop) error
-	// End stops what was started. It is called once, when the loop has ended, even if Begin failed.
+	// End stops everything that Begin has started. It is called once, when the loop has ended, even if Begin failed.
 	End() error
 }
 
-// Simulated is the Fleet of simulated servers.
+// Simulated is a Fleet whose servers are all simulated.
 type Simulated struct{}
 
 // Can accepts any fault.
@@ -46,51 +46,51 @@ func (Simulated) Front(own sim.Front) sim.Front { return own }
 // Server returns own.
 func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
-// Begin has nothing to start.
+// Begin does nothing, because there is nothing to start.
 func (Simulated) Begin(*realtime.Loop) error { return nil }
 
-// End has nothing to stop.
+// End does nothing, because there is nothing to stop.
 func (Simulated) End() error { return nil }
 
-// Options say how a scenario is run.
+// Options determine how a scenario is run.
 type Options struct {
 	Scenario *scenarios.Scenario
-	Command  string          // shell command of the user's client; empty: use the scenario's own protocol
-	Own      process.Command // command that starts this program so that it calls Child
+	Command  string          // shell command that starts the user's client; empty: use the scenario's own protocol
+	Own      process.Command // command that makes this program call Child
 	Host     string          // address to listen on
 	Fleet    Fleet
-	Keeper   *process.Keeper // starts the clients, so that none of them outlives the run
-	Context  context.Context // when it is done, the run ends
+	Keeper   *process.Keeper // starts the clients, and makes sure that none of them outlives the run
+	Context  context.Context // the run ends when this context is done
 	Patience time.Duration   // how long the clients may take to send their first report
 	Hidden   string          // environment variable that the clients do not inherit; empty: they inherit all
-	Again    func(why error) // if set, called before a start that the host has delayed is repeated
+	Again    func(why error) // if set, called when the host has delayed the start, before another attempt to start
 	Virtual  *Virtual        // if set, the clients that Command starts run in virtual time
 	wanted   scenarios.Wanted
 }
 
-// Patience is how long programs may take to start, including a margin.
+// Patience is the time in which programs must start. It includes a margin.
 const Patience = 30 * time.Second
 
 // Result is the result of a run.
 type Result struct {
 	scenarios.Result
 	Late  realtime.Lateness
-	Notes []string // what a reader must know about the run
-	// Partial is set if a client ended or misbehaved before its work was done: laws may then hold only because too
+	Notes []string // what the reader of the report must know about the run
+	// Partial is set if a client ended or misbehaved before its work was done. Laws may then hold only because too
 	// little was tested.
 	Partial bool
 	Printed []Printed
-	calls   []traced.Call // in virtual time, if asked for
+	calls   []traced.Call // in virtual time, if requested
 }
 
-// Printed is the output of a client, or the end of it.
+// Printed is the output of a client, or the last part of it.
 type Printed struct {
 	Client sim.ProcessID
 	Text   string
 }
 
-// Run carries out the plan. It refuses a plan that cannot be carried out before anything starts, with a *RefusedError.
-// A client that violates the protocol for reports ends the run: if the scenario had begun, the result says so;
+// Run carries out the plan. If the plan cannot be carried out, Run returns a *RefusedError before anything starts. A
+// client that violates the protocol for reports ends the run. If the scenario had begun by then, the result says so;
 // otherwise the error is a *ClientError. If something else ended the run after its start, Run returns both a result and
 // an error, and the result must not be judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
@@ -106,7 +106,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if st.clock, err = st.newClock(); err != nil {
 		return nil, err
 	}
-	defer st.End() // in case something panics
+	defer st.End() // if something panics
 	runner := scenarios.NewRunnerWith(o.Scenario, st)
 	runner.ReportSent(o.wanted.Sent)
 	if o.wanted.Watch != nil {
@@ -143,7 +143,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	return result, st.failed
 }
 
-// tooLittle says which clients have ended before their work was done, or returns "" if none has.
+// tooLittle says which clients ended before their work was done, or returns "" if there are none.
 func (st *stage) tooLittle() string {
 	if len(st.crashes.keys) == 0 {
 		return ""
@@ -178,7 +178,7 @@ func rebase(h *history.History, zero sim.Time) {
 		case e.F == history.Crashed && e.Until != 0:
 			e.Until = max(e.Until-zero, 1)
 		}
-		if e.Sent != 0 { // 0: not known
+		if e.Sent != 0 { // 0 means unknown
 			shift(&e.Sent)
 		}
 		if g := e.Grant; g != nil {
@@ -190,7 +190,7 @@ func rebase(h *history.History, zero sim.Time) {
 	shift(&h.Header.End)
 }
 
-// notes lists what a reader must know about the run.
+// notes lists what the reader of the report must know about the run.
 func (st *stage) notes(stall string) []string {
 	late, notes := st.loop.Late(), st.crashes.list()
 	if st.virtual == nil {
@@ -221,8 +221,8 @@ func (st *stage) notes(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled says that a stall of the host may have decided the run, because it was longer than some client waits for a
-// reply. Otherwise it returns "".
+// stalled returns a note if a stall of the host may have decided the run, because it was longer than some client waits
+// for a reply. Otherwise it returns "".
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -233,7 +233,7 @@ func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	return ""
 }
 
-// mostQuoted is how many bytes of a client's output a note quotes.
+// mostQuoted is the maximum number of bytes of a client's output in a note.
 const mostQuoted = 300
 
 func rounded(d time.Duration) time.Duration {
@@ -246,7 +246,7 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// leastTTL and leastSlack are the smallest values with which a stall of the host is unlikely to decide a run.
+// leastTTL and leastSlack are the smallest values at which a stall of the host is unlikely to decide a run.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond

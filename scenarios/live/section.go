@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// report handles a report of the user's client; ok sends the answer.
+// report handles a report of the user's client. The function ok sends the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
 		return fmt.Errorf("%s is not one of its locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
@@ -81,7 +81,7 @@ var before = map[word][]word{
 	released:  {releasing},
 }
 
-// allows returns the reason why a report is not allowed now, or nil.
+// allows returns the reason why a report is not allowed now, or nil if it is.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(before[r.word], h.step) {
 		if h.attempt == "" {
@@ -102,10 +102,12 @@ func (h *hold) allows(r *report) error {
 	return nil
 }
 
-// mostOld is how many owner values of earlier attempts are remembered, to recognize their late requests.
+// mostOld is the maximum number of owner values of earlier attempts that are kept, to recognize late requests of those
+// attempts.
 const mostOld = 16
 
-// asks starts an attempt. The first attempt of each client waits until all clients are ready.
+// asks handles ACQUIRING: the client begins an attempt. The first attempt of each client waits until all clients are
+// ready.
 func (k *client) asks(h *hold, r *report, ok func()) {
 	h.step = acquiring
 	begin := func() {
@@ -127,7 +129,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 	begin()
 }
 
-// age turns the owner values of the current attempt into those of an earlier one.
+// age adds the owner values of the current attempt to those of earlier attempts.
 func (h *hold) age() {
 	for _, v := range h.values { // some clients use one value for all attempts
 		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})
@@ -145,8 +147,8 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 	k.pass(sim.Acquired, ok)
 }
 
-// grants records the event with the grant that the servers have given. If no grant was observed, it records only the
-// event.
+// grants records an event with the grant that the servers have given. If no grant was observed, it records the event
+// alone.
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	var g sim.Grant
 	var ok bool
@@ -163,7 +165,7 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 	k.stage.ungranted++
 }
 
-// extends records the beginning of an extension, unless one is already under way.
+// extends records that an extension begins, unless one is already under way.
 func (k *client) extends(h *hold, lock history.Lock) {
 	if !h.extending {
 		h.extending, h.asked = true, k.stage.world.Now()
@@ -171,7 +173,7 @@ func (k *client) extends(h *hold, lock history.Lock) {
 	}
 }
 
-// leaves handles RELEASED: it records the end of a release.
+// leaves handles RELEASED: the release has ended.
 func (k *client) leaves(h *hold, r *report, ok func()) {
 	h.step = released
 	e := h.event(history.OK, history.Release, r.lock)
@@ -250,7 +252,8 @@ func (s *state) accessed(r sim.Reply) {
 	k.pass(sim.AfterRead, func() { s.answer(answer) })
 }
 
-// broke records that a pending reply of the resource will never arrive, if there is one.
+// broke handles the end of the connection to the resource. If a reply is pending, broke records that it will never
+// arrive.
 func (s *state) broke() {
 	if s.to == nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 )
 
-// takesAll is a client that acquires all its locks, works with each of them, and releases them. With crosswise it
+// takesAll is a client that acquires all its locks, works with each of them, and releases them. If crosswise is set, it
 // requests its second lock while the other client holds that lock, and does not work.
 func takesAll(redis, resource *wire, crosswise bool) {
 	var locks []string
@@ -29,7 +29,7 @@ func takesAll(redis, resource *wire, crosswise bool) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			resource.ask("FENCEPOST", "ACQUIRING", lock)
-			for redis.ask("SET", lock, me, "NX") != "+OK" { // use the same value for all locks
+			for redis.ask("SET", lock, me, "NX") != "+OK" { // the client uses the same value for all locks
 				time.Sleep(5 * time.Millisecond)
 			}
 			resource.ask("FENCEPOST", "ACQUIRED", lock, me)
@@ -48,7 +48,8 @@ func takesAll(redis, resource *wire, crosswise bool) {
 	}
 }
 
-// TestSeveralLocks: each client gets its own locks, in its own order. The outcome is the same as in virtual time.
+// TestSeveralLocks checks that each client gets its own locks, in its own order, with the same outcome as in virtual
+// time.
 func TestSeveralLocks(t *testing.T) {
 	testkit.FullOnly(t)
 	laws := []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety, checker.Ownership,
@@ -82,8 +83,8 @@ func TestSeveralLocks(t *testing.T) {
 	}
 }
 
-// TestWhichLockARequestIsAbout: a request is about the lock that it or its transaction names, or else about the lock
-// that was requested last.
+// TestWhichLockARequestIsAbout checks that a request is assigned to the lock that it or its transaction names, or else
+// to the lock that the client requested last.
 func TestWhichLockARequestIsAbout(t *testing.T) {
 	_, k := rig()
 	k.locks, k.latest = []history.Lock{"a", "b"}, "b"

@@ -18,7 +18,7 @@ import (
 )
 
 // stage runs a scenario with processes of the host as its clients. It is a [scenarios.Cast], and the handler of the
-// front.
+// front end.
 type stage struct {
 	Options
 	seed    uint64
@@ -30,38 +30,38 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // start of the scenario
 	servers []sim.ProcessID
-	over    bool              // the run is over: from now on, processes end only because the run ends them
-	masters []sim.Server      // Redis masters
-	callers sim.Callers       // the user's clients as seen by servers whose protocol is not Redis'; otherwise nil
-	serial  bool              // such servers answer the requests on a connection in order
+	over    bool              // whether the run is over; from then on, processes end only because the run ends them
+	masters []sim.Server      // the masters of Redis
+	callers sim.Callers       // the user's clients as seen by servers with a protocol other than Redis'; otherwise nil
+	serial  bool              // whether such servers answer the requests on a connection in order
 	groups  [][]sim.ProcessID // groups of servers that hold the same data
 
 	locks     []history.Lock
-	standing  map[place]string // owner values of the keys that exist
-	refusal   history.Why      // why the resource refuses writes
-	ungranted int              // number of reported grants that no server has given
+	standing  map[place]string // owner values of all existing keys
+	refusal   history.Why      // the reason why the resource refuses writes
+	ungranted int              // number of reported grants for which no server has set a key
 
-	begun     bool      // the scenario has begun
-	failed    error     // first failure of the run, and failure to end the fleet; set when the run has ended
+	begun     bool      // whether the scenario has begun
+	failed    error     // the first failure of the run, and the failure to end the fleet; set when the run has ended
 	crashes   incidents // clients that ended by themselves
 	incidents incidents // other incidents
 }
 
-// hostClock is the clock of a run's loop.
+// hostClock is the clock of the loop that drives a run.
 type hostClock interface {
 	realtime.Clock
-	Begin() time.Time // the instant at which it showed zero
-	Monotonic() int64 // value of the monotonic clock of the run's programs at that instant, in ns
+	Begin() time.Time // the instant at which this clock showed zero
+	Monotonic() int64 // what the monotonic clock of the clients' programs showed at that instant, in ns
 	Close()
 }
 
 // apart is the time between the starts of the user's clients.
 const apart = 30 * time.Millisecond
 
-// Within carries out a run. Time passes in the world as on the host.
+// Within carries out a run. Time passes in the simulated world as it does on the host.
 func (st *stage) Within(run func()) { run() }
 
-// Prepare gives the world the host's wall clock.
+// Prepare makes the world use the host's wall clock.
 func (st *stage) Prepare(o *sim.Options) {
 	o.Wall = st.clock.Begin().UnixNano()
 	o.Endless, o.Keep = true, st.keep
@@ -70,14 +70,14 @@ func (st *stage) Prepare(o *sim.Options) {
 	}
 }
 
-// Client returns the task of a client: it waits until the client's process is done.
+// Client returns the task of a client, which waits for the client's process to end.
 func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) {
 	k := newClient(st, c, start)
 	st.clients = append(st.clients, k)
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the fleet's server.
+// Server returns the server that the fleet uses in place of own.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -91,11 +91,12 @@ func (st *stage) onRedis() bool { return st.Scenario.Servers.RedisNodes() }
 // Foreign reports whether the clients are the user's programs.
 func (st *stage) Foreign() bool { return st.Command != "" }
 
-// prime makes each Redis master write something that leaves nothing behind. In virtual time the servers start together
-// with the scenario, so with appendfsync everysec they sync to disk at least a second later. Servers that have been
-// idle would sync at once, at the first write (flushAppendOnlyFile in aof.c).
+// prime makes each Redis master write something, and removes it again. A real server that has been idle syncs to disk
+// immediately at the first write (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the
+// scenario, so with appendfsync everysec the first sync comes at least a second later.
 func (st *stage) prime() {
-	key := string(st.locks[0]) + ":fencepost:begin" // no lock has this key, and it begins like the keys of the run
+	// the key belongs to no lock, but it begins like the keys of the run
+	key := string(st.locks[0]) + ":fencepost:begin"
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
 			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
@@ -103,7 +104,7 @@ func (st *stage) prime() {
 	}
 }
 
-// Begin starts the processes, and waits until all of them are ready to begin.
+// Begin starts the processes, and waits until all of them are ready.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.world, st.servers = w, servers
 	st.loop = realtime.NewLoop(w, st.clock)
@@ -144,26 +145,27 @@ func (st *stage) interruptible() (stop func() bool) {
 	return context.AfterFunc(st.Context, func() { st.loop.Fail(ErrInterrupted) })
 }
 
-// UndecidedError reports a run that cannot be judged: a server ended by itself, or the host delayed every start.
+// UndecidedError reports that a run cannot be judged: a server ended by itself, or the host delayed every attempt to
+// start.
 type UndecidedError struct {
 	Err     error
-	Delayed bool // the host has delayed every one of several starts
+	Delayed bool // whether the host delayed every one of several attempts to start
 }
 
-// Error says what happened.
+// Error says what happened, and that the run is not judged.
 func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is not judged" }
 
-// ErrInterrupted reports a run whose context has ended.
+// ErrInterrupted reports that the context of a run was canceled.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
-// wholeSecond returns the next time at which the wall clocks show a whole second, as at the start of a run in virtual
-// time. This matters for the fsync once a second, and for TTLs, which are in ms.
+// wholeSecond returns the next time at which the wall clocks show a whole second, as they do at the start of a run in
+// virtual time. The fraction of a second affects the fsync once a second, and TTLs, which are in ms.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is the minimum time before the start at which clients of our own are notified of it.
+// notice is the minimum time between telling Fencepost's own clients when the scenario starts, and that start.
 const notice = 50 * time.Millisecond
 
 // ready reports whether the scenario can begin: all clients are ready, and all their connections are set up.
@@ -176,7 +178,7 @@ func (st *stage) late() error {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
 			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
-			if st.Foreign() { // it is more likely that the program never reports than that the host is so slow
+			if st.Foreign() { // Probably the program never reports, rather than that the host is this slow.
 				return err
 			}
 			return &process.LateError{Err: err}
@@ -194,7 +196,7 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes, and keeps the first failure for [Run], which still needs the history. It may be called more
+// End ends the processes. It keeps the first failure for [Run], which still needs the history. It may be called more
 // than once.
 func (st *stage) End() error {
 	if st.over || st.loop == nil {
@@ -221,7 +223,7 @@ func (st *stage) client(id sim.ProcessID) *client {
 	return st.clients[at]
 }
 
-// listen opens the ports of a client, and returns the environment variables with their addresses.
+// listen opens the ports of a client, and returns environment variables with their addresses.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
 	if st.virtual != nil {
@@ -259,12 +261,13 @@ func (st *stage) listen(k *client) ([]string, error) {
 	return env, nil
 }
 
-// wires reports whether the protocol of a server is not Redis'.
+// wires reports whether a server uses a protocol other than Redis'.
 func (st *stage) wires(server sim.ProcessID) bool {
 	return st.callers != nil && server != history.Resource
 }
 
-// variableOf returns the name of the variable with the address of a server. Lock servers are numbered in order.
+// variableOf returns the name of the environment variable for the address of a server. Lock servers are numbered in
+// order.
 func variableOf(server sim.ProcessID, numbered *int) string {
 	switch server {
 	case history.Resource:
@@ -276,11 +279,11 @@ func variableOf(server sim.ProcessID, numbered *int) string {
 	return fmt.Sprintf("FENCEPOST_REDIS_%d", *numbered)
 }
 
-// ClientError reports a client that violates the protocol for reports.
+// ClientError reports that a client violated the protocol for reports.
 type ClientError struct {
 	Client  sim.ProcessID
 	Problem string
-	Said    string // the end of what it printed
+	Said    string // the end of the client's output
 }
 
 // Error describes what the client did, followed by the end of its output.
@@ -292,7 +295,7 @@ func (e *ClientError) Error() string {
 	return text
 }
 
-// The methods below implement the handler of the front.
+// The methods below implement the handler of the front end.
 
 // Asked handles a request of a client.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
@@ -315,7 +318,7 @@ func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 		"connection was closed", c.Client, c.Server, b))
 }
 
-// beginsTLS reports whether bytes begin a handshake of TLS.
+// beginsTLS reports whether bytes are the beginning of a TLS handshake.
 func beginsTLS(b []byte) bool { return len(b) > 1 && b[0] == 22 && b[1] == 3 }
 
 // Forwarded records a request that simulated etcd does not support.
@@ -326,7 +329,7 @@ func (st *stage) Forwarded(c *realtime.Conn, args []string) {
 	}
 }
 
-// Declined records why a connection was closed.
+// Declined records why the front end closed a connection.
 func (st *stage) Declined(c *realtime.Conn, why error) {
 	st.incidents.add(string(c.Client)+why.Error(), fmt.Sprintf("%s asked %s for what was refused: %v; that connection "+
 		"was closed", c.Client, c.Server, why))
@@ -342,7 +345,7 @@ func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s.received(b, to)
 }
 
-// Ended resets or closes the client's connection, as the server did.
+// Ended resets or closes the client's connection, in the same way as the server did.
 func (st *stage) Ended(c *realtime.Conn, how sim.Status) {
 	s, ok := c.State.(*state)
 	if ok {

@@ -13,21 +13,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// state is the state of a client's connection to one server.
+// state is the state of the connection between a client and one server.
 type state struct {
 	conn   *realtime.Conn
 	client *client
-	framed bool // used for requests of a client of our own, with framed replies
+	framed bool // whether one of Fencepost's own clients uses the connection, with framed replies
 	sent   []request
-	within bool // since MULTI, a request has been sent whose reply names servers
+	within bool // whether, since MULTI, a request has been sent whose reply names servers
 	said   redisserver.Stream
-	multi  bool         // between MULTI and EXEC
-	about  history.Lock // the lock whose key was named last, within MULTI if inside a transaction
+	multi  bool         // whether MULTI has been sent and EXEC has not
+	about  history.Lock // the lock whose key was named last; during a transaction, since MULTI
 
-	// These fields are for a connection of the user's client to the resource, which carries out one command after
+	// These fields are used for a connection of the user's client to the resource, which carries out one command after
 	// another:
 	busy  bool
-	last  sim.Time // when the last answer was sent; 0 before the first
+	last  sim.Time // when the last answer was sent; 0 before the first answer
 	queue [][]string
 	to    *access // the access whose reply is pending
 }
@@ -47,15 +47,16 @@ func (s *state) asked(args []string) {
 			s.client.fails("floods the resource: it sends commands without waiting for the replies")
 		}
 	default:
-		s.client.alive = max(s.client.alive, s.last) // the client waited for that answer, so it was alive then
+		// the client had waited for that answer, so it was still alive when the answer was sent
+		s.client.alive = max(s.client.alive, s.last)
 		s.busy = true
 		s.command(args)
 	}
 }
 
-// ask sends a request of the user's client to a lock server. If the run itself answers the request, the answer must
-// keep its place among the server's replies. Therefore ask sends a PING instead of the request; if the answer is an
-// error, it sends a command that does not exist, so that the server aborts a transaction. The run's answer then
+// ask sends a request of the user's client to a lock server. The run answers some requests itself, and such an answer
+// must keep its place among the server's replies. Therefore ask sends a PING instead of such a request. If the answer
+// is an error, it sends a command that does not exist, so that the server aborts a transaction. The run's answer then
 // replaces the server's reply.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
@@ -80,7 +81,7 @@ func (s *state) forward(args []string, of history.Attempt, phase string) {
 	s.conn.Forward(args, of, phase)
 }
 
-// answered records that a reply has arrived, and returns the request that it belongs to.
+// answered records that a reply has arrived, and returns the request to which it belongs.
 func (s *state) answered(to *sim.Incoming) (sent request) {
 	if to == nil || len(s.sent) == 0 {
 		return request{}
@@ -118,9 +119,9 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	}
 }
 
-// attemptOf returns the attempt on whose behalf the user's client sends a request. It is an earlier attempt if the
-// request contains an owner value of that attempt and a key with this value still exists on the server; otherwise it is
-// the latest attempt.
+// attemptOf returns the attempt to which a request of the user's client belongs. It is an earlier attempt if the
+// request contains an owner value of that attempt and the server still has a key with this value. Otherwise it is the
+// latest attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -137,11 +138,12 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	return h.attempt
 }
 
-// looks lists the commands that may name several keys without changing them.
+// looks lists commands that may name several keys and that do not change them.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
-// lockOf returns the lock that a request is about: the lock whose key it names; for a request such as EXEC, the lock
-// that was named last on the same connection; otherwise the lock that the client requested last.
+// lockOf returns the lock that a request is about: the lock whose key it names. A request that names no key, such as
+// EXEC, is about the lock that was named last on the same connection, or else about the lock that the client requested
+// last.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {
@@ -218,7 +220,7 @@ func (s *state) answer(b []byte) {
 	}
 }
 
-// wrong answers a report of a client with an error, and ends the run.
+// wrong answers a client's report with an error, and ends the run.
 func (s *state) wrong(problem string) {
 	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
 	s.client.fails("reports something impossible: " + problem)

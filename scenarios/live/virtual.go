@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// virtual runs the clients of one run in virtual time. It is the clock of the run's loop: to wait is to let the clients
-// run. It is also the network of the clients: what they do is posted to the loop, which then takes its turn at that
-// instant.
+// virtual runs the clients of one run in virtual time. It is the clock of the run's loop: while the loop waits, the
+// clients run. It is also the network of the clients: it passes what they send to the loop, which handles it at the
+// same virtual time.
 type virtual struct {
 	stage   *stage
 	machine *traced.Machine
@@ -43,7 +43,7 @@ func (st *stage) newClock() (hostClock, error) {
 // Now returns the virtual time.
 func (v *virtual) Now() sim.Time { return history.Of(v.machine.Now()) }
 
-// Wait lets the clients run for d, or until they have done something that concerns the world.
+// Wait lets the clients run for d, or until they have done something that affects the simulated world.
 func (v *virtual) Wait(d time.Duration, wake <-chan struct{}) {
 	err := v.machine.Run(v.machine.Now()+d, func() bool { return len(wake) > 0 })
 	if program := (*traced.ProgramError)(nil); errors.As(err, &program) {
@@ -59,29 +59,30 @@ func (v *virtual) Wait(d time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// Begin returns what the wall clocks show at time 0.
+// Begin returns the wall-clock time at virtual time 0.
 func (v *virtual) Begin() time.Time { return time.Unix(0, sim.Epoch) }
 
-// Monotonic returns 0: no program of Fencepost's own runs in virtual time.
+// Monotonic returns 0, because Fencepost's own clients do not run in virtual time.
 func (v *virtual) Monotonic() int64 { return 0 }
 
-// Close ends what is left of the clients.
+// Close ends the remaining processes of the clients.
 func (v *virtual) Close() {
 	v.machine.Close()
 	v.stacks.Close()
 }
 
-// end keeps what the clients have printed.
+// end stores the output of the clients.
 func (v *virtual) end() {
 	for _, k := range v.stage.clients {
 		v.keep(k)
 	}
 }
 
-// denied says what a client wanted and did not get, and what to do; empty if it got everything.
+// denied describes what a client asked for and did not get, and what the user can do. It returns "" if the client got
+// everything.
 func (k *client) denied() string {
 	list := slices.DeleteFunc(append(slices.Clone(k.wanted), k.traced.Refused()...), func(what string) bool {
-		return strings.Contains(what, "__pycache__") // Python does without
+		return strings.Contains(what, "__pycache__") // Python works without this folder
 	})
 	list = slices.Compact(list)
 	if len(list) == 0 {
@@ -91,7 +92,7 @@ func (k *client) denied() string {
 		"client reaches the addresses in its environment alone, and only reads files)"
 }
 
-// keep keeps what a client has printed until now.
+// keep stores the output of a client so far.
 func (v *virtual) keep(k *client) {
 	if k.traced != nil {
 		k.said.replace(k.traced.Printed())
@@ -104,10 +105,10 @@ const virtualSecret = "virtual"
 // redisPort is the port of Redis servers and of the resource.
 const redisPort = 6379
 
-// resourceHost is the last part of the resource's address; those of servers count from 1.
+// resourceHost is the last part of the resource's IP address; for servers, the last part counts from 1.
 const resourceHost = 200
 
-// address returns where the clients reach a server.
+// address returns the address at which the clients reach a server.
 func (v *virtual) address(server sim.ProcessID) netip.AddrPort {
 	host, port := resourceHost, redisPort
 	if server != history.Resource {
@@ -132,7 +133,7 @@ func (v *virtual) start(k *client, env []string) (err error) {
 	return nil
 }
 
-// program is a client's process as the faults strike it.
+// program is a client's process, as the target of faults.
 type program struct{ *traced.Process }
 
 // Stop pauses the process.
@@ -161,15 +162,15 @@ func (p program) Kill() error {
 	return nil
 }
 
-// line is a client's connection as the front sees it.
+// line is a client's connection, as used by the front end.
 type line struct {
 	conn  *traced.Conn
-	to    *realtime.Conn // set once the loop has seen the attempt
+	to    *realtime.Conn // set once the loop has handled the client's attempt to connect
 	in    []byte
 	ended bool
 }
 
-// Dialled makes a connection to a server.
+// Dialled connects a client to a server.
 func (v *virtual) Dialled(c *traced.Conn) {
 	client := sim.ProcessID(c.Process().Name())
 	at := slices.IndexFunc(v.reachable(), func(s sim.ProcessID) bool { return v.address(s) == c.To })
@@ -198,7 +199,7 @@ func (v *virtual) reachable() []sim.ProcessID {
 	return append(slices.Clone(v.stage.servers), history.Resource)
 }
 
-// Wrote takes what a client has written.
+// Wrote handles bytes that a client has written.
 func (v *virtual) Wrote(c *traced.Conn, b []byte) {
 	if l, ok := c.State.(*line); ok && l.to != nil {
 		l.in = append(l.in, b...)
@@ -206,7 +207,7 @@ func (v *virtual) Wrote(c *traced.Conn, b []byte) {
 	}
 }
 
-// Closed takes note of the end of a connection.
+// Closed handles the end of a connection.
 func (v *virtual) Closed(c *traced.Conn) {
 	if l, ok := c.State.(*line); ok {
 		l.ended = true
@@ -216,7 +217,7 @@ func (v *virtual) Closed(c *traced.Conn) {
 	}
 }
 
-// Exited takes note of the end of a client's process.
+// Exited handles the end of a client's process.
 func (v *virtual) Exited(p *traced.Process) {
 	k := v.stage.client(sim.ProcessID(p.Name()))
 	v.keep(k)
@@ -227,21 +228,21 @@ func (v *virtual) Exited(p *traced.Process) {
 	v.stage.loop.Do(func() { k.exited(err) })
 }
 
-// The methods below are what the front reads from and writes to.
+// With the methods below, the front end reads from and writes to the connection.
 
-// Take reports whether the client has sent something.
+// Take reports whether there is something for Collected to return.
 func (l *line) Take() bool { return len(l.in) > 0 || l.ended }
 
-// Collected returns what the client has sent.
+// Collected returns what the client has sent since the last call, and whether the client has closed the connection.
 func (l *line) Collected() (in []byte, ended bool) {
 	in, l.in = l.in, nil
 	return in, l.ended
 }
 
-// Stop does nothing: the machine asks nobody for what it passes on.
+// Stop does nothing, because no goroutine reads from the client.
 func (l *line) Stop() {}
 
-// Add gives the client bytes to read.
+// Add adds bytes for the client to read.
 func (l *line) Add(b []byte) bool {
 	l.conn.Deliver(b)
 	return true
@@ -250,10 +251,10 @@ func (l *line) Add(b []byte) bool {
 // Finish closes the connection.
 func (l *line) Finish() { l.conn.Finish() }
 
-// Reset breaks the connection, or refuses it if it is not open.
+// Reset resets the connection, or refuses it if it is not open yet.
 func (l *line) Reset() { l.conn.Reset() }
 
-// Opened ends the client's attempt to connect.
+// Opened ends the client's attempt to connect with the given status.
 func (l *line) Opened(s sim.Status) {
 	switch s {
 	case sim.Answered:

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// python is the interpreter for which Debian packages modules such as python3-redis.
+// python is the interpreter to which Debian packages such as python3-redis add their modules.
 const python = "/usr/bin/python3"
 
 // redisPy returns the command of the worker that uses redis-py's lock.
@@ -31,7 +31,7 @@ func redisPy(t *testing.T) string {
 	return python + " workers/redis-py/worker.py"
 }
 
-// inVirtualTime returns a scenario of the catalogue whose clients are the programs of a command.
+// inVirtualTime returns a scenario of the catalogue that runs the given command as each client.
 func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -49,7 +49,7 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	return s.With(v.Code())
 }
 
-// planned runs a scenario with the given lines as its faults.
+// planned runs a scenario with the given lines as its plan of faults.
 func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) (scenarios.Result, error) {
 	t.Helper()
 	p := nemesis.Plan{Scenario: s.Name, Seed: seed}
@@ -63,8 +63,8 @@ func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) 
 	return scenarios.NewRunner(s).Run(p)
 }
 
-// TestFaultsOfAProgramInVirtualTime: redis-py's lock is used without a fencing token and with a TTL of 10 s. Which
-// faults break it is known from the code of the library and of the worker.
+// TestFaultsOfAProgramInVirtualTime uses redis-py's lock without a fencing token and with a TTL of 10 s. The code of
+// the library and of the worker shows which faults must break it.
 func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	for name, c := range map[string]struct {
@@ -102,8 +102,8 @@ func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestAProgramThatEndsEarly: redis-py reports a broken connection as an error, which the worker does not catch. The
-// worker ends, and laws that hold until then are undecided.
+// TestAProgramThatEndsEarly runs a worker that ends during its work: redis-py reports a broken connection as an error,
+// which the worker does not catch. Laws that hold until then are undecided.
 func TestAProgramThatEndsEarly(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	r, err := planned(t, s, 2, "break client-1 | redis-1 before the answer to the EVALSHA")
@@ -117,8 +117,8 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRunsOfPrograms: runs with equal seeds have equal digests, even on another thread and after
-// other runs, and runs with different seeds do not.
+// TestEqualSeedsGiveEqualRunsOfPrograms checks that runs with equal seeds have equal digests, even on another thread
+// and after other runs, and that runs with different seeds have different digests.
 func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	command := redisPy(t)
 	s, again := inVirtualTime(t, "fenced-gc-pause", command), inVirtualTime(t, "fenced-gc-pause", command)
@@ -142,7 +142,7 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramsThatCannotBeClients: each error names the client and what it does.
+// TestProgramsThatCannotBeClients checks that each error names the client and what it does.
 func TestProgramsThatCannotBeClients(t *testing.T) {
 	dir, scripts := t.TempDir(), 0
 	script := func(text string, mode os.FileMode) string {
@@ -198,10 +198,11 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 	}
 }
 
-// TestAProgramThatFailsWithSomeSeeds: such runs have errors, and those with other seeds do not.
+// TestAProgramThatFailsWithSomeSeeds runs a program that fails with some seeds. Those runs return an error, and runs
+// with other seeds do not.
 func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
 	worker := strings.Fields(redisPy(t))
-	// What it does until its first socket is the same for all seeds.
+	// Until it opens its first socket, the program does the same for all seeds.
 	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.fork(); runpy.run_path("` +
 		worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
@@ -223,7 +224,7 @@ func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
 	}
 }
 
-// TestCommandsOfPrograms: a command is split without a shell.
+// TestCommandsOfPrograms checks that a command is split into words without a shell.
 func TestCommandsOfPrograms(t *testing.T) {
 	for command, want := range map[string][]string{
 		"a b":              {"a", "b"},

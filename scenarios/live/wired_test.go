@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// session is a session in ZooKeeper's own protocol.
+// session is a session with ZooKeeper, in its own protocol.
 type session struct {
 	net.Conn
 	xid int32
@@ -61,7 +61,7 @@ func (s *session) create(path string, flags int32) string {
 	return f.Text()
 }
 
-// queues is a client that uses ZooKeeper's oldest lock recipe, which polls whether it is the first in the queue.
+// queues is a client that uses ZooKeeper's oldest lock recipe: it polls until it is the first in the queue.
 func queues(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	timeout, _ := strconv.Atoi(os.Getenv("FENCEPOST_TTL_MS"))
@@ -90,8 +90,8 @@ func queues(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfZooKeeper: for a client that uses ZooKeeper's own protocol, the lease is its session, which its
-// requests extend. Its znode is recorded as its own, and requests that are not simulated are reported.
+// TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. Its lease is its session,
+// which its requests extend. Its znode is recorded as its own, and unsupported requests are reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{
