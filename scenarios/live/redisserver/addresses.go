@@ -1,8 +1,8 @@
 package redisserver
 
-// Everything that a Redis or a Sentinel sends about a server contains the address at which the client reaches that
-// server. Some addresses are not replaced: those in data that clients send, those of connections in CLIENT LIST, and
-// those that a script requests.
+// This file replaces addresses. Everything that a Redis or a Sentinel sends about a server then contains the address at
+// which the client reaches that server. Some addresses are not replaced: those in data that clients send, those of
+// connections in CLIENT LIST, and those that a script requests.
 
 import (
 	"regexp"
@@ -15,13 +15,13 @@ import (
 // Address is the address of a server.
 type Address struct{ Host, Port string }
 
-// Book maps addresses to other addresses.
+// Book maps addresses of servers to the addresses that replace them.
 type Book struct {
 	to   map[Address]Address
 	text *regexp.Regexp // matches an address in a text
 }
 
-// NewBook returns a book for the given map. A nil Book translates nothing.
+// NewBook returns a Book for the given map. A nil Book replaces nothing.
 func NewBook(to map[Address]Address) *Book {
 	var hosts []string
 	for from := range to {
@@ -32,19 +32,18 @@ func NewBook(to map[Address]Address) *Book {
 		`)(` + strings.Join(between, "|") + `)(\d+)`)}
 }
 
-// between lists the texts that separate a host from its port: in messages that a Sentinel publishes and in names of
-// replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
+// between lists the texts that may stand between a host and its port: in messages that a Sentinel publishes and in
+// names of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// NamesServers reports whether the reply to a command contains addresses of servers. Any message from a Sentinel may
-// contain some.
+// NamesServers reports whether the reply to a command may contain addresses of servers. Every reply of a Sentinel may.
 func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
 	})
 }
 
-// Translate replaces the addresses in a sequence of complete values.
+// Translate replaces the addresses in a sequence of complete RESP values.
 func (b *Book) Translate(raw []byte) []byte {
 	if b == nil {
 		return raw
@@ -69,7 +68,8 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces the host at the start of a list. Its port follows directly or after the name of the port's field.
+// pair replaces the address at the start of a list, if there is one. The port follows the host directly, or after the
+// name of the field for the port.
 func (b *Book) pair(list []resp.Value) {
 	port := 1
 	if len(list) > 2 && strings.HasSuffix(list[1].Text, "port") {
@@ -83,7 +83,7 @@ func (b *Book) pair(list []resp.Value) {
 	}
 }
 
-// inText replaces the addresses within a text.
+// inText replaces the addresses in a text.
 func (b *Book) inText(text string) string {
 	return b.text.ReplaceAllStringFunc(text, func(found string) string {
 		parts := b.text.FindStringSubmatch(found)
@@ -94,13 +94,14 @@ func (b *Book) inText(text string) string {
 	})
 }
 
-// Stream translates data that arrives in pieces. The zero Stream translates nothing.
+// Stream replaces addresses in data that arrives in pieces. The zero Stream replaces nothing.
 type Stream struct {
 	Book *Book
 	half []byte // the beginning of an incomplete value
 }
 
-// Translate returns, translated, the values that are complete so far, and keeps the rest.
+// Translate replaces the addresses in the values that are complete so far, and returns these values. It keeps the rest
+// for the next call.
 func (s *Stream) Translate(b []byte) []byte {
 	if s.Book == nil {
 		return b

@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// ports maps a server, another server whose name begins with the first one's, and a Redis reached without a port of
-// its own.
+// ports is a Book with a server, another server whose name begins with the first one's name, and a Redis that is
+// reached without a port of its own.
 var ports = NewBook(map[Address]Address{
 	{"redis-1", "6379"}:           {"127.0.0.1", "4001"},
 	{"redis-1-replica-1", "6379"}: {"127.0.0.1", "4002"},
 	{"10.0.0.1", "700"}:           {"redis-9", "6379"},
 })
 
-// write encodes words as a map, a list, a push or a string, in RESP2 or RESP3.
+// write encodes words as a map, a list, a push or a string, in RESP2 or, if three is set, in RESP3.
 func write(kind byte, three bool, words ...string) string {
 	w := resp.Writer{RESP3: three}
 	switch kind {
@@ -40,7 +40,7 @@ func write(kind byte, three bool, words ...string) string {
 	return string(w.Out)
 }
 
-// said lists all messages in which Redis 7.0.15 and its Sentinel name servers, as words before and after translation.
+// said lists all messages in which Redis 7.0.15 and its Sentinel name servers, each before and after the replacement.
 var said = []struct {
 	what          string
 	kind          byte
@@ -75,7 +75,7 @@ var said = []struct {
 	{"INFO of a master", '=', []string{"slave0:ip=redis-1-replica-1,port=6379,state=online\r\n"},
 		[]string{"slave0:ip=127.0.0.1,port=4002,state=online\r\n"}},
 	{"CONFIG GET replicaof", '%', []string{"replicaof", "redis-1 6379"}, []string{"replicaof", "127.0.0.1 4001"}},
-	// replies that name no server of the book
+	// replies that name no server in the Book
 	{"ROLE of a Sentinel", '*', []string{"sentinel", "redis-1"}, []string{"sentinel", "redis-1"}},
 	{"another port", '*', []string{"redis-1", "63790", "redis-1:63790"}, []string{"redis-1", "63790", "redis-1:63790"}},
 	{"longer names", '*', []string{"redis-1-replica-12", "6379", "a-redis-1:6379", "110.0.0.1:700", "10a0.0.1:700"},
@@ -83,8 +83,8 @@ var said = []struct {
 	{"nothing", '%', nil, nil},
 }
 
-// TestEveryAddressIsReplaced: all addresses in Redis's messages are replaced, and nothing else is, in RESP2 and RESP3,
-// within a list, and in pieces of all sizes.
+// TestEveryAddressIsReplaced checks that all addresses in Redis's messages are replaced, and that nothing else is. It
+// tries RESP2 and RESP3, messages within a list, and pieces of all sizes.
 func TestEveryAddressIsReplaced(t *testing.T) {
 	for _, three := range []bool{false, true} {
 		for _, s := range said {
@@ -108,7 +108,8 @@ func TestEveryAddressIsReplaced(t *testing.T) {
 	}
 }
 
-// TestErrorsAndNothingStayAsTheyAre: errors and empty values are not changed, and nothing is changed without a book.
+// TestErrorsAndNothingStayAsTheyAre checks that errors and empty values are not changed, and that nothing is changed
+// without a Book.
 func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{"", "-ERR redis-1:6379 is none\r\n", "*-1\r\n", "$-1\r\n", "_\r\n", "+QUEUED\r\n"} {
 		if got := string(ports.Translate([]byte(text))); got != text {
@@ -123,7 +124,7 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestWhatTellsAddresses lists commands whose replies contain addresses, in upper and lower case.
+// TestWhatTellsAddresses checks NamesServers with commands in upper and lower case.
 func TestWhatTellsAddresses(t *testing.T) {
 	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
 		"GET role": false, "CLIENT LIST": false, "": false} {

@@ -18,8 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf formats a record in the form in which both sides must have it. The remaining life of a key is rounded to steps
-// of 10 s: the lateness of the host is far smaller, and the lives in the tests are far from the borders of the steps.
+// lineOf formats a record in the form in which the simulated and the real server are compared. The time left until a
+// key expires is rounded to 10 s. The host delays a command by far less than that, and the times in the tests are not
+// close to where the rounding changes.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
@@ -32,8 +33,8 @@ func lineOf(e *history.Event) string {
 	return text + fmt.Sprintf(" = %s, %s", e.Value, left)
 }
 
-// linesOf formats records. The records of one request are sorted by key, because the order in which a request changes
-// several keys does not matter. If a request changes a key several times, only the result is included. Records of
+// linesOf formats records. It sorts the records of one request by key, because the order in which a request changes
+// several keys does not matter. If a request changes a key several times, linesOf includes only the result. Records of
 // expired keys come last and are sorted, because they may appear anywhere within a transaction.
 func linesOf(list []history.Event) (lines []string) {
 	var expired []string
@@ -87,7 +88,7 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add combines a record with the earlier records of the same key within a request; stood is the record of the key
+// add combines a record with the earlier records of the same key within a request. stood is the record of the key
 // before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
@@ -110,7 +111,7 @@ func add(list []history.Event, e history.Event, stood *history.Event) []history.
 	return list
 }
 
-// same compares the records of the two sides.
+// same compares the records of the simulated and the real server.
 func same(t *testing.T, name string, model, reality []string, asked []string) {
 	t.Helper()
 	for i := range max(len(model), len(reality)) {
@@ -132,7 +133,7 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests near those that two records name.
+// around returns the requests before and after those that two differing records name.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -168,7 +169,7 @@ func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) 
 	return recorded(w)
 }
 
-// one returns a random one of several words that are separated by '|'.
+// one returns a random word from a list that is separated by '|'.
 func one(r *rand.Rand, words string) string {
 	list := strings.Split(words, "|")
 	return list[r.IntN(len(list))]
@@ -188,10 +189,10 @@ const (
 		`if redis.call('zcard',KEYS[1])<3 then redis.call('zadd',KEYS[1],ARGV[2],ARGV[3]) return 1 end return 0`
 )
 
-// lasting are times to live that outlast a test.
+// lasting lists times to live that are longer than a test.
 const lasting = "60000|100000|140000"
 
-// draw returns a random command. Each key holds values of one type only.
+// draw returns a random command. All values of a key have the same type.
 func draw(r *rand.Rand) []string {
 	k, h, z, s, l := one(r, "a|b|c"), one(r, "h|i"), one(r, "z|y"), one(r, "s|t"), one(r, "l|m")
 	v, f, px := one(r, "v|w"), one(r, "x|y"), one(r, lasting)
@@ -215,7 +216,7 @@ func draw(r *rand.Rand) []string {
 	return all[r.IntN(len(all))]
 }
 
-// apart returns random commands of which no two change the same key: if a transaction changes a key several times, the
+// apart returns random commands, no two of which change the same key. If a transaction changes a key several times, the
 // records of a real server contain only the result.
 func apart(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
@@ -225,18 +226,19 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 			continue
 		}
 		for _, a := range args {
-			taken[a] = taken[a] || len(a) == 1 && a >= "a" // names of keys are lower-case letters
+			taken[a] = taken[a] || len(a) == 1 && a >= "a" // a key has one lower-case letter as its name
 		}
 		all = append(all, args)
 	}
 	return all
 }
 
-// timeLeft matches the time left until a deadline, which differs from run to run.
+// timeLeft matches the time left until a deadline, which is different in each run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestWhatARemovalByScoreLeaves takes slots of a semaphore. If a member has a higher score than a member that stays,
-// the removal of the lowest scores did not remove it, even if its own slot is then taken again.
+// TestWhatARemovalByScoreLeaves takes slots of a semaphore. A removal of the lowest scores cannot have removed a member
+// whose score is higher than that of a remaining member. The records must show this even if the member's own slot is
+// then taken again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	var asked []string
@@ -269,7 +271,7 @@ func TestWhatARemovalByScoreLeaves(t *testing.T) {
 }
 
 // TestModelAndRealityTellTheSame runs the same random commands on the simulated node and on a real server: locks of
-// every type, transactions, keys that expire. The records and the replies must be equal.
+// every type, transactions, and keys that expire. The records and the replies must be equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	seeds := uint64(4)
@@ -283,7 +285,7 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 			r, mine := rand.New(rand.NewPCG(seed, 1)), &asked[played]
 			do := func(args ...string) string {
 				of := fmt.Sprint("client-1/", len(*mine)+1)
-				c.Sleep(2 * time.Millisecond) // otherwise two deadlines with the same time left would be equal
+				c.Sleep(2 * time.Millisecond) // make sure that no two deadlines are equal
 				answer := string(c.as(history.Attempt(of), args...).Raw())
 				if answer == "" {
 					t.Fatalf("no answer to %s %q after\n  %s", of, args, strings.Join(*mine, "\n  "))

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkLocks makes eight clients acquire and release a lock repeatedly, with two commands each, including
-// everything that is recorded about them.
+// BenchmarkLocks measures eight clients that repeatedly acquire and release a lock, with two commands each. The time
+// includes recording what they do.
 func BenchmarkLocks(b *testing.B) {
 	r := start(b, Config{})
 	left, over := b.N, 0

@@ -19,19 +19,19 @@ type Config struct {
 	// Groups are the groups of servers: each has a master, which may be alone, and its replicas.
 	Groups      [][]sim.ProcessID
 	Persistence store.Policy
-	// MinReplicasToWrite and MinReplicasMaxLag are the settings of redis.conf. A MinReplicasMaxLag of zero means the
-	// default of 10 s.
+	// MinReplicasToWrite and MinReplicasMaxLag correspond to the settings in redis.conf. If MinReplicasMaxLag is zero,
+	// the default of 10 s applies.
 	MinReplicasToWrite int
 	MinReplicasMaxLag  time.Duration
 
 	// Sentinel names the process that watches the groups; it is empty if there is none.
 	Sentinel sim.ProcessID
-	// DownAfter and ReconfigureAfter have the same meaning as for the simulated Sentinel; zero means 30 s and 8 s.
+	// DownAfter and ReconfigureAfter are the same periods as in the simulated Sentinel; zero means 30 s and 8 s.
 	DownAfter, ReconfigureAfter time.Duration
 	// Promoted, if not nil, is called on the world's goroutine before a promotion is recorded.
 	Promoted func(old, promoted sim.ProcessID)
 
-	// Failed is called, on any goroutine, when a server has failed by itself, so that the run cannot be judged.
+	// Failed is called, on any goroutine, when a server has failed by itself. The run can then not be judged.
 	Failed func(error)
 }
 
@@ -40,19 +40,19 @@ type servers struct {
 	*fleet.Fleet
 	Config
 	all    map[sim.ProcessID]*Server
-	names  *Book  // names for the servers' addresses; nil: no translation is needed
-	seven  bool   // the program is Redis 7 or later
-	secret string // password for servers that listen on a port, since every process of the machine can connect to it
+	names  *Book  // names that replace the servers' addresses; nil: no addresses are replaced
+	seven  bool   // whether the program is Redis 7 or later
+	secret string // password of servers that listen on a port, because every process of the machine can connect to it
 }
 
-// isServer reports whether a process is one of the real servers.
+// isServer reports whether p is one of the real servers.
 func (c *Config) isServer(p sim.ProcessID) bool {
 	return p != "" && p == c.Sentinel ||
 		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
 }
 
-// Can returns the reason why the servers cannot suffer a fault, or nil if they can or if it does not strike them. It
-// checks what is installed on this machine, and starts nothing.
+// Can returns the reason why a fault cannot be injected into the servers. It returns nil if it can be, or if the fault
+// does not affect them. Can checks what is installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isServer); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return errors.New("only etcd and ZooKeeper have sessions")
 	case nemesis.SlowFsync:
 		if c.Persistence == store.None {
-			return nil // there are no fsyncs
+			return nil // without fsyncs, the fault has no effect
 		}
 	case nemesis.FailOver:
 		if c.Sentinel == "" {
@@ -80,7 +80,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault needs the library that is loaded into the processes.
+// needsShim reports whether a fault needs the small library that is loaded into the server processes.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	if !c.isServer(f.Target) {
 		return false

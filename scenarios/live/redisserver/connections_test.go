@@ -27,8 +27,8 @@ func (c *client) hears(conn int) string {
 	return string(b)
 }
 
-// TestConnectionsAnswerTheSame: subscriptions, invalidations, transactions, protocol versions and ends of connections
-// are separate for each connection, and a simulated node and a real server treat them in the same way.
+// TestConnectionsAnswerTheSame checks that a simulated node and a real server treat connections in the same way. Each
+// connection has its own subscriptions, invalidations, transactions, protocol version and end.
 func TestConnectionsAnswerTheSame(t *testing.T) {
 	var said [2][]string
 	for i, run := range []func(func(c *client)){
@@ -85,8 +85,8 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsHoldsNobodyUp: a request that blocks is answered when its reply is available, and other clients are
-// served meanwhile. Later requests on the same connection are answered after it.
+// TestWhoWaitsHoldsNobodyUp checks that a blocked request is answered when its reply is available, and that other
+// clients are served meanwhile. Later requests on the same connection are answered after it.
 func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	var waited []string
 	r := start(t, Config{})
@@ -111,7 +111,7 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 		for len(waited) < 4 {
 			c.Sleep(time.Millisecond)
 		}
-		c.as("client-1/4", "BLPOP", "list1", "0.01") // no element is pushed
+		c.as("client-1/4", "BLPOP", "list1", "0.01") // nobody pushes an element
 	}))
 	want := []string{`2 "*2\r\n$5\r\nlist2\r\n$6\r\nsecond\r\n"`, `2 "$1\r\n1\r\n"`,
 		`1 "*2\r\n$5\r\nlist1\r\n$5\r\nfirst\r\n"`, `1 "$1\r\n1\r\n"`}

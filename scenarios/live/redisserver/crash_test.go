@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// crash makes the server stop, and start again after the time down.
+// crash stops the server, and starts it again after the time down.
 func (c *client) crash(how sim.Stop, down time.Duration) {
 	at := c.w.Now()
 	c.w.At(at, func() { c.w.Stop(c.server, how) })
@@ -29,8 +29,8 @@ func (c *client) crash(how sim.Stop, down time.Duration) {
 var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power loss",
 	sim.LoseAllState: "all state lost"}
 
-// TestRestartsTellTheSame: in a stop, both sides lose the same data. The servers have no append-only file, one that is
-// synced at each write, or one that is synced much later.
+// TestRestartsTellTheSame checks that simulated and real servers lose the same data when they stop. The servers have no
+// append-only file, one that is synced at each write, or one that is synced much later.
 func TestRestartsTellTheSame(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -50,7 +50,7 @@ func TestRestartsTellTheSame(t *testing.T) {
 						Begin: persistence == store.Everysec})
 				}
 				if persistence == store.Everysec {
-					c.as("client-1/3", "SET", "first", "3") // its fsync never ends, or is the last one
+					c.as("client-1/3", "SET", "first", "3") // the fsync of this write never ends, or it is the last one
 					c.Sleep(2 * time.Second)
 				}
 				c.as("client-1/4", "SET", "kept", "4", "PX", "100000")

@@ -1,15 +1,15 @@
-// Package redisserver replaces the simulated Redis servers and Sentinel of a world that runs in real time by real ones.
-// Each of them is a server process, wrapped as a [sim.Server].
+// Package redisserver replaces the simulated Redis servers and Sentinel of a world that runs in real time with real
+// ones. Each of them is a server process, wrapped as a [sim.Server].
 //
 // [Launch] starts the servers in the private folder of a keeper. The requests of a client travel the simulated links
 // and arrive at a [Server]. The server passes them to its process on a separate connection for that client, one command
-// at a time, and sends back the reply. A pause is SIGSTOP and a crash is kill -9; what was not fsynced is removed from
-// the append-only file. Clocks that jump and drift, and slow fsyncs, are implemented by a small library that is loaded
-// into the process (package process).
+// at a time, and sends back the reply. A pause is SIGSTOP and a crash is kill -9; after a loss of power, everything
+// that was not fsynced is removed from the append-only file. Clocks that jump and drift, and slow fsyncs, are
+// implemented by a small library that is loaded into the process (package process).
 //
 // What servers send each other (a replica and its master, a Sentinel and all servers) also travels the simulated links,
-// cut into chunks as it arrives (package fleet). Cuts, delays and the network's own delays therefore mean the same as
-// between simulated servers, except that messages cannot be counted.
+// in chunks as it arrives (package fleet). Cuts, delays and the network's own delays therefore mean the same as between
+// simulated servers, except that messages cannot be counted.
 //
 // This package runs in real time, with goroutines, processes, sockets and files. It touches the world only on the
 // world's goroutine: in calls of the kernel, and in functions that it passes to the loop.
@@ -20,19 +20,19 @@
 // observed changes of the server. After each command a PING is sent on the connection on which Redis reports changes of
 // keys, so that all effects of the command are known before its reply is sent. Then the keys that it changed are read.
 // Because only one command is carried out at a time, it is known which command made a change. When the deadline of a
-// key is reached, the key is read, so that Redis deletes it at once rather than up to 100 ms later.
+// key is reached, the key is read, so that Redis deletes it immediately and not up to 100 ms later.
 //
 // Redis does not report some things in enough detail:
 //
 //   - If one request changes a key several times, the records state only the result.
-//   - A field that a script sets to its present value keeps its owner, and so does a member that a script removes
-//     and puts back with the same score.
+//   - If a script sets a field to the value that it already has, the field keeps its owner. So does a member that a
+//     script removes and puts back with the same score.
 //   - If a script removes any members of a sorted set by score, all members that it removes are recorded as expired.
 //   - When a blocked client finally takes an element, this is recorded as done by the client that has pushed it.
 //   - Databases other than 0 are refused, as by the simulated node; what a script does in them is not recorded.
 //
 // After a restart the data is compared with the previous data, as by the simulated node. This reveals the effect of a
-// command whose reply was lost in a crash; it is attributed to the command's client.
+// command whose reply was lost in a crash. The effect is attributed to the command's client.
 //
 // Goals: the same records and the same meaning of every fault as with the simulated node; nothing outlives the run.
 // Non-goals: eviction, Redis Cluster, modules, snapshots (RDB), and rewriting of the append-only file; semi-synchronous

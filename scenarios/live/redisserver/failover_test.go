@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. Commands that the old master receives
-// afterwards are lost when it follows the new master.
+// TestFailoversAreRecordedAlike orders a failover to the second of two replicas, with simulated and with real servers.
+// Commands that the old master receives afterwards are lost when it follows the new master.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -35,7 +35,7 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: names[2]})
 		news, _ := c.Receive(observer, patient)
 		*mine = append(*mine, string(news))
-		c.as("client-1/3", "SET", "late", "3") // to the old master, which does not know yet that it was deposed
+		c.as("client-1/3", "SET", "late", "3") // the old master does not know yet that it was deposed
 		c.as("client-1/4", "DEL", "held")
 		c.server = names[2]
 		c.until("$1\r\n1\r\n", "GET", "lock")
@@ -77,8 +77,8 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 	}
 }
 
-// TestSentinelFailsOverByItself: a master that is paused for longer than the Sentinel tolerates is replaced, and
-// follows the new master when it is resumed.
+// TestSentinelFailsOverByItself checks that the Sentinel replaces a master that is paused for longer than it tolerates,
+// and that the old master follows the new one when it is resumed.
 func TestSentinelFailsOverByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -123,9 +123,9 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
-// TestSentinelPingsAsShipped: no downAfter changes how often a Sentinel pings. The choice of a replica and the next
-// connection to a server also depend on that interval. sentinel.c itself pings a server with a shorter down-after more
-// often.
+// TestSentinelPingsAsShipped checks that the setting downAfter does not change how often a Sentinel pings. That
+// interval also affects which replica is chosen, and when the Sentinel reconnects to a server. If down-after is shorter
+// than the interval, sentinel.c itself pings more often.
 func TestSentinelPingsAsShipped(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, downAfter := range []time.Duration{0, 300 * time.Millisecond, time.Minute} {
@@ -150,8 +150,8 @@ func TestSentinelPingsAsShipped(t *testing.T) {
 	}
 }
 
-// TestRealServersTellNamesAsSimulatedOnesDo: real servers send names like simulated ones, and never the addresses at
-// which they listen. Values that clients have set are not translated.
+// TestRealServersTellNamesAsSimulatedOnesDo checks that real servers send the names of servers, as simulated ones do,
+// and never the addresses at which they listen. Values that clients have set are not changed.
 func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")

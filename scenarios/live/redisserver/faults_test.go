@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// TestPausedServerDoesNothing: the process is stopped, requests that arrive meanwhile are carried out after the pause,
-// and a key still expires on time.
+// TestPausedServerDoesNothing checks that a pause stops the process and that requests that arrive meanwhile are carried
+// out after it. A key still expires on time.
 func TestPausedServerDoesNothing(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	play := func(c *client) {
@@ -45,7 +45,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 	same(t, "pause", linesOf(model), linesOf(reality), nil)
 }
 
-// TestStopOfAPausedServer: a server that loses power during a pause comes back when the pause ends.
+// TestStopOfAPausedServer checks that a server that loses power during a pause comes back when the pause ends.
 func TestStopOfAPausedServer(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -92,7 +92,7 @@ func TestClocksThatJump(t *testing.T) {
 	same(t, "jumps", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
-// TestClocksThatDrift: a clock that runs at ten times the true rate advances by at least ten seconds in one second,
+// TestClocksThatDrift checks that a clock at ten times the true rate advances by at least ten seconds in one second,
 // however late the host is.
 func TestClocksThatDrift(t *testing.T) {
 	testkit.FullOnly(t)
@@ -120,7 +120,7 @@ func TestClocksThatDrift(t *testing.T) {
 	})
 }
 
-// TestSlowFsyncHoldsAnswersBack: with appendfsync always, replies are sent only after the fsync is over.
+// TestSlowFsyncHoldsAnswersBack checks that with appendfsync always, replies are sent only after the fsync is over.
 func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -155,7 +155,7 @@ func (c *client) time() time.Duration {
 	return time.Duration(parts[0])*time.Second + time.Duration(parts[1])*time.Microsecond
 }
 
-// TestWhatServersCannotSuffer: faults that the servers cannot suffer are refused before anything starts.
+// TestWhatServersCannotSuffer checks that faults that the servers cannot suffer are refused before anything starts.
 func TestWhatServersCannotSuffer(t *testing.T) {
 	usual := os.Getenv("PATH")
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Launch starts the servers, and waits until they accept commands and replicas follow their masters. plan is the plan
-// of the run; the servers are prepared for its faults. The servers end when the keeper does.
+// Launch starts the servers. It waits until they accept commands and the replicas follow their masters. plan is the
+// plan of the run; the servers are prepared for its faults. The servers end when the keeper does.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.all[names[0]].Port.Number()))
 	}
 	s.cuts = f.Persistence == store.Everysec || f.Persistence == store.No ||
-		f.Persistence == store.Always && f.HasShim() // otherwise all acknowledged writes have been fsynced
+		f.Persistence == store.Always && f.HasShim() // without the library, every acknowledged write has been fsynced
 	s.reports, s.group = true, g
 	s.records.open(i > 0, g)
 	g.members = append(g.members, s)
@@ -77,7 +77,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 	return s.launch(lines)
 }
 
-// lines returns the lines of redis.conf that all servers have in common.
+// lines returns the lines of redis.conf that are the same for all servers.
 func (f *servers) lines() []string {
 	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
 	switch f.Persistence {
@@ -99,7 +99,7 @@ func (f *servers) lines() []string {
 }
 
 // awaitReplicas waits until all replicas have the data of their masters and will receive changes. A master sends
-// changes only to a replica that has acknowledged something after it received the data (replicaPutOnline in
+// changes only to a replica that has received the data and has acknowledged something afterwards (replicaPutOnline in
 // replication.c).
 func (f *servers) awaitReplicas() error {
 	for _, group := range f.Groups {
@@ -113,7 +113,7 @@ func (f *servers) awaitReplicas() error {
 		}
 		var v resp.Value
 		if err = awaitInfo(w, "replication", fmt.Sprintf("connected_slaves:%d\r", replicas)); err == nil {
-			_, _ = w.ask("PUBLISH", "fencepost", "") // replicas must acknowledge this
+			_, _ = w.ask("PUBLISH", "fencepost", "") // replicas must acknowledge this message
 			v, err = w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
 		}
 		w.close()

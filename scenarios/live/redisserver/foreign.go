@@ -15,26 +15,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign describes servers that the user runs, which are used instead of servers that a fleet starts. They cannot
-// suffer faults themselves, and nothing is recorded about their keys: a law that depends on what happens to a key is
-// unchecked. Only keys with the run's prefix are changed. They get a time to live, in case the run cannot clean up (see
-// guard).
+// Foreign describes servers that the user has started. A run uses them in place of servers that a fleet starts. No
+// faults can be injected into them, and nothing is recorded about their keys, so a law that depends on what happens to
+// a key is unchecked. The run changes only keys with its prefix. They get a time to live, in case the run cannot clean
+// up (see guard).
 type Foreign struct {
-	// Servers are the names of the servers in the world. Addresses are their addresses: HOST:PORT, or a URL such as
+	// Servers lists the names of the servers in the world. Addresses lists their addresses: HOST:PORT, or a URL such as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
 	Addresses []string
-	// Prefix is the prefix of the keys of this run. At the start, no key may have this prefix.
+	// Prefix is the prefix of the keys of this run. When the run starts, no key may have this prefix.
 	Prefix string
-	// Lasts is the time to live, in whole milliseconds, for keys to which the run gives none. It must be longer than
-	// the run.
+	// Lasts is the time to live of keys to which the run gives none. It is a whole number of milliseconds, and must be
+	// longer than the run.
 	Lasts time.Duration
-	// Failed is called, on any goroutine, when a server can no longer be reached, so that the run cannot be judged.
+	// Failed is called, on any goroutine, when a server can no longer be reached. The run can then not be judged.
 	Failed func(error)
 }
 
 // Can returns an error that explains why a fault cannot be injected into these servers. It returns nil if it can be
-// injected, or if the fault does not strike them. Faults of their links with clients are always possible.
+// injected, or if the fault does not affect them. Faults on the links between servers and clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
 	at := f.Target
@@ -45,13 +45,14 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 			return nil
 		}
 		at = f.Left[left]
-	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer): // a link with a client
+	// the fault affects no server, or a link with a client
+	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer):
 		return nil
 	}
 	return fmt.Errorf("%s is a server that you started: faults can strike only clients and their links with it", at)
 }
 
-// These are errors of servers that the user runs.
+// These errors report that a user's server requires a password or refused it.
 var (
 	ErrNeedsPassword = errors.New("the server requires a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
 		"into an environment variable or a file, and give --servers env:VARIABLE or file:PATH")
@@ -118,11 +119,11 @@ func endpointOf(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// soon is the time within which a user's server must answer.
+// soon is the time within which a user's server must answer a request.
 const soon = 5 * time.Second
 
-// suits returns the reason why a server cannot be used, or nil. It tries the commands that the run needs on a key that
-// does not exist.
+// suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs,
+// with a key that does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
@@ -177,7 +178,7 @@ func (e endpoint) login(w *wire) error {
 	return nil
 }
 
-// Sweep deletes the keys with its prefix that a run has left.
+// Sweep deletes the keys that a run has left, which are those with its prefix.
 func (c Foreign) Sweep() (err error) {
 	for _, address := range c.Addresses {
 		err = errors.Join(err, c.sweep(address))
@@ -227,7 +228,7 @@ func (c Foreign) names(w *wire) (names []string, err error) {
 	}
 }
 
-// quoted returns a glob pattern that matches exactly s.
+// quoted returns a glob pattern that matches only the text s.
 func quoted(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// users starts a server such as a user may run, and returns its address and a connection to it.
+// users starts a server like one that a user might run, and returns its address and a connection to it.
 func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -65,8 +65,7 @@ func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got
 	return f, r.play(work)
 }
 
-// trespassers lists commands that would change or show data outside the run; fencepost:7:lock is an existing key of the
-// run.
+// trespassers lists commands that would change or show data of others. fencepost:7:lock is an existing key of the run.
 var trespassers = []string{
 	"SET", "SET mine 2", "DEL mine", "UNLINK fencepost:7:lock mine", "RENAME fencepost:7:lock mine",
 	"RENAME mine fencepost:7:lock", "COPY fencepost:7:lock mine REPLACE", "COPY mine fencepost:7:lock", "GET mine",
@@ -175,13 +174,13 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
-// words splits a command without quotes into words.
+// words splits a command at spaces; it does not support quotes.
 func words(command string) []string {
 	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
 }
 
-// TestScriptsOnServersOfTheUsers: scripts of lock libraries work on a user's server, even if they are named by their
-// SHA-1, and the keys that they write get a time to live at once.
+// TestScriptsOnServersOfTheUsers checks that scripts of lock libraries work on a user's server, even if clients name
+// them by their SHA-1, and that the keys that they write get a time to live immediately.
 func TestScriptsOnServersOfTheUsers(t *testing.T) {
 	here, w := users(t)
 	const take = `local n = 0
@@ -218,7 +217,7 @@ if redis.pcall('hget', KEYS[1], 'x').err then return n end`
 	}
 }
 
-// TestAKeyOfAnotherIsNotTouched: if a key with the run's prefix already exists, the run does not start.
+// TestAKeyOfAnotherIsNotTouched checks that a run does not start if a key with its prefix already exists.
 func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
 	here, w := users(t)
 	if _, err := w.ask("SET", "fencepost:7:lock", "1"); err != nil {
@@ -289,7 +288,8 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestKeysAreThoseOfRedis compares the keys of each command that may pass with what a real server says to COMMAND INFO.
+// TestKeysAreThoseOfRedis compares the keys of each permitted command with those that a real server states in COMMAND
+// INFO.
 func TestKeysAreThoseOfRedis(t *testing.T) {
 	_, w := users(t)
 	compared := 0
@@ -300,7 +300,7 @@ func TestKeysAreThoseOfRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 		info := v.List[0].List
-		if len(info) == 0 { // a command of another version
+		if len(info) == 0 { // this version of Redis does not have the command
 			continue
 		}
 		compared++

@@ -5,13 +5,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// group tracks a master and its replicas. It records what a failover has lost, as redis.Group does for simulated nodes.
-// It belongs to the world's goroutine.
+// group tracks which server of a group is the master. It records what a failover has lost, as redis.Group does for
+// simulated nodes. Only the world's goroutine may use it.
 type group struct {
 	members []*Server
 	master  *Server // the server that was promoted last
 	lost    map[store.Title]history.Why
-	past    *past // shared by the members: a new master contains what clients have set on other members
+	past    *past // shared by the members, because a new master has values that clients have set on other members
 }
 
 // promoted records how the data of a new master differs from the records of the old one.
@@ -33,8 +33,8 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 	r.survey(s.Host.Wall(), keys)
 }
 
-// demoted records what a deposed master loses when it replaces its data by the new master's: writes that it received
-// after it was deposed, and what the failover has lost.
+// demoted records what a deposed master loses when it replaces its data with the new master's: writes that it received
+// after it was deposed, and everything that the failover has lost.
 func (g *group) demoted(s *Server, keys []store.Key) {
 	r := &s.records
 	r.data.Begin(s.Host.Wall())
@@ -58,7 +58,7 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 	r.survey(s.Host.Wall(), keys)
 }
 
-// standing returns what a server holds according to its records.
+// standing returns the values that a server has according to its records.
 func (r *records) standing() []store.Holding {
 	if !r.known {
 		return r.before

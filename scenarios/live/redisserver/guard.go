@@ -15,12 +15,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// guard restricts the clients of a run on a user's server to the keys of the run. It does not ask the server: a command
-// passes only if the guard knows which of its arguments are keys, and all of them begin with the prefix. A script runs
-// after a prologue that applies the same rule to each of its calls.
+// guard restricts the clients of a run on a user's server to the keys of the run. A command may pass only if the guard
+// knows which of its arguments are keys, and all of them begin with the prefix. The guard does not ask the server for
+// this. Before each script it inserts a prologue that applies the same rule to the calls of the script.
 type guard struct {
 	prefix  string
-	lasts   string            // time to live in ms, for keys that have none
+	lasts   string            // time to live, in ms, for keys that have none
 	scripts map[string]string // scripts that clients have loaded, by SHA-1
 }
 
@@ -28,7 +28,7 @@ func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// passing holds the commands with keys that may pass: those that are simulated, and some others.
+// passing contains the commands with keys that may pass: those that the simulated node supports, and some others.
 var passing = func() map[string]redis.Keyed {
 	all := map[string]redis.Keyed{}
 	for _, c := range slices.Concat(redis.Keys(), others) {
@@ -47,11 +47,11 @@ var others = []redis.Keyed{
 	{Name: "bzpopmax", First: 1, Last: -2, Step: 1},
 }
 
-// keyless lists the commands without keys that may pass; they change only the connection.
+// keyless lists the commands without keys that may pass. They affect only the connection.
 var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
-// harmless lists the subcommands of CLIENT that may pass; they change only the connection.
+// harmless lists the subcommands of CLIENT that may pass. They affect only the connection.
 var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
 	"getredir")
 
@@ -67,8 +67,8 @@ func keysOf(c redis.Keyed, args []string) (keys []string) {
 	return keys
 }
 
-// admit returns a command in the form in which it is sent to the server, together with the keys that it may write. If
-// the command may not pass, admit returns the reply to it instead.
+// admit returns a command in the form in which it is sent to the server, and the keys that it may write. If the command
+// may not pass, admit returns the reply to the client instead.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {
@@ -112,7 +112,7 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		strings.ToUpper(name))
 }
 
-// script admits EVAL and EVALSHA. Both are sent as an EVAL of the prologue followed by the script.
+// script is admit for EVAL and EVALSHA. Both are sent as an EVAL of the prologue followed by the script.
 func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
 	count := -1
 	if len(args) > 2 {
@@ -137,7 +137,8 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 	return append([]string{"EVAL", g.prologue() + text}, args[2:]...), nil, g.outside(args[3 : 3+count])
 }
 
-// outside returns the refusal of a command that has a key outside the run's prefix, or nil if all keys have the prefix.
+// outside returns the error reply to a command that has a key without the run's prefix, or nil if all keys have the
+// prefix.
 func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
@@ -151,8 +152,8 @@ func refuses(format string, a ...any) []byte {
 	return sim.AppendLine(nil, '-', "ERR fencepost: on a server that you started, "+fmt.Sprintf(format, a...))
 }
 
-// serveGuarded carries out a request on a user's server. In the same packet it sends the command that gives the written
-// keys a time to live: if this process is killed, the server has received either both or neither.
+// serveGuarded carries out a request on a user's server. A second command, which gives the written keys a time to live,
+// is sent in the same packet. If this process is killed, the server has received either both commands or neither.
 func (x *life) serveGuarded(l *link, name string, r *request) error {
 	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
 	switch {
@@ -160,7 +161,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 		x.do(func() { r.Reply(refusal) })
 		return nil
 	case refusal != nil:
-		args, writes = []string{"FENCEPOST"}, nil // not a command: it makes the server abort the transaction
+		args, writes = []string{"FENCEPOST"}, nil // a command that does not exist: the server aborts the transaction
 	}
 	r.args = args
 	switch {
@@ -178,7 +179,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	if l.w.send(requests...) != nil {
 		return x.lose(l, r)
 	}
-	if !l.multi && mayBlock(name, args) { // drain takes the reply
+	if !l.multi && mayBlock(name, args) { // drain will handle the reply
 		l.blocked, l.want = r, want
 		return nil
 	}
@@ -198,8 +199,8 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit removes the last of several values, which is the reply to the command that gives keys a time to live. If
-// that command failed, the run ends.
+// withoutLimit removes the last value of a reply, which belongs to the command that gives keys a time to live. If that
+// command failed, the run ends.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
 		return values, nil
@@ -221,7 +222,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// limit returns a command that gives a time to live to those of the keys that have none.
+// limit returns a command that gives a time to live to each of the keys that has none.
 func (g *guard) limit(keys []string) []string {
 	const script = `for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end
@@ -230,10 +231,10 @@ return 0`
 	return append(append([]string{"EVAL", script, strconv.Itoa(len(keys))}, keys...), g.lasts)
 }
 
-// prologue returns Lua code that replaces a script's redis.call and redis.pcall by functions that apply the guard's
-// rule. They admit the commands in the table, with keys under the prefix, and give these keys a time to live if they
-// have none. The code is a single line, so that the script's lines keep their numbers. It also hides other ways to
-// reach the real functions.
+// prologue returns Lua code that replaces redis.call and redis.pcall in a script with functions that apply the guard's
+// rule. These functions permit the commands in the table, with keys under the prefix, and give these keys a time to
+// live if they have none. The code also hides other ways to reach the real functions. It is a single line, so that the
+// lines of the script keep their numbers.
 func (g *guard) prologue() string {
 	var table strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(passing)) {
@@ -278,7 +279,7 @@ for _, name in pairs({'error_reply', 'status_reply', 'sha1hex', 'setresp', 'repl
 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING'}) do own[name] = R[name] end
 return own, own end)();`
 
-// lua returns a text as a Lua string literal.
+// lua quotes a text as a Lua string literal.
 func lua(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -38,7 +38,7 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 	}
 }
 
-// TestServerThatDies: if a server dies, the run fails, and the error contains the end of the server's log.
+// TestServerThatDies checks that a run fails if a server dies, and that the error contains the end of the server's log.
 func TestServerThatDies(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{})
@@ -57,8 +57,8 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a server that cannot write to disk returns errors to its clients or ends. The run then continues or
-// fails.
+// TestFullDisk checks that a server that cannot write to disk returns errors to its clients or ends. The run then
+// continues or fails, respectively.
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, p := range []store.Policy{store.Everysec, store.Always} {
@@ -90,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestServerThatIsFullFromTheStart: a server whose disk is full cannot start, and the error says why.
+// TestServerThatIsFullFromTheStart checks that a server with a full disk cannot start, and that the error says why.
 func TestServerThatIsFullFromTheStart(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)

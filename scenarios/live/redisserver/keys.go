@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lookScript reads keys: type, deadline in ms (-1: none) and value. If PEXPIRETIME does not exist yet, it computes the
-// deadline from the time left; time does not advance within a script.
+// lookScript reads keys: the type, the deadline in ms (-1: none) and the value. If the server does not have PEXPIRETIME
+// yet, the script computes the deadline from the time left; time does not advance within a script.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
   local kind, when, value = redis.call('TYPE', key).ok, -1, false
@@ -32,7 +32,7 @@ for i, key in ipairs(KEYS) do
 end
 return all`
 
-// look reads keys. A key that does not exist has no type. Owners are not set.
+// look reads keys from the server. A key that does not exist has an empty type. The owners are not set.
 func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -57,8 +57,8 @@ func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	return keys, nil
 }
 
-// keyOf converts a key from the form in which the script returns it. The records treat a value of any other type as a
-// list with one element.
+// keyOf converts a key that the script has returned. A value whose type is not supported is recorded as a list with one
+// element.
 func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	k := store.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {
@@ -87,7 +87,8 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	return k
 }
 
-// anElement is the encoding of a list with one element. It replaces a value whose content is not recorded.
+// anElement is the encoding of a list with one element. It is recorded in place of a value whose content is not
+// recorded.
 const anElement = "*1\r\n$1\r\n-\r\n"
 
 // allKeys reads all keys.

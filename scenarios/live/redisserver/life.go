@@ -12,24 +12,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life is one life of a server's process. Its executor is a goroutine that does one thing at a time with the process.
+// life is the time between a start and a stop of a server's process. Its executor is a goroutine that does one thing at
+// a time with the process.
 type life struct {
 	*fleet.Life
 	s *Server
 
 	mu   sync.Mutex
 	jobs []func() error
-	now  history.Attempt // attempt whose request the process is carrying out
-	more chan struct{}   // contains one element while there may be jobs
+	now  history.Attempt // the attempt whose request the process is carrying out
+	more chan struct{}   // contains one element if there may be jobs in the queue
 
-	// The fields below belong to the executor.
+	// Only the executor uses the fields below.
 	admin *wire
 	ear   *ear // nil: no records are kept
 	links map[uint64]*link
-	trip  *link // an otherwise unused connection, which ends when the server closes all connections
+	trip  *link // an otherwise unused connection; it shows when the server closes all connections
 }
 
-// queue queues a job for the executor.
+// queue adds a job to the executor's queue.
 func (x *life) queue(job func() error) {
 	x.mu.Lock()
 	x.jobs = append(x.jobs, job)
@@ -40,7 +41,7 @@ func (x *life) queue(job func() error) {
 	}
 }
 
-// next returns the next job, or nil when the life is over.
+// next waits for the next job and returns it, or returns nil when the life is over.
 func (x *life) next() func() error {
 	for {
 		x.mu.Lock()
@@ -61,7 +62,7 @@ func (x *life) next() func() error {
 }
 
 // run is the executor: it runs queued jobs until the life is over. If one of its own connections fails while the
-// process is alive, it opens its connections again: a server whose role changes closes them all.
+// process is alive, it opens its connections again. A server whose role changes closes all connections.
 func (x *life) run() {
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
 		if err := job(); err != nil && !x.IsOver() {
@@ -73,7 +74,7 @@ func (x *life) run() {
 	}
 }
 
-// underWay returns the attempt on whose behalf the process is acting, as far as is known.
+// underWay returns the attempt whose request the process is carrying out, as far as is known.
 func (x *life) underWay() history.Attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,8 +87,8 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do runs f on the world's goroutine, unless the life is over by then, and waits for it. So when a life ends, at most
-// one request has been carried out without being recorded.
+// do runs f on the world's goroutine and waits for it. It does not run f if the life is over by then. When a life ends,
+// at most one request has therefore been carried out without being recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.Do(func() {
@@ -153,7 +154,8 @@ func (x *life) wires() (list []*wire) {
 	return list
 }
 
-// reopen opens these connections again after the server has closed them, and records what has changed in the meantime.
+// reopen opens the executor's connections again after the server has closed them, and records what has changed in the
+// meantime.
 func (x *life) reopen() error {
 	for _, w := range x.wires() {
 		w.close()
@@ -165,7 +167,7 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads all keys and records their differences from the records.
+// survey reads all keys and records how they differ from the records so far.
 func (x *life) survey() error {
 	if !x.s.reports {
 		return nil
@@ -186,7 +188,7 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link returns the connection to the process that belongs to a client's connection, and opens it if necessary.
+// link returns the connection to the process for one of the clients' connections, and opens it if necessary.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -238,7 +240,7 @@ func (x *life) serve(r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// finish records the effects of a request, and answers it.
+// finish records the effects of a request, and sends the reply to the client.
 func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error {
 	x.setUnderWay(r.attempt)
 	defer x.setUnderWay("")
@@ -253,7 +255,7 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 	return err
 }
 
-// observe determines what has happened to keys since the last call.
+// observe returns what has happened to keys since the last call.
 func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	if x.ear == nil {
 		return nil, nil, nil
@@ -265,7 +267,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	return said, keys, err
 }
 
-// lose ends a connection that the server has closed. Pending requests on it have no reply.
+// lose handles the end of a connection that the server has closed. Requests pending on it get no reply.
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
@@ -290,7 +292,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection to the process that belongs to a client's connection.
+// forget closes the connection to the process for one of the clients' connections.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()
@@ -298,8 +300,8 @@ func (x *life) forget(id uint64) {
 	}
 }
 
-// drain handles what a server has sent on a connection on which nobody waits: pushes, the reply to a blocked request,
-// or the end of the connection.
+// drain handles what the server has sent on a connection while no goroutine waited for a reply: pushes, the reply to a
+// blocked request, or the end of the connection.
 func (x *life) drain(id uint64) error {
 	l := x.links[id]
 	if l == nil {
@@ -335,7 +337,7 @@ func (x *life) drain(id uint64) error {
 	return nil
 }
 
-// untilBlocked waits until a request that may block either has been answered or is blocked.
+// untilBlocked waits until a request that may block has been answered or is blocked.
 func (x *life) untilBlocked(l *link) error {
 	for {
 		v, err := x.admin.ask("INFO", "clients")
@@ -358,7 +360,7 @@ func (x *life) untilBlocked(l *link) error {
 	return nil
 }
 
-// blocked counts the connections with a request that is blocked on the server.
+// blocked returns the number of connections whose request is blocked on the server.
 func (x *life) blocked() (n int64) {
 	for _, l := range x.links {
 		if l.blocked != nil && !l.has() {
@@ -368,14 +370,14 @@ func (x *life) blocked() (n int64) {
 	return n
 }
 
-// blockedClients returns the number of blocked clients stated in INFO.
+// blockedClients returns the number of blocked clients that INFO states.
 func blockedClients(info string) int64 {
 	_, rest, _ := strings.Cut(info, "blocked_clients:")
 	number, _, _ := strings.Cut(rest, "\r")
 	return resp.Value{Text: number}.Number()
 }
 
-// touch reads keys whose deadline has come. This makes the server delete the expired ones.
+// touch reads keys whose deadline has been reached. This makes the server delete the expired ones.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {
 		return err

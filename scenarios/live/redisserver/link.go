@@ -10,31 +10,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// link is the connection to the process that belongs to one connection of a client.
+// link is a connection to the server process. It corresponds to one connection of a client.
 type link struct {
 	id uint64
 	w  *wire
 
 	mu      sync.Mutex
-	come    []item        // read, but not handled yet
-	ended   bool          // no more will be read
-	awaited bool          // some goroutine waits for a reply
-	news    chan struct{} // contains one element if something has arrived or ended since the last check
-	idle    func()        // called when data arrives and nobody is waiting
-	listens int           // number of subscriptions
+	come    []item // values that were read and are not handled yet
+	ended   bool   // whether the connection has ended, so that no more values will be read
+	awaited bool   // whether a goroutine waits for a reply
+	// contains one element if, since the last check, a value has arrived or the connection has ended
+	news    chan struct{}
+	idle    func() // called when data arrives and nobody is waiting
+	listens int    // number of subscriptions
 
-	// The fields below belong to the executor.
+	// Only the executor uses the fields below.
 	multi   bool
 	queued  [][]string // commands between MULTI and EXEC
-	writes  []string   // keys that these may write; only on a user's server
-	limited bool       // the last value of a reply is for the command that gives keys a time to live
-	blocked *request   // request that waits for its reply on the server
-	want    int        // number of values of that reply
-	behind  []*request // requests that wait behind the blocked one
+	writes  []string   // on a user's server: the keys that these commands may write
+	limited bool       // whether the reply ends with a value for the command that gives keys a time to live
+	blocked *request   // the request that is blocked on the server
+	want    int        // number of values in its reply
+	behind  []*request // requests that wait for the blocked one
 	heard   map[string]map[string]bool
 }
 
-// item is a value that was read. A push is not the reply to a request.
+// item is a value that was read from the server. A push is a value that is not the reply to a request.
 type item struct {
 	raw  []byte
 	push bool
@@ -47,7 +48,7 @@ func newLink(id uint64, w *wire, idle func()) *link {
 	return l
 }
 
-// listen reads until the connection ends.
+// listen reads values until the connection ends.
 func (l *link) listen() {
 	for {
 		raw, err := l.w.raw(nil)
@@ -85,11 +86,11 @@ func (l *link) isPush(raw []byte) bool {
 	return len(v.List) > 0 && slices.Contains(pushes, v.List[0].Text)
 }
 
-// errLinkEnded reports that the process has closed a client's connection.
+// errLinkEnded reports that the process has closed the connection that corresponds to a client's.
 var errLinkEnded = errors.New("the connection has ended")
 
-// take removes and returns what has arrived: all pushes before the reply, and the reply if it is complete. want is the
-// number of values in the reply.
+// take removes and returns the values that have arrived: all pushes before the reply, and the reply if it is complete.
+// want is the number of values in the reply.
 func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,14 +121,14 @@ func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err e
 	return pushes, answer, want > 0, nil
 }
 
-// has reports whether something has arrived, or the connection has ended.
+// has reports whether a value has arrived or the connection has ended.
 func (l *link) has() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.come) > 0 || l.ended
 }
 
-// await waits for a reply with the wanted number of values. It stops waiting when stop is closed.
+// await waits for a reply with want values. It stops waiting when stop is closed.
 func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []byte, err error) {
 	l.setAwaited(true)
 	defer l.setAwaited(false)
@@ -145,8 +146,8 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 	}
 }
 
-// setAwaited records whether some goroutine waits for a reply. If something arrived just before the wait ended, it
-// calls idle.
+// setAwaited records whether a goroutine waits for a reply. If a value has arrived just before the wait ended,
+// setAwaited calls idle.
 func (l *link) setAwaited(is bool) {
 	l.mu.Lock()
 	l.awaited = is
@@ -157,7 +158,7 @@ func (l *link) setAwaited(is bool) {
 	}
 }
 
-// keepTransaction tracks the commands between MULTI and EXEC.
+// keepTransaction collects the commands between MULTI and EXEC.
 func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	switch {
 	case name == "exec":
@@ -172,7 +173,8 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions lists the commands that get a reply for each of their channels, with the kind of channel.
+// subscriptions lists the commands that get one reply for each of their channels, the kind of channel, and whether the
+// command ends subscriptions.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
@@ -182,7 +184,8 @@ var subscriptions = map[string]struct {
 	"ssubscribe": {"shards", false}, "sunsubscribe": {"shards", true},
 }
 
-// answers returns the number of values in the reply to a request. This depends on the subscriptions, which it tracks.
+// answers returns the number of values in the reply to a request. The number depends on the current subscriptions,
+// which answers updates.
 func (l *link) answers(name string, args []string) int {
 	if name == "reset" {
 		l.heard = map[string]map[string]bool{}
@@ -213,7 +216,7 @@ func (l *link) answers(name string, args []string) int {
 	return max(count, 1)
 }
 
-// setListens updates the number of subscriptions that the reader uses.
+// setListens updates the number of subscriptions for the goroutine that reads.
 func (l *link) setListens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,9 +20,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both runs play with a group of simulated servers and with a group of real ones. Both must result in the same records,
-// the same promotions, and the same texts reported by the client. A Sentinel watches the servers if the configuration
-// has one.
+// both runs the function play with a group of simulated servers and with a group of real ones. Both must result in the
+// same records, the same promotions, and the same texts reported by the client. If the configuration has a Sentinel, it
+// watches the servers.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -59,30 +59,31 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 
 var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 
-// watched configures a master with its replica, and a Sentinel that soon considers a silent master to be down.
+// watched returns a configuration with a master, its replica, and a Sentinel that soon considers a silent master to be
+// down.
 func watched() Config {
 	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
 		ReconfigureAfter: time.Second}
 }
 
-// subscribe subscribes at the Sentinel to messages about switches.
+// subscribe subscribes to the Sentinel's messages about failovers.
 func (c *client) subscribe() sim.Conn {
 	observer := sim.Conn{Server: "sentinel", N: 7}
 	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})
 	return observer
 }
 
-// follows waits until a server is a replica and a request to it has the wanted reply.
+// follows waits until a server is a replica and its reply to a request is the wanted one.
 func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	c.server = name
 	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {
-		c.conn++ // a change of role ends connections
+		c.conn++ // a server whose role changes closes all connections
 		c.Sleep(10 * time.Millisecond)
 	}
 }
 
-// TestMasterThatIsCutOff: a master that is cut off continues to grant locks until the cut is healed; then it follows
-// the server that the Sentinel has promoted.
+// TestMasterThatIsCutOff checks that a master that is cut off continues to grant locks until the cut is healed. Then it
+// follows the server that the Sentinel has promoted.
 func TestMasterThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, watched(), func(c *client, say func(string)) {
@@ -110,8 +111,8 @@ func TestMasterThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestDeathBehindACut: if a cut prevents a master from sending data before it dies, that data is lost, even if the cut
-// is healed before the failover. The master comes back and follows the new one.
+// TestDeathBehindACut checks that data is lost if a cut prevents a master from sending it before the master dies. This
+// is so even if the cut is healed before the failover. The master comes back and follows the new one.
 func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
@@ -135,7 +136,8 @@ func TestDeathBehindACut(t *testing.T) {
 	})
 }
 
-// TestWhatWasSentBeforeADeathArrives: when a reply has been sent, the data has already been sent to the replica.
+// TestWhatWasSentBeforeADeathArrives checks that the data has already been sent to the replica when the reply has been
+// sent.
 func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	testkit.FullOnly(t)
 	for range 5 {
@@ -151,8 +153,8 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	}
 }
 
-// TestCutsOfOneDirection: data travels in one direction and acknowledgments in the other, so a cut of one direction
-// stops only one of them.
+// TestCutsOfOneDirection cuts only one direction between a master and its replica. Data travels in one direction and
+// acknowledgments in the other, so only one of them stops.
 func TestCutsOfOneDirection(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
@@ -164,7 +166,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 		c.w.Cut(pair[1], pair[0])
 		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
 		say(string(c.as("client-1/1", "WAIT", "1", "300").Raw()))
-		reads("$1\r\n1\r\n", "lock") // the data has arrived nevertheless
+		reads("$1\r\n1\r\n", "lock") // the data has arrived, although its acknowledgment has not
 		c.w.Heal(pair[1], pair[0])
 		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
 		c.w.Cut(pair[0], pair[1])
@@ -173,7 +175,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 		c.server = pair[1]
 		say(string(c.as("", "GET", "lock").Raw()))
 		c.server = pair[0]
-		for i := range 50 { // in order, once the cut is healed
+		for i := range 50 { // the data arrives in order once the cut is healed
 			c.as("client-1/3", "RPUSH", "list", fmt.Sprint(i))
 		}
 		c.w.Heal(pair[0], pair[1])
@@ -184,8 +186,8 @@ func TestCutsOfOneDirection(t *testing.T) {
 	})
 }
 
-// TestDelaysBetweenServers: messages from a master are delayed as planned: only the next one, or all of them for a
-// while.
+// TestDelaysBetweenServers checks that messages from a master are delayed as planned: only the next one, or all of them
+// for a while.
 func TestDelaysBetweenServers(t *testing.T) {
 	testkit.FullOnly(t)
 	const late = 700 * time.Millisecond
@@ -208,8 +210,8 @@ func TestDelaysBetweenServers(t *testing.T) {
 	})
 }
 
-// TestMinReplicasBehindACut: a master whose replica has been silent for too long refuses writes until it hears from the
-// replica again.
+// TestMinReplicasBehindACut checks that a master whose replica has been silent for too long refuses writes until it
+// receives messages from the replica again.
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
@@ -224,8 +226,8 @@ func TestMinReplicasBehindACut(t *testing.T) {
 	})
 }
 
-// TestServersThatComeBackFindEachOther: a master and its replica stop behind a cut and start again; then the replica
-// gets the master's data.
+// TestServersThatComeBackFindEachOther stops a master and its replica behind a cut and starts both again. The replica
+// must then get the master's data.
 func TestServersThatComeBackFindEachOther(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, Persistence: store.Always}
@@ -246,7 +248,7 @@ func TestServersThatComeBackFindEachOther(t *testing.T) {
 	})
 }
 
-// TestConnectionsBetweenServersThatBreak: a master closes the connection to its replica, and the replica reconnects.
+// TestConnectionsBetweenServersThatBreak checks that a replica reconnects after its master has closed the connection.
 func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, Config{Groups: [][]sim.ProcessID{pair}})
@@ -271,7 +273,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	})
 }
 
-// TestNothingRemainsOpen: no ports, connections or goroutines remain open, whatever stage the launch has reached.
+// TestNothingRemainsOpen checks that no ports, connections or goroutines remain, whichever step of the launch fails.
 func TestNothingRemainsOpen(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	sockets := func() (n int) {

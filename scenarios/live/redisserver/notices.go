@@ -8,8 +8,8 @@ import (
 // ear is the connection on which a server reports changes of its keys.
 type ear struct{ w *wire }
 
-// notice is a change of a key: an event of Redis's keyspace notifications, or "flushall", which concerns all keys and
-// which Redis reports only to client-side caches.
+// notice is a change of a key, named by the event in Redis's keyspace notifications. The event "flushall" concerns all
+// keys; Redis reports it only to client-side caches.
 type notice struct{ event, key string }
 
 const (
@@ -17,7 +17,7 @@ const (
 	flushed      = "flushall"
 )
 
-// listenAt opens the connection on which a server reports changes of its keys.
+// listenAt opens a connection on which a server reports changes of its keys.
 func listenAt(e endpoint) (*ear, error) {
 	w, err := e.dial()
 	if err != nil {
@@ -26,7 +26,7 @@ func listenAt(e endpoint) (*ear, error) {
 	for _, args := range [][]string{
 		{"HELLO", "3"},
 		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
-		// no key has this prefix: changes of keys are reported as events instead
+		// No key has this prefix, so only a flush is reported in this way. Changes of keys are reported as events.
 		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
 		{"PSUBSCRIBE", eventChannel + "*"},
 	} {
@@ -42,7 +42,7 @@ func listenAt(e endpoint) (*ear, error) {
 	return &ear{w}, nil
 }
 
-// barrier returns all changes of keys up to now, in order.
+// barrier returns all changes of keys since the last call, in order.
 func (e *ear) barrier() (list []notice, err error) {
 	if err := e.w.send([]string{"PING"}); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (e *ear) barrier() (list []notice, err error) {
 			return list, err
 		}
 		switch {
-		case v.Kind == '+' || v.IsError(): // the reply to PING: an error if the server cannot write to disk
+		case v.Kind == '+' || v.IsError(): // the reply to PING; it is an error if the server cannot write to disk
 			return list, nil
 		case v.Kind != '>' || len(v.List) == 0:
 		case v.List[0].Text == "pmessage" && len(v.List) == 4:

@@ -12,11 +12,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// patience is how long a process may take to start or to end. It is a few hundred times the usual time.
+// patience is the maximum time for a process to start or to end. It is a few hundred times the usual time.
 const patience = 30 * time.Second
 
 // server returns a server whose process is not started yet. If there are several servers, it has a port at which the
-// others reach it; otherwise it listens on a socket in its folder.
+// others reach it. Otherwise it listens on a Unix socket in its folder.
 func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err error) {
 	var talks fleet.Opener
 	if oneOfSeveral {
@@ -31,8 +31,8 @@ func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err 
 	return s, nil
 }
 
-// launch starts the process for the first time, with the given lines in its configuration and further arguments. The
-// configuration file outlives the process: it states which master the server follows.
+// launch starts the process for the first time, with the given lines in its configuration file and with further
+// arguments. The configuration file outlives the process, because the server stores there which master it follows.
 func (s *Server) launch(lines []string, args ...string) error {
 	own := []string{"protected-mode no", "daemonize no", fmt.Sprintf("dir %q", s.Daemon.Folder)}
 	if s.Port == nil {
@@ -82,7 +82,7 @@ func (s *Server) ready() bool {
 	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
-// end ends the process, and applies the effects of the stop to the server's files.
+// end ends the process, and changes the server's files as the kind of stop requires.
 func (s *Server) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		s.Daemon.ShutDown(patience, askAgain)
@@ -97,12 +97,12 @@ func (s *Server) end(how sim.Stop) error {
 	return nil
 }
 
-// askAgain is the time after which a process is asked again to shut down. A process refuses to do so while it writes
-// its first append-only file (finishShutdown in server.c), for example if it is a replica that has just received all
-// data.
+// askAgain is the time after which the request to shut down is repeated. A process refuses to shut down while it writes
+// its first append-only file (finishShutdown in server.c). That happens, for example, when a replica has just received
+// all data.
 const askAgain = 100 * time.Millisecond
 
-// loseFiles deletes all data. The roles of servers are kept, as with the simulated node.
+// loseFiles deletes all data. The servers keep their roles, as simulated nodes do.
 func (s *Server) loseFiles() error {
 	entries, err := os.ReadDir(s.Daemon.Folder)
 	for _, e := range entries {

@@ -10,17 +10,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// records contains the records of one server. It mirrors the observed data of the server in the keyspace of the
-// simulated node, which records changes.
+// records creates the records of one server. It copies the observed data of the server to the keyspace of the simulated
+// node, which records the changes.
 type records struct {
 	data    *store.Data
-	replica bool // a replica: changes of the keys are recorded by its master
-	known   bool // the data has been read in this life
+	replica bool // whether the server is a replica; its master records changes of the keys
+	known   bool // whether the data has been read since the process started
 	before  []store.Holding
-	lost    history.Why     // why data of the last life may be gone
-	guess   history.Attempt // attempt whose request was pending when the last life ended
+	lost    history.Why     // why some data from before the last stop may be gone
+	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	held    map[store.Title]bool // for a deposed master: what existed when it was deposed
+	held    map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
 	noted   func(t store.Title, why history.Why)
 }
 
@@ -31,7 +31,7 @@ func (r *records) open(replica bool, g *group) {
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server implements the interface through which the keyspace uses its server.
+// server implements the interface through which the keyspace calls its server.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -46,14 +46,14 @@ func (s server) Do(args []string) {
 	s.r.data.Settle(args[1], store.Change{})
 }
 
-// begin starts a life.
+// begin prepares the records for a new process of the server.
 func (r *records) begin(o store.Onlooker) {
 	r.data.Onlooker = o
 	r.known = false
 }
 
-// end ends a life. The data at its end is compared with the data that the next life finds; lost is the reason why some
-// of it may be gone.
+// end handles a stop of the server. The data before the stop will be compared with the data after the next start. lost
+// is the reason why some of it may be gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
@@ -61,10 +61,10 @@ func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.known = false
 }
 
-// due lists the keys whose deadline has come.
+// due lists the keys whose deadline has been reached.
 func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
 
-// touched lists the keys in said, in the order of their first event.
+// touched lists the keys in said, ordered by their first event.
 func touched(said []notice) (names []string) {
 	seen := map[string]bool{}
 	for _, n := range said {
@@ -76,16 +76,17 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story is what one command has done to a key, as far as it cannot be seen from the key's resulting state.
+// story describes what one command has done to a key. It contains only what the resulting state of the key does not
+// show.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
-	set      bool // fields were set (incrementing a field does not change its owner)
+	set      bool // fields were set (an increment does not change the owner of a field)
 }
 
-// note records what was done on behalf of an attempt, based on the server's reports about keys and on the present state
-// of the keys. commands are what the client has sent (a command, or those of a transaction), and sent is the time of
-// sending. note reports whether anything was done.
+// note records the effects of an attempt's request, based on the server's reports about keys and on the present state
+// of the keys. commands are those that the client has sent, one or a transaction, and sent is the time of sending. note
+// reports whether there were any effects.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -139,8 +140,8 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 	return true
 }
 
-// handOn makes a key a copy of another, with the same owners. If the value of the source was set since the last look,
-// it is not known yet.
+// handOn makes a key a copy of another, with the same owners. If the value of the source was set after the keys were
+// last read, it is not known yet.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -153,12 +154,12 @@ func (r *records) handOn(to, from string, stories map[string]*story, keys []stor
 	}
 	is := slices.IndexFunc(keys, func(k store.Key) bool { return k.Name == to && k.Type == "string" })
 	if is >= 0 && source.Text {
-		r.data.SetNumber(from, keys[is].Value, source) // its value at the time of the copy
+		r.data.SetNumber(from, keys[is].Value, source) // the value at the time of the copy
 	}
 	r.data.Duplicate(to, from, source)
 }
 
-// copied returns the key from which a client has copied a key, or "" if no command copies to it.
+// copied returns the key that a client has copied to the key to, or "" if no command copies to it.
 func copied(to string, commands [][]string) (source string) {
 	for _, args := range commands {
 		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
@@ -175,13 +176,13 @@ func (r *records) remove(name string, why history.Why, by history.Attempt) {
 	}
 }
 
-// settle updates the record of a key to its present state.
+// settle updates the record of a key to the key's present state.
 func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	d := r.data
 	was := d.Peek(k.Name)
 	switch {
 	case k.Type == "" && was != nil && d.Now > was.When:
-		r.remove(k.Name, history.Expired, "") // expired when it was read
+		r.remove(k.Name, history.Expired, "") // the key expired when it was read
 		return
 	case k.Type == "":
 		r.remove(k.Name, history.Deleted, d.Attempt)
@@ -199,8 +200,8 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does the same for all other types. A field with a new value counts as set if the server reported that
-// fields were set. So does every field that the command names.
+// settleMembers is settle for all types except strings. A field with a new value counts as set if the server reported
+// that fields were set. Every field that the command names counts as set, too.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -229,8 +230,8 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 }
 
 // survivors lists the members that remained when the members with the lowest scores were removed, with their previous
-// scores. These are the members whose score is unchanged, and those whose previous score was higher than the lowest of
-// these; the latter were only given another score.
+// scores. A member whose score is unchanged has remained. So has every member whose previous score was not lower than
+// the lowest of these scores, because it was only given another score.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {
@@ -256,7 +257,7 @@ func score(text string) float64 {
 	return n
 }
 
-// mirror writes members, or the placeholder of a list, as the values of a key.
+// mirror sets the values of a key in the keyspace to the given members, or to the placeholder for a list.
 func (r *records) mirror(k *store.Key, members []store.Member) {
 	for _, e := range (&store.Key{Name: k.Name, Type: k.Type, Value: k.Value, Members: members,
 		Deadline: store.Never}).Remake(nil) {
@@ -264,7 +265,7 @@ func (r *records) mirror(k *store.Key, members []store.Member) {
 	}
 }
 
-// namedFields returns the fields of a key that a client has named in HSET or HMSET.
+// namedFields returns the fields of a key that a client has named in HSET and HMSET commands.
 func namedFields(key string, commands [][]string) (names []string) {
 	for _, args := range commands {
 		name := strings.ToLower(args[0])
@@ -278,7 +279,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey records the differences between the keys and the records.
+// survey records how the keys differ from the records so far.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -300,7 +301,7 @@ func (r *records) survey(wall int64, keys []store.Key) {
 	})
 }
 
-// lose records that a holding has changed or has disappeared.
+// lose records that a value has changed or disappeared.
 func (r *records) lose(h *store.Holding) {
 	why := r.lost
 	if r.data.Now > h.Deadline {
@@ -311,7 +312,7 @@ func (r *records) lose(h *store.Holding) {
 	r.data.Record(h.Gone(why))
 }
 
-// find records a holding that was not known before.
+// find records a value that was not known before.
 func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
 		Until: r.data.Until(h.Deadline)}
@@ -325,7 +326,7 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 }
 
 // adopt takes over keys without recording them. The owner of a key is the attempt that set it to this value before. If
-// no known request has set a value, it belongs to the request that was pending when the last life ended.
+// no known request has set the value, its owner is the attempt whose request was pending at the last stop.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {
@@ -353,7 +354,7 @@ func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	return guessed
 }
 
-// remember keeps the owners of a key's present value in past.
+// remember stores the owners of a key's present values in past.
 func (r *records) remember(k *store.Key) {
 	if r.data.Peek(k.Name) == nil {
 		return
@@ -370,23 +371,23 @@ func (r *records) remember(k *store.Key) {
 	}
 }
 
-// past contains the owners of recent values of keys: after a crash, keys may have these values again.
+// past contains the owners of recent values of keys, because keys may have these values again after a crash.
 type past struct {
-	owners map[store.Holding]history.Attempt // with the deadline, and without it
+	owners map[store.Holding]history.Attempt // each value twice: with its deadline, and without
 	order  []store.Holding                   // oldest first
 }
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest limits the size of past. It is more than a server can accept in a few seconds, which is what a crash may
-// lose.
+// longest is the maximum size of past. A server cannot accept that many values in a few seconds, and a crash loses at
+// most the last few seconds.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {
 	for _, h := range []store.Holding{h, whenever(h)} {
 		if was, known := p.owners[h]; !known {
 			p.order = append(p.order, h)
-		} else if of == "" { // a replica does not know the owners of what its master sends
+		} else if of == "" { // a replica does not know the owners of the values that its master sends
 			of = was
 		}
 		p.owners[h] = of
@@ -399,12 +400,12 @@ func (p *past) note(h store.Holding, of history.Attempt) {
 
 // whenever returns a holding without its deadline.
 func whenever(h store.Holding) store.Holding {
-	h.Deadline, h.Ended = 0, true // Ended marks it: no recorded holding has such values
+	h.Deadline, h.Ended = 0, true // Ended marks the result: no recorded holding has both values
 	return h
 }
 
-// owner returns the attempt that has set a key, or a member of it, to its present value, even if the deadline was
-// changed later.
+// owner returns the attempt that set a key, or a member of it, to its present value. It finds the attempt even if the
+// deadline was changed later.
 func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
 	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
 	if of, known = p.owners[h]; !known {

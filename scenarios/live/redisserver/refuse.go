@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// blocking are the commands that may block. XREAD and XREADGROUP do so on request.
+// blocking lists the commands that may block. XREAD and XREADGROUP, too, block if the client requests it.
 var blocking = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "wait",
 	"waitaof"}
 
-// mayBlock reports whether the reply to a command may have to wait for another client.
+// mayBlock reports whether a command may have to wait for another client before it is answered.
 func mayBlock(name string, args []string) bool {
 	if name == "xread" || name == "xreadgroup" {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "block") })
@@ -17,18 +17,18 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns lists commands that would change what the run has set up, or whose effects the run cannot track.
+// theRuns lists commands that would change what the run has set up, or that have effects that the run cannot track.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands lists subcommands for which the same is true.
+// theRunsSubcommands lists such subcommands.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},
 	"client": {"pause", "unpause", "reply", "kill"},
 }
 
-// refusal returns the error with which a command is refused before the server sees it, or "" if it is not refused.
+// refusal returns the error reply to a command that must not reach the server, or "" if the command may pass.
 func (s *Server) refusal(name string, args []string) string {
 	sub := ""
 	db := func(a string) bool { return strings.EqualFold(a, "db") }

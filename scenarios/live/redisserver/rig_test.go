@@ -113,7 +113,7 @@ func (r *rig) fail(err error) {
 	defer r.mu.Unlock()
 	r.failed = err
 	if r.l != nil {
-		r.l.Do(func() {}) // so that the loop notices
+		r.l.Do(func() {}) // wakes the loop, so that it sees the change
 	}
 }
 
@@ -147,7 +147,7 @@ func recorded(w *sim.World) (list []history.Event) {
 	return list
 }
 
-// client is a client of the world that states the attempt of each request.
+// client is a client in the simulated world. It states the attempt to which each of its requests belongs.
 type client struct {
 	t testing.TB
 	sim.Env
@@ -160,7 +160,7 @@ type client struct {
 // patient is how long a client waits for a reply.
 const patient = time.Minute
 
-// as sends a request on behalf of an attempt.
+// as sends a request that belongs to an attempt.
 func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	c.asked++
 	list := c.Call(patient, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
@@ -168,14 +168,15 @@ func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	return &list[0]
 }
 
-// askFor sends a request and waits for the time d. It returns "" if there is no reply by then.
+// askFor sends a request that belongs to an attempt, and waits up to d for the reply. It returns "" if there is none by
+// then.
 func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) string {
 	c.asked++
 	return string(c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0].Raw())
 }
 
-// stateOf returns the state of a process from /proc.
+// stateOf returns the state of a process, as shown in /proc.
 func stateOf(t *testing.T, pid int) string {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -186,7 +187,7 @@ func stateOf(t *testing.T, pid int) string {
 	return rest[:1]
 }
 
-// until repeats a request until it has the wanted reply.
+// until repeats a request until the reply is the wanted one.
 func (c *client) until(want string, args ...string) {
 	for string(c.as("", args...).Raw()) != want {
 		c.Sleep(2 * time.Millisecond)

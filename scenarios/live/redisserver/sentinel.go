@@ -12,23 +12,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// watcher is the additional state of a server that is a Sentinel; it is nil for other servers.
+// watcher is the additional state of a server that is a Sentinel.
 type watcher struct {
 	s *Server
 
-	// subscribers are the connections of simulated clients that have subscribed to the short messages about switches,
-	// as the simulated Sentinel sends them. They belong to the world's goroutine.
+	// subscribers lists the connections of simulated clients that have subscribed to short messages about failovers, as
+	// the simulated Sentinel sends them. Only the world's goroutine may use it.
 	subscribers []uint64
 }
 
-// These are defaults of a Sentinel, from sentinel.conf and its source code.
+// These are default settings of a Sentinel, from sentinel.conf and its source code.
 const (
 	defaultDownAfter        = 30 * time.Second
 	defaultReconfigureAfter = 8 * time.Second
 )
 
-// shortSwitch is the channel on which simulated clients are notified of switches, as by the simulated Sentinel;
-// switchMaster is the Sentinel's own channel.
+// shortSwitch is the channel on which simulated clients are notified of failovers, as by the simulated Sentinel.
+// switchMaster is the channel of the real Sentinel.
 const (
 	shortSwitch  = "switch-master"
 	switchMaster = "+switch-master"
@@ -69,27 +69,27 @@ func (f *servers) launchSentinel() error {
 	return nil
 }
 
-// tune sets those periods of a Sentinel that are not in its configuration. Redis 7 or later is needed. The period of
-// pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel uses the same
-// period.
+// tune sets the periods of a Sentinel that its configuration file does not have. This needs Redis 7 or later. The
+// period of pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel uses
+// the same period.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {
 		return nil
 	}
-	// a deposed master is reconfigured after four periods of publishing (sentinel.c)
+	// sentinel.c reconfigures a deposed master after four periods of publishing
 	publish := cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter) / 4
 	_, err := w.ask("SENTINEL", "DEBUG", "info-period", millis(refresh), "publish-period", millis(publish))
 	return err
 }
 
 // refresh is how often the Sentinel asks each server for its role and priority. It is short, because a failover that a
-// fault has ordered has to wait for it.
+// fault has ordered must wait until the Sentinel has asked.
 const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
-// listen starts a goroutine that reports each switch for as long as the life lasts.
+// listen starts a goroutine that reports each failover until the Sentinel stops.
 func (n *watcher) listen(x *life) error {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -118,7 +118,7 @@ func (n *watcher) listen(x *life) error {
 	return nil
 }
 
-// switched notifies simulated clients of a switch; words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
+// switched notifies simulated clients of a failover; words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
 func (n *watcher) switched(words []string) {
 	old, promoted := n.s.cfg.byPort(words[2]), n.s.cfg.byPort(words[4])
 	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
@@ -137,8 +137,8 @@ func (f *servers) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves answers simulated clients that subscribe to short messages about switches. It reports whether the request was
-// such a subscription.
+// serves handles requests of simulated clients to subscribe to short messages about failovers. It reports whether the
+// request was one.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
 		return false
@@ -162,7 +162,8 @@ func (n *watcher) endLife() {
 	}
 }
 
-// addresses maps the addresses at which servers reach each other to the names and the port of simulated servers.
+// addresses returns a Book that replaces the addresses at which servers reach each other with the names and the port of
+// simulated servers.
 func (f *servers) addresses() *Book {
 	to := map[Address]Address{}
 	for name, s := range f.all {
@@ -172,7 +173,7 @@ func (f *servers) addresses() *Book {
 	return NewBook(to)
 }
 
-// named replaces the addresses of servers by their names, in the reply to commands or in a push.
+// named replaces the addresses of servers with their names, in the reply to commands or in a push.
 func (s *Server) named(raw []byte, commands ...[]string) []byte {
 	if s.sentinel == nil && !slices.ContainsFunc(commands, NamesServers) {
 		return raw
@@ -180,10 +181,10 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 	return s.cfg.names.Translate(raw)
 }
 
-// order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so only
-// this replica is given a priority. Once the Sentinel knows the priorities, it is ordered to fail over. The order is
+// order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so order
+// gives only this replica a priority. Once the Sentinel knows the priorities, it is ordered to fail over. The order is
 // repeated until the failover has happened, because the Sentinel aborts it if a replica does not answer for a moment.
-// order must run on a goroutine of its own, and ends with the Sentinel.
+// order must run on its own goroutine. It ends when the Sentinel does.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -206,20 +207,20 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 			return
 		}
 		if known = n.prefers(replicas, to); known {
-			_, _ = w.ask("SENTINEL", "FAILOVER", name) // fails if a failover is under way
+			_, _ = w.ask("SENTINEL", "FAILOVER", name) // this fails if a failover is already under way
 		}
 		time.Sleep(refresh / 10)
 	}
 }
 
-// prefer gives only one member of a group a priority. A member that does not answer cannot be chosen anyway.
+// prefer gives a priority to only one member of a group. A member that does not answer cannot be chosen anyway.
 func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	for _, m := range g.members {
 		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
 	}
 }
 
-// prefers reports whether the Sentinel knows that only one replica can be chosen.
+// prefers reports whether the Sentinel knows that it can choose only the replica to.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {
@@ -237,7 +238,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore gives all servers of a group their previous priority; the group's new master has the given port.
+// restore gives all servers of a group the default priority again. port is that of the group's new master.
 func (n *watcher) restore(port string) {
 	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {

@@ -18,18 +18,18 @@ type Server struct {
 	*fleet.Lives
 	name    sim.ProcessID
 	cfg     *servers
-	reports bool // it reports changes of its keys, which are recorded
+	reports bool // whether the process reports changes of its keys, so that they can be recorded
 
-	at       endpoint // where its process listens
-	cuts     bool     // a loss of power destroys data that was not fsynced
+	at       endpoint // where the process listens
+	cuts     bool     // whether a loss of power destroys data that was not fsynced
 	disk     process.Disk
-	guard    *guard // only for a user's server
+	guard    *guard // set only for a user's server
 	group    *group
-	deaf     bool     // it did not accept its priority for a failover
-	sentinel *watcher // only for a Sentinel
+	deaf     bool     // whether it failed to accept its priority for a failover
+	sentinel *watcher // set only for a Sentinel
 
-	// The fields below belong to the world's goroutine.
-	life    *life // nil between lives
+	// Only the world's goroutine uses the fields below.
+	life    *life // nil while the server is stopped
 	records records
 }
 
@@ -39,8 +39,9 @@ var _ interface {
 	sim.Pauser
 } = (*Server)(nil)
 
-// Start starts a life: the first with the process that the fleet has started, each later one with a new process.
-// Requests that arrive before the process is ready wait, as if the operating system had kept the server's socket open.
+// Start starts the server: the first time with the process that the fleet has started, and later each time with a new
+// process. Requests that arrive before the process is ready wait, as if the operating system had kept the server's
+// socket open.
 func (s *Server) Start(h sim.Host) {
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
@@ -57,7 +58,7 @@ func (s *Server) Start(h sim.Host) {
 	}()
 }
 
-// boot starts the process, once the previous one has ended, and opens the executor's own connections.
+// boot starts the process once the previous one has ended, and opens the executor's own connections.
 func (s *Server) boot(x *life) error {
 	if err := x.Boot(func() error { return s.start(x.Context.Done()) }); err != nil {
 		return err
@@ -72,19 +73,19 @@ func (s *Server) boot(x *life) error {
 	return x.survey()
 }
 
-// request is a client's request as used by the executor. Its embedded Incoming may only be accessed on the world's
-// goroutine.
+// request is a client's request as used by the executor. Only the world's goroutine may access the embedded Incoming.
 type request struct {
 	*sim.Incoming
 	conn    uint64
 	attempt history.Attempt
 	sent    history.Time
 	args    []string
-	// commands are the commands that the request carries out: args, or the commands of the transaction that it ends.
+	// commands lists the commands that the request carries out: args itself, or the commands of the transaction that
+	// args ends.
 	commands [][]string
 }
 
-// Serve passes a request to the process, after all earlier ones.
+// Serve passes a request to the process, after all earlier requests.
 func (s *Server) Serve(r *sim.Incoming) {
 	if s.sentinel.serves(r) {
 		return
@@ -94,7 +95,7 @@ func (s *Server) Serve(r *sim.Incoming) {
 	x.queue(func() error { return x.serve(q) })
 }
 
-// Closed closes the connection to the process that belongs to a client's connection.
+// Closed closes the connection to the process that corresponds to a client's connection.
 func (s *Server) Closed(conn uint64) {
 	x := s.life
 	s.sentinel.forget(conn)
@@ -104,7 +105,7 @@ func (s *Server) Closed(conn uint64) {
 	})
 }
 
-// Wake reads the keys whose deadline has come.
+// Wake reads the keys whose deadline has been reached.
 func (s *Server) Wake(uint64) {
 	x := s.life
 	names := s.records.due(s.Host.Wall())
@@ -125,7 +126,7 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is the time after which a key is read again that should have expired by the world's clock but has not expired
+// retry is the time after which a key is read again if it should have expired by the world's clock but has not expired
 // by the server's clock.
 const retry = time.Millisecond
 
@@ -139,8 +140,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records the effects of a request; if r is nil, they have no request. If reading failed (err), the next
-// survey finds the effects.
+// observed records the effects of a request, or, if r is nil, effects that no request has caused. If reading failed
+// (err), the next survey will find the effects.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}
@@ -154,7 +155,7 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 	}
 }
 
-// surveyed records the differences between the keys and the records, and handles a change of the server's role.
+// surveyed records how the keys differ from the records so far, and handles a change of the server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
 	case was && !replica:
@@ -171,7 +172,7 @@ func (s *Server) push(l *link, b []byte) {
 	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the process's clocks to those of the world. Keys expire by these clocks.
+// ClockChanged sets the clocks of the process to those of the world. Keys expire by these clocks.
 func (s *Server) ClockChanged() {
 	s.Lives.ClockChanged()
 	s.arm()
@@ -194,11 +195,11 @@ func (s *Server) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. A loss of power destroys data that was not fsynced.
+// Stop stops the server. A loss of power destroys data that was not fsynced.
 func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
-	underWay := x.underWay() // read before the executor learns of the end
+	underWay := x.underWay() // read this before the executor learns of the stop
 	s.sentinel.endLife()
 	if s.reports {
 		s.records.end(how.Loss(s.cfg.Persistence != store.None), underWay)

@@ -15,13 +15,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// standing is what the records say about an existing key.
+// standing is an existing key, as the records describe it.
 type standing struct {
 	of    history.Attempt
 	value string
 }
 
-// account evaluates the records, as a checker does, and returns the keys that exist.
+// account computes from the records, as a checker does, which keys exist.
 func account(t *testing.T, list []history.Event) map[string]standing {
 	t.Helper()
 	stands := map[string]standing{}
@@ -41,9 +41,9 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 	return stands
 }
 
-// TestRecordsTellWhatStands: four clients request locks while the server is paused, is stopped in every way, and its
-// clock jumps. At the end, the records describe exactly what is on the server: each value names the attempt that set
-// it.
+// TestRecordsTellWhatStands lets four clients request locks while the server is paused, is stopped in every way, and
+// its clock jumps. At the end, the records must describe exactly the keys on the server. Each value names the attempt
+// that set it.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -119,12 +119,12 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// audit compares the keys on the server with the keys that exist according to the records, both at the same instant. If
-// the reply to a rename was lost in a crash, the value that it moved counts as set by the rename.
+// audit compares the keys on the server with those that exist according to the records, at the same instant. If the
+// reply to a rename was lost in a crash, the records attribute the moved value to the rename.
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1
 	for _, k := range []string{"a", "b", "c", "d", "h"} {
-		c.as("", "PERSIST", k) // from now on nothing expires
+		c.as("", "PERSIST", k) // keys must not expire any more
 	}
 	stands := account(t, recorded(c.w))
 	found := 0
@@ -157,18 +157,18 @@ func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]boo
 	return true
 }
 
-// TestWhatACrashSwallowedIsFound: if a request was carried out but its reply was lost when the server ended, it is
-// still attributed to its client.
+// TestWhatACrashSwallowedIsFound checks that a request that was carried out is attributed to its client even if its
+// reply was lost when the server stopped.
 func TestWhatACrashSwallowedIsFound(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
 	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
 	for how, want := range map[sim.Stop]string{
 		sim.ShutDown:  "[redis-1: key-set lock  of client-1/1 by client-1/1  = 1, for ever]",
-		sim.PowerLoss: "[]", // it was not on disk
+		sim.PowerLoss: "[]", // the request was not on disk yet
 	} {
 		got := start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {
-			c.as("", "GET", "lock") // the server is back
+			c.as("", "GET", "lock") // the server is running again
 			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second, Begin: true})
 			if got := c.askFor(200*time.Millisecond, "client-1/1", "SET", "lock", "1"); got != "" {
 				t.Errorf("the answer is there: %q", got)

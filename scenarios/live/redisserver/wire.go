@@ -11,18 +11,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// wire is a connection to a Redis server on which requests are sent and values are read.
+// wire is a connection to a Redis server, on which requests are sent and RESP values are read.
 type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
 }
 
-// endpoint is the address at which a server listens, together with the credentials.
+// endpoint is the address at which a server listens, and the credentials for it.
 type endpoint struct {
 	network, address string
-	user, password   string // empty: not required
-	database         string // empty: 0
+	user, password   string // empty: the server does not require it
+	database         string // empty: database 0
 }
 
 func (e endpoint) dial() (*wire, error) {
