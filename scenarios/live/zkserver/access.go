@@ -10,25 +10,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Every process on the machine can connect to a member, so only the superuser may read and change znodes. The run's
-// connections authenticate as the superuser, with a password that no other user can see (DigestAuthenticationProvider).
+// superuser is the only user who may read and change znodes, because every process on the machine can connect to a
+// member. The run's connections authenticate as this user, with a password that no other user can see
+// (DigestAuthenticationProvider).
 const superuser = "super"
 
-// nobody appends the access list of a znode to a record. The list grants no permission to anyone but the superuser.
+// nobody appends an access list for a znode to a record. The list grants permissions to nobody but the superuser.
 func nobody(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
 
-// digest returns the hash of the superuser's password. This is all that a member knows about the password.
+// digest returns the hash of the superuser's password. Members get only this hash, not the password.
 func (e *ensemble) digest() string {
 	s := sha1.Sum([]byte(superuser + ":" + e.secret))
 	return superuser + ":" + base64.StdEncoding.EncodeToString(s[:])
 }
 
-// authenticate makes the superuser the user of a connection that has a session.
+// authenticate makes the superuser the user of a connection, which must have a session.
 func (e *ensemble) authenticate(conn net.Conn) error {
 	return ask(conn, jute.Head(jute.XidAuth, jute.Auth).Int(0).Text("digest").Text(superuser+":"+e.secret))
 }
 
-// closeRoot restricts the root to the superuser: nobody else can then create or delete a znode below it.
+// closeRoot restricts the root znode to the superuser. Nobody else can then create or delete a znode below it.
 func (e *ensemble) closeRoot(address string) error {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {

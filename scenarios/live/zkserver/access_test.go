@@ -36,8 +36,8 @@ func launched(t *testing.T, n int) *ensemble {
 	return f.Server("zookeeper-1").(*member).ensemble
 }
 
-// TestStrangersAreNoMembers: a program without the run's certificate can neither vote nor follow. This is true whether
-// it connects to the address at which members reach each other directly or through a member's proxy.
+// TestStrangersAreNoMembers checks that a program without the run's certificate can neither vote nor follow. This is
+// true whether it connects to the address at which members reach each other directly or through a member's proxy.
 func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)
@@ -77,7 +77,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 		ip := netip.MustParseAddr(leader.host).As4()
 		hello := append([]byte{5, 1, 0, 5, 1, 0, 1}, ip[:]...)
 		_, _ = conn.Write(binary.BigEndian.AppendUint16(hello, uint16(port)))
-		_, _ = io.ReadFull(conn, make([]byte, 12)) // on an error, the proxy has closed the connection
+		_, _ = io.ReadFull(conn, make([]byte, 12)) // if this fails, the proxy has closed the connection
 		return conn
 	}}
 	tried, let := 0, 0
@@ -110,8 +110,8 @@ func dial(t *testing.T, host string, port int) net.Conn {
 	return conn
 }
 
-// TestStrangersChangeNothing: a session without the run's password can neither read nor change a znode, and it can
-// create none, neither at the root nor below another znode.
+// TestStrangersChangeNothing checks that a session without the run's password can neither read nor change a znode, and
+// that it cannot create one, neither at the root nor below another znode.
 func TestStrangersChangeNothing(t *testing.T) {
 	e := launched(t, 1)
 	enter := func(c *ensemble) net.Conn {

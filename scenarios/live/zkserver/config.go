@@ -16,17 +16,17 @@ type Config struct {
 	Keeper *process.Keeper
 	// Members are the names of the servers. The first one is the leader when the run begins.
 	Members []sim.ProcessID
-	// TickTime and SyncLimit correspond to those of the simulated ensemble; zero means 2 s and 5 ticks.
+	// TickTime and SyncLimit are the same settings as in the simulated ensemble; zero means 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
-	// Failed is called, on any goroutine, when a server has failed by itself, so that the run must not decide anything.
+	// Failed is called, on any goroutine, when a server has failed by itself. The run can then not be judged.
 	Failed func(error)
 }
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
-// Can returns the reason why the members cannot suffer a fault, or nil if they can or if it does not strike them. It
-// checks what is installed on this machine, and starts nothing.
+// Can returns the reason why a fault cannot be injected into the members. It returns nil if it can be, or if the fault
+// does not affect them. Can checks what is installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isMember); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault requires the library that is loaded into the process to change its clock.
+// needsShim reports whether a fault needs the small library that is loaded into the process to change its clock.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	return c.isMember(f.Target) && f.Kind == nemesis.Jump
 }

@@ -21,18 +21,18 @@ import (
 // ensemble contains the members of one run.
 type ensemble struct {
 	*fleet.Fleet
-	secret   string // password of the superuser, as which all connections of the run authenticate
+	secret   string // password of the superuser, as whom all connections of the run authenticate
 	identity process.Identity
 	members  []*member
-	// tick and syncLimit are ZooKeeper's tickTime and syncLimit.
+	// tick and syncLimit are ZooKeeper's settings tickTime and syncLimit.
 	tick      time.Duration
 	syncLimit int
 	records   records
 	sessions  sessions
 }
 
-// Launch starts the members, and waits until all of them serve and the first one is the leader. plan is the plan of the
-// run; the members are prepared for its faults. The members end when the keeper does.
+// Launch starts the members. It waits until all of them serve requests and the first one is the leader. plan is the
+// plan of the run; the members are prepared for its faults. The members end when the keeper does.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return e.Fleet, e.elect()
 }
 
-// tries is the maximum number of times that the members are started. A member other than the first may be elected, and
-// on a busy host the leader may lose the others at once.
+// tries is the maximum number of times that the members are started. They must be started again if another member than
+// the first was elected. On a busy host, the leader may also lose the others immediately.
 const tries = 5
 
-// elect starts the members until the first one is the leader, and closes the root of the znodes to others. The first
+// elect starts the members until the first one is the leader, and restricts the root znode to the superuser. The first
 // member has the highest number, and the others are started only when it is running.
 func (e *ensemble) elect() error {
 	err := errors.New("a member other than the first was elected, repeatedly")
@@ -98,7 +98,7 @@ func (e *ensemble) elect() error {
 	return err
 }
 
-// start starts all members, each on ports of its own, and waits until they serve.
+// start starts all members, each on its own ports, and waits until they serve requests.
 func (e *ensemble) start() error {
 	for _, m := range e.members {
 		if err := m.choosePorts(); err != nil {
@@ -126,7 +126,7 @@ func (e *ensemble) start() error {
 	return nil
 }
 
-// votes reports whether the process participates in elections.
+// votes reports whether the process takes part in elections.
 func (m *member) votes() bool {
 	conn, err := net.DialTimeout("tcp", m.at(m.election), soon)
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *member) votes() bool {
 	return true
 }
 
-// await waits until is holds for a process that is starting.
+// await waits until is returns true for a process that is starting.
 func (m *member) await(is func() bool) error {
 	return m.Daemon.Await(is, "serves nobody", patience, 10*time.Millisecond, nil)
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watched makes a client wait until it is notified that a znode has vanished, and returns what had been recorded by
-// then.
+// watched makes a client wait until it is notified that a znode has vanished, and returns the records up to then.
 func (c *client) watched(path string) []history.Event {
 	c.must("", jute.Exists, jute.Record(nil).Text(path).Flag(true))
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
@@ -56,8 +55,8 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 	return list, made, ended
 }
 
-// TestASessionExpires: a silent client's request for a lock vanishes when the leader expires its session, and the
-// client that watches the request is notified after this was recorded.
+// TestASessionExpires checks that a silent client's request for a lock vanishes when the leader expires its session.
+// The client that watches the request is notified after this was recorded.
 func TestASessionExpires(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -71,7 +70,7 @@ func TestASessionExpires(t *testing.T) {
 	})
 }
 
-// TestAFaultEndsASession: the session ends early, but otherwise as if it had expired.
+// TestAFaultEndsASession checks that a fault ends a session early, and otherwise in the same way as if it had expired.
 func TestAFaultEndsASession(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -89,8 +88,8 @@ func TestAFaultEndsASession(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIsCutOff: another member becomes leader, committed writes of the old leader persist, and the old
-// leader closes the connections of its clients.
+// TestALeaderThatIsCutOff checks that another member becomes leader, that committed writes of the old leader persist,
+// and that the old leader closes the connections of its clients.
 func TestALeaderThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -125,8 +124,8 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberComesBack: a member that restarts with its disk has its data. A member that restarts without its disk
-// serves nobody.
+// TestAMemberComesBack checks that a member that restarts with its disk has its data, and that a member that restarts
+// without its disk serves nobody.
 func TestAMemberComesBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -157,7 +156,7 @@ func TestAMemberComesBack(t *testing.T) {
 	})
 }
 
-// TestAPausedMemberAnswersLater: a pause stops the process, and nothing is lost.
+// TestAPausedMemberAnswersLater checks that a pause stops the process, and nothing is lost.
 func TestAPausedMemberAnswersLater(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -175,7 +174,7 @@ func TestAPausedMemberAnswersLater(t *testing.T) {
 	})
 }
 
-// TestAWallClockJumps: the process sees the jump, and sessions are not affected.
+// TestAWallClockJumps checks that the process sees the jump, and that sessions are not affected.
 func TestAWallClockJumps(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -221,7 +220,7 @@ func (r *rig) made(path string) time.Time {
 	return time.UnixMilli(f.Long())
 }
 
-// TestAMemberThatDiesByItself: if a member dies, the run fails with an error that says how the member ended.
+// TestAMemberThatDiesByItself checks that if a member dies, the run fails with an error that says how the member ended.
 func TestAMemberThatDiesByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// TestWhatCannotBeRunIsRefused: an unsuitable installation is refused before anything starts.
+// TestWhatCannotBeRunIsRefused checks that an unsuitable installation is refused before anything starts.
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	needs(t)
 	for line, want := range map[string]string{
@@ -35,8 +35,8 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsThatMembersCannotSuffer: faults that members cannot suffer are refused with the reason. Faults of other
-// processes are accepted.
+// TestFaultsThatMembersCannotSuffer checks that faults that members cannot suffer are refused with the reason. Faults
+// of other processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 	c := Config{Members: names(3)}
 	for _, x := range []struct {

@@ -13,11 +13,11 @@ import (
 // java is the program that runs the members.
 const java = "java"
 
-// jar is ZooKeeper's jar as installed by Debian. Its manifest names other jars that it needs.
+// jar is the path of ZooKeeper's jar as installed by Debian. Its manifest names other jars that it needs.
 const jar = "/usr/share/java/zookeeper.jar"
 
-// beside lists jars in ZooKeeper's folder that its manifest does not name. One of them prints ZooKeeper's errors; the
-// others are needed for TLS.
+// beside lists jars in ZooKeeper's folder that are needed but not named in its manifest. One of them prints ZooKeeper's
+// errors; the others are needed for TLS.
 var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
@@ -27,7 +27,7 @@ var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one
 // oldest is the oldest ZooKeeper that can be used: the first one with persistent recursive watches.
 var oldest = process.Release{3, 6}
 
-var says = regexp.MustCompile(`version (\d+)\.(\d+)`) // Java may print something of its own first
+var says = regexp.MustCompile(`version (\d+)\.(\d+)`) // Java may print other text first
 
 // installed returns nil if a suitable ZooKeeper is installed, and otherwise an error, which may be [ErrNoServer] or
 // [process.ErrOld].

@@ -21,7 +21,7 @@ type call struct {
 	xid     int32
 }
 
-// link is the connection to the member's process that corresponds to one connection of a client.
+// link is a connection to the member's process. It corresponds to one connection of a client.
 type link struct {
 	x      *life
 	id     uint64
@@ -29,17 +29,17 @@ type link struct {
 
 	mu     sync.Mutex
 	news   *sync.Cond // signals that there is something to send, or that the link is closed
-	conn   net.Conn   // nil until it is connected
-	calls  []*call    // not answered yet, oldest first
-	said   int        // number of these that have been sent
+	conn   net.Conn   // nil until the link is connected
+	calls  []*call    // calls that are not answered yet, in order
+	said   int        // number of these calls that have been sent
 	closed bool
 
-	// The fields below belong to the goroutine that reads.
+	// Only the goroutine that reads uses the fields below.
 	session int64
-	events  int64 // number of events pushed
+	events  int64 // number of events sent to the client
 
-	// The fields below belong to the world's goroutine.
-	entered bool // there is a session
+	// Only the world's goroutine uses the fields below.
+	entered bool // whether there is a session
 	over    bool
 }
 
@@ -50,7 +50,7 @@ func newLink(x *life, id uint64, client history.Process, first *call) *link {
 	return l
 }
 
-// add sends a request after those before it.
+// add sends a request after all earlier ones.
 func (l *link) add(c *call) {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
@@ -147,7 +147,7 @@ func (l *link) write() {
 	}
 }
 
-// read receives and handles the next message of the process. It returns false at the end of the connection.
+// read receives and handles the next message from the process. It returns false at the end of the connection.
 func (l *link) read() bool {
 	f, err := jute.ReadFrame(l.conn)
 	if err != nil {
@@ -155,7 +155,7 @@ func (l *link) read() bool {
 	}
 	whole := jute.Record(f.Rest)
 	xid, at := f.Int(), f.Long()
-	f.Int() // the error
+	f.Int() // skip the error code
 	if xid == jute.XidEvent {
 		return l.event(&f, whole)
 	}
@@ -171,8 +171,8 @@ func (l *link) read() bool {
 	return true
 }
 
-// asked returns the first request that was sent with the given number; nil if there is none. The reply to an
-// authentication can overtake other replies.
+// asked returns the first request that was sent with the given number, or nil if there is none. It need not be the
+// oldest request, because the reply to an authentication can overtake other replies.
 func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,12 +193,12 @@ func (l *link) reply(c *call, b []byte) {
 	l.deliver(func() { c.Reply(b) })
 }
 
-// event passes on an event of a watch.
+// event passes the event of a watch to the client.
 func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
-	f.Int() // the connection's state
+	f.Int() // skip the state of the connection
 	path := f.Text()
-	if !l.x.eye.upTo(now) { // if the member serves nobody, it has also ended this connection
+	if !l.x.eye.upTo(now) { // if the member stopped serving, it has also closed this connection
 		return false
 	}
 	l.events++
@@ -232,7 +232,7 @@ func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error
 
 // readSession decodes the reply to a request for a session. The ID is 0 if the session has ended.
 func readSession(f *jute.Fields) (id int64, s session) {
-	f.Int() // the version of the protocol
+	f.Int() // skip the version of the protocol
 	s.timeout = time.Duration(f.Int()) * time.Millisecond
 	id, s.password = f.Long(), f.Text()
 	return id, s

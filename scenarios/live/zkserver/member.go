@@ -11,19 +11,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// member is a member of a real ensemble in a simulated world. The kernel calls its methods on the world's goroutine.
+// member is a member of a real ensemble, in a simulated world. The kernel calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name     sim.ProcessID
 	ensemble *ensemble
-	number   int // its number; among equally advanced members, the highest becomes leader
+	// the member's number; if several members have the latest data, the one with the highest number becomes leader
+	number int
 
-	host                     string // IP address at which its process listens
+	host                     string // IP address at which the process listens
 	client, quorum, election int    // ports of the process
 
-	// The fields below belong to the world's goroutine.
+	// Only the world's goroutine uses the fields below.
 	life     *life // the latest one
-	excluded bool  // its disk is gone
+	excluded bool  // whether the member has lost its disk
 }
 
 var _ interface {
@@ -32,16 +33,16 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// life is the time from a start of a member to its next stop. Each life has a process of its own.
+// life is the time from a start of a member to its next stop. In each life the member has a new process.
 type life struct {
 	*fleet.Life
 	m     *member
-	links map[uint64]*link // by the client's connection; belongs to the world's goroutine
+	links map[uint64]*link // by the client's connection; only the world's goroutine uses it
 	eye   *observer
 }
 
-// Start starts a life: the first one with the process that was launched, and each later one with a new process. A
-// member whose disk is lost stays out of the ensemble, as in package raft, since it may have made promises that it no
+// Start starts the member: the first time with the process that was launched, and later each time with a new process. A
+// member whose disk is lost stays out of the ensemble, as in package raft, because it may have made promises that it no
 // longer knows.
 func (m *member) Start(h sim.Host) {
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
@@ -98,14 +99,14 @@ func (m *member) Closed(conn uint64) {
 	}
 }
 
-// Fault ends the sessions of a client. Every member receives the fault, and only the first one acts.
+// Fault ends the sessions of a client. Every member receives the fault, but only the first one ends the sessions.
 func (m *member) Fault(f sim.ServerFault) {
 	if f.Kind == sim.ExpireSession && m == m.ensemble.members[0] {
 		go m.ensemble.expire(history.Process(f.To))
 	}
 }
 
-// Stop ends the life.
+// Stop stops the member.
 func (m *member) Stop(how sim.Stop) {
 	m.excluded = m.excluded || how == sim.LoseAllState
 	m.life.Stop(how, func() error { return m.end(how) })

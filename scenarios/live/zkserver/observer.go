@@ -15,19 +15,19 @@ import (
 )
 
 // observer is this package's own connection to a process, with one watch on all znodes. Whenever a znode appears or
-// vanishes, the observer asks the process what exists there, and records the answer. ZooKeeper answers the requests on
-// one connection in order, and after the events that were due before them.
+// vanishes, the observer asks the process for the current state there, and records it. ZooKeeper answers the requests
+// on one connection in order. It sends the events that were due before a request first.
 type observer struct {
 	x *life
 
 	mu      sync.Mutex
-	news    *sync.Cond // signals a change of the fields below, or the end of the life
+	news    *sync.Cond // signals a change of the fields below, or a stop of the member
 	conn    net.Conn   // nil while there is no connection
-	asked   []question // not answered yet, oldest first
+	asked   []question // questions that are not answered yet, in order
 	pings   int        // number of pings sent
-	heard   int        // number of these that were answered, or lost with their connection
+	heard   int        // number of these pings that were answered, or lost with their connection
 	settled int        // number of the latest ping that was answered when no question was pending
-	zxid    int64      // the zxid that the process had reached by then
+	zxid    int64      // the zxid that the process had reached when it answered that ping
 }
 
 // question asks for the znode at a path or, if below is set, for the names of its children.
@@ -42,14 +42,14 @@ func newObserver(x *life) *observer {
 	return o
 }
 
-// again is the time after which the observer reconnects to a process that served nobody. idle is the interval of the
-// pings that keep an idle session alive.
+// again is the time after which the observer reconnects to a process that was not serving requests. idle is the
+// interval of the pings that keep an idle session alive.
 const (
 	again = 20 * time.Millisecond
 	idle  = 5 * time.Second
 )
 
-// run observes the process until its life ends.
+// run observes the process until the member stops.
 func (o *observer) run() {
 	context.AfterFunc(o.x.Context, func() {
 		o.mu.Lock()
@@ -58,7 +58,7 @@ func (o *observer) run() {
 	})
 	go o.keep()
 	for !o.x.IsOver() {
-		_ = o.observe() // fails while a member knows no leader, since it then serves nobody
+		_ = o.observe() // This fails while a member knows no leader, because it then serves no requests.
 		select {
 		case <-time.After(again):
 		case <-o.x.Context.Done():
@@ -84,7 +84,7 @@ func (o *observer) keep() {
 
 var errNoSession = errors.New("no member granted a session")
 
-// recursive is the mode of a persistent watch on a znode and everything below (AddWatchMode).
+// recursive is the mode of a persistent watch on a znode and all znodes below it (AddWatchMode).
 const recursive = 1
 
 // observe opens a connection, and reads from it until it ends.
@@ -122,7 +122,7 @@ const xidQuestion int32 = 0
 // folder is the path of the parent znode of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up starts to use a connection. The watch does not report earlier changes, so up asks for the present state.
+// up begins to use a connection. The watch does not report earlier changes, so up asks for the present state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -133,7 +133,7 @@ func (o *observer) up(conn net.Conn) {
 	o.news.Broadcast()
 }
 
-// down forgets the connection.
+// down handles the end of the connection.
 func (o *observer) down() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,7 +141,7 @@ func (o *observer) down() {
 	o.news.Broadcast()
 }
 
-// ask asks a question. The observer must be locked.
+// ask sends a question to the process. The observer must be locked.
 func (o *observer) ask(q question) {
 	op := jute.Exists
 	if q.below {
@@ -173,7 +173,7 @@ func (o *observer) take(f *jute.Fields) {
 	switch {
 	case xid == jute.XidEvent:
 		kind := f.Int()
-		f.Int() // the connection's state
+		f.Int() // skip the state of the connection
 		if path := f.Text(); kind == jute.NodeCreated || kind == jute.NodeDeleted {
 			o.ask(question{path, false})
 		}
@@ -209,11 +209,11 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// now, as the argument of [observer.upTo], means everything that the process has done by now.
+// now, as the argument of [observer.upTo], stands for everything that the process has done up to now.
 const now = math.MaxInt64
 
 // upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops
-// serving before.
+// serving first.
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,8 +232,8 @@ func (o *observer) upTo(zxid int64) bool {
 	return !o.x.IsOver()
 }
 
-// expire ends the sessions of a client. It moves each session to a connection of its own, using the session's password,
-// and closes the session there.
+// expire ends the sessions of a client. It resumes each session on a new connection, with the session's password, and
+// closes the session there.
 func (e *ensemble) expire(client history.Process) {
 	for _, id := range e.sessions.of(client) {
 		for _, m := range e.members {

@@ -5,8 +5,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Clients send frames of ZooKeeper's protocol. They are passed on unchanged, except for the access lists of new znodes:
-// new znodes belong to the superuser, as which the connection authenticates. A create within a multi keeps its list.
+// Clients send frames of ZooKeeper's protocol, which are passed on unchanged, except for the access lists of new
+// znodes. New znodes belong to the superuser, as whom the connection authenticates. A create within a multi keeps its
+// list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {
@@ -41,7 +42,7 @@ func (l *link) enter(first *call) bool {
 	return true
 }
 
-// passed returns the frame to pass on, and the path of the znode that it would create.
+// passed returns the frame to pass on, and the path of the znode that the frame would create.
 func (c *call) passed() (b []byte, path string) {
 	if len(c.args) != 2 {
 		return nil, ""

@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// loopback is the address at which the relay listens, and also the address of a member that is alone.
+// loopback is the address at which the relay listens. It is also the address of the only member of an ensemble.
 const loopback = "127.0.0.1"
 
-// patience is how long a process may take to start or to end. It is several times the time needed on a busy machine.
+// patience is the maximum time for a process to start or to end. It is several times the time needed on a busy machine.
 const patience = time.Minute
 
 // choosePorts chooses the ports at which the process will listen.
@@ -37,7 +37,7 @@ func (m *member) choosePorts() error {
 	return nil
 }
 
-// data returns the folder of the process's data.
+// data returns the folder with the data of the process.
 func (m *member) data() string { return filepath.Join(m.Daemon.Folder, "data") }
 
 // These settings of an ensemble are the same for all scenarios: the range of session timeouts, in ms, and the number of
@@ -88,7 +88,7 @@ func (m *member) arguments() []string {
 	return append(args, "-cp", classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.file())
 }
 
-// end ends the process, and deletes its data if the stop destroys the data.
+// end ends the process. It deletes the data if the kind of stop requires that.
 func (m *member) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		m.Daemon.ShutDown(patience, patience)
@@ -100,11 +100,11 @@ func (m *member) end(how sim.Stop) error {
 	return nil
 }
 
-// soon is how long a running member may take to report its role.
+// soon is the maximum time for a running member to report its role.
 const soon = 2 * time.Second
 
-// mode returns the role that the process reports: leader, follower or standalone. It returns "" if the process serves
-// nobody.
+// mode returns the role that the process reports: leader, follower or standalone. It returns "" if the process does not
+// serve requests.
 func (m *member) mode() string {
 	conn, err := net.DialTimeout("tcp", m.address(), soon)
 	if err != nil {

@@ -8,30 +8,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records records the znodes that represent requests for locks, based on the members' reports.
+// records records znodes that represent requests for locks, based on the reports of the members.
 type records struct {
 	mu    sync.Mutex
 	nodes map[string]node // the latest znode at each path
 	asked map[origin]history.Attempt
 }
 
-// origin identifies the request for a znode, by its session and path.
+// origin identifies the request that creates a znode, by its session and path.
 type origin struct {
 	session int64
-	path    string // without the number that is appended to a sequential znode
+	path    string // without the number that ZooKeeper appends to a sequential znode
 }
 
 // node is a znode that was recorded.
 type node struct {
 	czxid int64
-	gone  int64 // the zxid as of which the znode is known not to exist; 0: it exists
+	gone  int64 // a zxid at which the znode is known not to exist; 0: it exists
 	lock  history.Lock
 	name  string
 	of    history.Attempt
 }
 
-// numbered returns the path that was requested, without the number at its end. is reports whether the path has such a
-// number, as those of sequential znodes do.
+// numbered removes the number at the end of a sequential znode's path, and returns the path that the client requested.
+// is reports whether the path has such a number.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
@@ -59,7 +59,7 @@ func (r *records) standing() (list []string) {
 	return list
 }
 
-// stands records that a member has a znode as of a zxid, unless this is already known.
+// stands records that a member has a znode at a zxid, unless this is already known.
 func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
 	asked, sequential := numbered(path)
 	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
@@ -72,7 +72,7 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	if known && int64(s.Czxid) <= was.czxid && (was.gone == 0 || zxid <= was.gone) {
 		return
 	}
-	if known && was.gone == 0 { // another znode has taken its place in the meantime
+	if known && was.gone == 0 { // another znode has replaced it in the meantime
 		m.recordGone(was)
 	}
 	n := node{czxid: int64(s.Czxid), lock: lock, name: name, of: r.asked[origin{int64(s.EphemeralOwner), asked}]}
@@ -80,8 +80,8 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that a member has no znode at a path as of a zxid, unless this is already known, or the member has not
-// yet seen the znode's creation.
+// gone records that a member has no znode at a path at a zxid. It records nothing if this is already known, or if the
+// member has not yet seen the creation of the znode.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

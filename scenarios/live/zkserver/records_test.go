@@ -34,7 +34,8 @@ func TestRecords(t *testing.T) {
 		"key-set a/lock-0000000001 of client-1/2", "key-gone a/lock-0000000001 of client-1/2"})
 }
 
-// TestWhatSeveralMembersSayIsRecordedOnce: each change is recorded once, whichever member lags behind the others.
+// TestWhatSeveralMembersSayIsRecordedOnce checks that each change is recorded once, even if one member lags behind the
+// others.
 func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	f, err := fleet.New(nil, false, nil)
@@ -72,7 +73,7 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// at acts as the world's goroutine. It runs each function at once.
+// at stands in for the world's goroutine. It runs each function immediately.
 type at struct{}
 
 func (at) Do(f func()) { f() }

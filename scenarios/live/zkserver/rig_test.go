@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needs skips a test if no ZooKeeper is installed.
+// needs skips the test if no ZooKeeper is installed.
 func needs(t testing.TB) {
 	t.Helper()
 	if err := installed(); err != nil {
@@ -85,7 +85,7 @@ func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	return r
 }
 
-// play runs each function with a client of its own, and returns what was recorded.
+// play runs each function with its own client, and returns the records.
 func (r *rig) play(mains ...func(c *client)) []history.Event {
 	r.t.Helper()
 	over := 0
@@ -114,19 +114,19 @@ func recorded(w *sim.World) (list []history.Event) {
 	return list
 }
 
-// client is a client of a world with methods that send single requests.
+// client is a client in a simulated world, with methods that send single requests.
 type client struct {
 	t testing.TB
 	sim.Env
 	w      *sim.World
 	server sim.ProcessID
-	n      int // number of its connection
+	n      int // number of the client's connection
 	asked  int
-	// password is the password of its latest session.
+	// password is the password of the client's latest session.
 	password string
 }
 
-// ask sends a request on behalf of an attempt, and returns the answer. It waits for up to a minute.
+// ask sends a request that belongs to an attempt, and returns the answer. It waits for up to a minute.
 func (c *client) ask(of history.Attempt, op jute.Op, fields jute.Record) (zookeeper.Answer, bool) {
 	return c.askFor(time.Minute, of, op, fields)
 }
@@ -146,7 +146,7 @@ func (c *client) send(d time.Duration, of history.Attempt, args []string) *sim.R
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0]
 }
 
-// must sends a request, and reports a test error if it is not answered.
+// must sends a request that must be answered; otherwise it reports a test error.
 func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookeeper.Answer {
 	c.t.Helper()
 	a, ok := c.ask(of, op, fields)
@@ -202,7 +202,7 @@ func (c *client) connect(timeout int32) int64 {
 	}
 }
 
-// folder creates the folder of a lock. It opens a new session if the connection ends meanwhile.
+// folder creates the folder of a lock. If the connection ends meanwhile, it opens a new session.
 func (c *client) folder(lock string) {
 	for _, path := range []string{"/locks", "/locks/" + lock} {
 		folder := create(path, "", jute.Persistent)
@@ -217,7 +217,7 @@ func (c *client) folder(lock string) {
 	}
 }
 
-// linesOf formats what was recorded, without times.
+// linesOf formats records, without their times.
 func linesOf(list []history.Event) (lines []string) {
 	for _, e := range list {
 		lines = append(lines, fmt.Sprintf("%s %s/%s of %s", e.F, e.Lock, e.Member, e.Of))

@@ -40,8 +40,8 @@ func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	return stands
 }
 
-// wander makes a client create and delete requests for a lock at one member after another, with one session after
-// another, until the given time. Each znode of a session contains the name of the attempt that created it.
+// wander makes a client create and delete requests for a lock until the given time. The client moves from member to
+// member, and from session to session. Each znode contains the name of the attempt that created it.
 func wander(c *client, number int, seed uint64, members []sim.ProcessID, end time.Duration) {
 	d := rand.New(rand.NewPCG(seed, uint64(number)))
 	c.asked = number * 100_000
@@ -61,7 +61,7 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 			case n < 6:
 				flags, data := []int32{jute.PersistentSequential, jute.EphemeralSequential,
 					jute.EphemeralSequential}[d.IntN(3)], string(of)
-				if flags == jute.PersistentSequential { // it has no session, so its owner is not recorded
+				if flags == jute.PersistentSequential { // the znode has no session, so its owner is not recorded
 					data = ""
 				}
 				a, answered := c.askFor(2*time.Second, of, jute.Create2, create("/locks/a/lock-", data, flags))
@@ -155,17 +155,17 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	return judged
 }
 
-// differences returns the differences between the records and the znodes that a member knows.
+// differences lists the differences between the records and the znodes that a member has.
 func (c *client) differences() (list []string) {
 	var want, before map[string]history.Attempt
-	for c.n += 100; want == nil; c.n++ { // until the member serves requests
+	for c.n += 100; want == nil; c.n++ { // repeat until the member serves requests
 		c.connect(6000)
 		if _, ok := c.ask("", jute.Sync, jute.Record(nil).Text("/")); ok {
 			before = account(c.t, recorded(c.w))
 			want = c.standing()
 		}
 	}
-	after := account(c.t, recorded(c.w)) // a session may have ended meanwhile
+	after := account(c.t, recorded(c.w)) // a session may have ended in the meantime
 	is := func(list map[string]history.Attempt, name string, of history.Attempt) bool {
 		was, there := list[name]
 		return there && was == of
@@ -183,7 +183,7 @@ func (c *client) differences() (list []string) {
 	return list
 }
 
-// standing reads all requests for lock a, and who created them. It returns nil if it is interrupted.
+// standing reads all requests for lock a, and the attempts that created them. It returns nil if the connection ends.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", jute.GetChildren2, jute.Record(nil).Text("/locks/a").Flag(false))
@@ -195,15 +195,15 @@ func (c *client) standing() map[string]history.Attempt {
 		switch {
 		case !there:
 			return nil
-		case x.Code == "": // otherwise its session has ended meanwhile
+		case x.Code == "": // with other codes, the session of the znode has ended in the meantime
 			list[name] = history.Attempt(x.Text())
 		}
 	}
 	return list
 }
 
-// TestMembersHaveTheTimesOfTheScenario: the members use the scenario's tickTime and syncLimit, or by default
-// ZooKeeper's own, as in the simulated ensemble.
+// TestMembersHaveTheTimesOfTheScenario checks that the members use the scenario's tickTime and syncLimit, or by default
+// ZooKeeper's own, as the simulated ensemble does.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	needs(t)
 	for want, c := range map[string]Config{

@@ -19,7 +19,7 @@ import (
 // lines is the number of connections of a conversation.
 const lines = 4
 
-// side is one of the two servers, and what a conversation knows about it.
+// side is the real or the simulated server, with what a conversation knows about it.
 type side struct {
 	open    func() socket
 	lines   [lines]socket
@@ -29,10 +29,10 @@ type side struct {
 	zxids   []int64  // the zxids in the reply that is being formatted
 }
 
-// step is the client's next action on one connection.
+// step is one action of the client on a connection.
 type step struct {
 	line    int
-	op      jute.Op // jute.CreateSession: the first request of a new connection
+	op      jute.Op // jute.CreateSession is the first request of a new connection
 	xid     int32
 	request func(s *side) []byte
 	raw     bool // the reply is text, not a frame
@@ -71,7 +71,8 @@ func acls(f *jute.Fields) string {
 	return b.String()
 }
 
-// children returns the names of children in sorted order, since a real server sends them in the order of a hash table.
+// children returns the names of children in sorted order, because a real server sends them in the order of a hash
+// table.
 func children(f *jute.Fields) string {
 	list := f.Texts()
 	slices.Sort(list)
@@ -145,8 +146,8 @@ func (s *side) reply(st *step, frame []byte) string {
 	return fmt.Sprint(text, " ", f.Rest, f.Torn)
 }
 
-// play carries out a step. It returns the events that arrived before the reply, and the reply, or "closed" if there is
-// none.
+// play carries out a step. It returns the events that arrived before the reply, and the reply, or "closed" if the
+// connection was closed instead.
 func (s *side) play(st *step) (events []string, reply string) {
 	if st.op == jute.CreateSession || st.raw {
 		s.lines[st.line] = s.open()
@@ -179,7 +180,7 @@ type conversation struct {
 	live            [lines]bool
 	ends            int               // number of connections that the client has cut so far
 	due             [lines][][]string // events that the real server must still send, in unordered groups
-	zxids           map[int64]int64   // zxids of the simulated server to zxids of the real one
+	zxids           map[int64]int64   // maps zxids of the simulated server to zxids of the real one
 	log             []string
 	xid             int32
 	requests        int
@@ -188,13 +189,13 @@ type conversation struct {
 // take carries out a step on both sides and compares the results.
 func (c *conversation) take(st *step, what string) (reply string) {
 	c.requests++
-	if st.op == jute.CreateSession || st.raw { // events due on the previous connection were not read
+	if st.op == jute.CreateSession || st.raw { // the events due on the previous connection were not read
 		c.due[st.line] = nil
 	}
 	c.log = append(c.log, fmt.Sprint("connection ", st.line, ": ", what))
 	events, reply := c.simulated.play(st)
 	c.owe(st.line, events)
-	for n := range lines { // events for other connections
+	for n := range lines { // collect the events for other connections
 		if x, ok := c.simulated.lines[n].(*simSocket); ok && n != st.line && c.live[n] {
 			c.owe(n, x.events())
 			c.live[n] = !x.over
@@ -265,7 +266,7 @@ func (c *conversation) fail(format string, args ...any) {
 		fmt.Sprintf(format, args...))
 }
 
-// events returns the events that have already arrived.
+// events returns the events that have arrived so far.
 func (s *simSocket) events() (list []string) {
 	for {
 		record, rest, whole, _ := jute.Cut(s.in)
@@ -280,7 +281,7 @@ func (s *simSocket) events() (list []string) {
 	}
 }
 
-// begin opens a connection and requests a new session or an earlier one.
+// begin opens a connection and requests a new session, or an earlier session again.
 func (c *conversation) begin(line int) {
 	q := jute.ConnectRequest{Timeout: []int32{-5, 0, 30_000, 20_000, 100_000}[c.d.IntN(5)], Old: c.d.IntN(4) == 0,
 		Password: string(make([]byte, jute.PasswordLength))}
@@ -314,7 +315,7 @@ func (c *conversation) cut(line int) {
 	c.simulated.lines[line].close()
 }
 
-// say sends a request.
+// say sends a request on both sides and compares the results.
 func (c *conversation) say(line int, op jute.Op, xid int32, body jute.Record) string {
 	b := append(jute.Head(xid, op), body...).Framed()
 	reply := c.take(&step{line: line, op: op, xid: xid, request: func(*side) []byte { return b }},
@@ -330,7 +331,7 @@ func (c *conversation) path() string {
 	return c.root + list[c.d.IntN(len(list))]
 }
 
-// odd lists paths that no znode can have, or that have a special meaning.
+// odd lists paths that no znode can have, and paths with a special meaning.
 var odd = []string{"", "t", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a\x00b", "/a\x01b",
 	"/\x7f\xc2\x80", "/\xef\xbf\xbe",
 	"/zookeeper", "/zookeeper/quota", "/zookeeper/config", "/ä", "/."}
@@ -398,7 +399,7 @@ func (c *conversation) act(line int) {
 	switch n := c.d.IntN(100); {
 	case n < 40:
 		op, body := c.transaction(path)
-		if op == jute.Check { // a check exists only as a part of a multi
+		if op == jute.Check { // a check can only be a part of a multi
 			op, body = jute.Delete, r.Int(-1)
 		}
 		if reply := c.say(line, op, xid, body); strings.Contains(reply, " 0 /") {
@@ -455,7 +456,7 @@ func (c *conversation) act(line int) {
 	}
 }
 
-// setWatches sets watches again, as of zxid 0, the latest zxid, or the highest possible zxid.
+// setWatches sets watches again, for changes since zxid 0, the latest zxid, or the highest possible zxid.
 func (c *conversation) setWatches(line int) {
 	lists := jute.Record(nil).Texts(c.list()).Texts(c.list()).Texts(c.list())
 	op := jute.SetWatches
@@ -474,14 +475,14 @@ func (c *conversation) bytes(line int, b string) {
 	c.take(&step{line: line, request: func(*side) []byte { return []byte(b) }}, fmt.Sprintf("bytes %q", b))
 }
 
-// firstWords lists what a server may receive instead of a first frame. A server refuses TLS and HTTP because their
-// first bytes represent an invalid length.
+// firstWords lists what a server may receive in place of a first frame. A server refuses TLS and HTTP because their
+// first bytes, read as a length, are invalid.
 var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf",
 	"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
 	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff",
 	"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
 
-// converse sends the given number of requests.
+// converse carries out the given number of random steps.
 func (c *conversation) converse(requests int) {
 	c.begin(0)
 	for c.requests < requests {
@@ -512,9 +513,9 @@ func (c *conversation) resume(line, session int) {
 	}}, fmt.Sprint("connect to session ", session))
 }
 
-// TestTheWireIsThatOfARealServer: random requests in ZooKeeper's protocol, on several connections and sessions, get the
-// same answers, events and closed connections from a real server as from a simulated one. They are equal byte for byte,
-// except for zxids, session IDs, passwords, times and the order of children.
+// TestTheWireIsThatOfARealServer sends random requests in ZooKeeper's protocol, on several connections and sessions, to
+// a real and to a simulated server. Both must send the same answers and events, and close the same connections. These
+// are equal byte for byte, except for zxids, session IDs, passwords, times and the order of children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}
@@ -528,8 +529,9 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 	t.Log(total, "requests")
 }
 
-// TestSessionsEndAsOnARealServer: a session that is not kept alive ends, and its ephemeral znode vanishes. A client
-// that watches the znode is notified. When the session's own client comes back, it learns that the session has ended.
+// TestSessionsEndAsOnARealServer checks that a session that is not kept alive ends and its ephemeral znode vanishes. A
+// client that watches the znode is notified. When the session's own client comes back, it learns that the session has
+// ended.
 func TestSessionsEndAsOnARealServer(t *testing.T) {
 	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
 	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}

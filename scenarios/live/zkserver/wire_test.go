@@ -25,26 +25,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// untimed configures session timeouts that are so long that no session ends by itself while servers are compared.
+// untimed configures session timeouts so long that no session ends by itself while servers are compared.
 var untimed = zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 30 * time.Second, MaxTimeout: time.Minute}
 
 // socket is a connection to a server, real or simulated.
 type socket interface {
-	// write sends bytes.
+	// write sends bytes to the server.
 	write(b []byte)
-	// read returns the next frame, without its length, or, if raw, all bytes until the server closes the connection. ok
-	// is false if the server closes the connection first.
+	// read returns the next frame without its length. If raw is set, it returns all bytes until the server closes the
+	// connection. ok is false if the server closes the connection first.
 	read(raw bool) (b []byte, ok bool)
 	close()
 }
 
-// realServer is a single ZooKeeper process that everyone may use.
+// realServer is a single ZooKeeper process without access control.
 type realServer struct {
 	t       testing.TB
 	address string
 }
 
-// startReal starts a server, which ends with the test.
+// startReal starts a server that ends with the test.
 func startReal(t testing.TB, times zookeeper.Config) *realServer {
 	needs(t)
 	port, err := fleet.FreePort(loopback)
@@ -139,7 +139,7 @@ func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
 	return s
 }
 
-// wait runs the world until is returns true, for at most d.
+// wait runs the world until is returns true, but at most for d.
 func (s *simulated) wait(d time.Duration, is func() bool) bool {
 	if is() {
 		return true
@@ -159,7 +159,7 @@ func (s *simulated) open() socket {
 	return x
 }
 
-// simSocket is the client's end of a pipe.
+// simSocket is the client's end of a pipe to a simulated server.
 type simSocket struct {
 	of     *simulated
 	wire   sim.Wire
