@@ -32,11 +32,11 @@
 //   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
 //     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
 //   - A client may end by itself, or may already have ended when the plan is due to crash it. The end may then have
-//     happened at any time since the client was last known to be alive. That is when an answer was sent for which the
-//     client waited before it sent its last command to the resource; the recorded crash states this time as its until.
-//     Mutual exclusion is violated only if it is violated for every possible time of the end. If it is violated only for
-//     some, it is undecided. An answer that is not known to have arrived does not show that the client was alive,
-//     because its bytes may have been read long after they were sent.
+//     happened at any time since the client was last known to be alive. That is when an answer was sent for which
+//     the client waited before it sent its last command to the resource; the recorded crash states this time as its
+//     until. Mutual exclusion is violated only if it is violated for every possible time of the end. If it is
+//     violated only for some, it is undecided. An answer that is not known to have arrived does not show that the
+//     client was alive, because its bytes may have been read long after they were sent.
 //   - A crash of the plan finds the process alive, stops it and kills it. It is recorded no later than that.
 //   - A pause begins when every thread has stopped, and what was sent by then counts as sent before the pause.
 //   - The end of a connection decides nothing by itself. If a real server ended by itself, the run is undecided.
