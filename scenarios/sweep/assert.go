@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Assertion is a claim about the outcome of a law at all points at which a condition is true.
+// Assertion is a claim about the outcome of a law at all points where a condition is true.
 type Assertion struct {
-	Text string // "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
+	Text string // such as "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
 	Law  checker.Law
-	Want checker.Outcome // Holds: in every run; Violated: in at least one
+	Want checker.Outcome // Holds: in every run; Violated: in at least one run
 	when func(*varied) (bool, error)
 }
 
-// Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. If
-// it fails, the error is a *nemesis.ParseError, with the column in text.
+// Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes.
+// Errors are of type *nemesis.ParseError and contain the column in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	var laws []string
 	for _, law := range checker.Laws {
@@ -58,30 +58,30 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 // Asserted is the outcome of an assertion in a sweep.
 type Asserted struct {
 	*Assertion
-	// Standing is Passed if the law had the claimed outcome at every tried point at which the condition was true. It is
-	// Failed if the law had another outcome at such a point, Undecided if the law was undecided at one, and NotJudged
-	// if there was no such point.
+	// Standing is Passed if the law had the claimed outcome at every tried point where the condition was true. It is
+	// Failed if the law had another outcome at such a point, Undecided if the law was undecided at such a point, and
+	// NotJudged if there was no such point.
 	Standing document.Result
-	Points   int    // tried points at which the condition was true, including those between the points of the grid
-	Unjudged int    // number of these points at which the law was undecided
-	Counter  *Point // first point at which the law had another outcome than claimed; nil if there is none
-	// Seed shows the failure at Counter. It is the lowest seed that broke a law claimed to hold, or else the first seed
-	// of the sweep.
+	Points   int    // number of tried points where the condition was true, including points between those of the grid
+	Unjudged int    // number of these points where the law was undecided
+	Counter  *Point // first point where the law had an outcome other than the claimed one; nil if there is none
+	// Seed is a seed that shows the failure at Counter: the lowest seed that broke a law claimed to hold, or else the
+	// first seed of the sweep.
 	Seed uint64
-	// True says for each point of the grid whether the condition is true there. Turns lists the places between points
-	// of the grid at which the condition changes.
+	// True says, for each point of the grid, whether the condition is true there. Turns lists the places between points
+	// of the grid where the condition changes.
 	True  []bool
 	Turns []Turn
 }
 
-// Turn is a place between two neighbouring points of the grid at which a condition becomes true or false.
+// Turn is a place between two neighboring points of the grid where a condition becomes true or false.
 type Turn struct {
 	Point int // index in the grid of the point before the change
 	Axis  int
-	At    Level // of the tried values at which the condition is true, the one nearest to the change
+	At    Level // the tried value nearest to the change for which the condition is true
 }
 
-// count adds the outcome at a point at which the condition is true. from is the first seed of the sweep.
+// count adds the outcome at a point where the condition is true. from is the first seed of the sweep.
 func (a *Asserted) count(p *Point, from uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.cut {

@@ -87,7 +87,7 @@ func TestConditionsCompute(t *testing.T) {
 	}
 }
 
-// TestWrongAssertions: an error names the column, what is wrong there, and the nearest valid word.
+// TestWrongAssertions checks that an error contains the column, what is wrong there, and the nearest valid word.
 func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}
@@ -155,8 +155,8 @@ func TestWrongAssertions(t *testing.T) {
 	}
 }
 
-// TestConditionsThatCannotBeComputed: if a condition cannot be computed at a point, that is an error and does not count
-// as false.
+// TestConditionsThatCannotBeComputed checks that a condition that cannot be computed at a point causes an error and
+// does not count as false.
 func TestConditionsThatCannotBeComputed(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "compute=0s,1s")}
@@ -179,8 +179,8 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 	}
 }
 
-// TestAssertionsAreJudgedByThePointsTried: an assertion is met only if its condition was true at some valid point, and
-// if at every such point its law was judged and had the claimed outcome.
+// TestAssertionsAreJudgedByThePointsTried checks that an assertion is met only if its condition was true at some valid
+// point, and if at every such point its law was judged and had the claimed outcome.
 func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome

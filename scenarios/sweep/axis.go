@@ -11,28 +11,29 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// maxPoints is the largest number of points in a sweep's grid.
+// maxPoints is the maximum number of points in a sweep's grid.
 const maxPoints = 10_000
 
-// Axis is a key of the scenario with the values that it takes one after another. Several keys may share an axis; they
-// then have the same value at each point.
+// Axis is a key of the scenario, with the values that the sweep tries. Several keys may share an axis; they then have
+// the same value at each point.
 type Axis struct {
 	// Name is the key as the user wrote it, or several keys joined by commas. For a short key such as "at" or "by" it
-	// is the full path.
+	// is the key's full path.
 	Name   string
 	Keys   []*Key
-	Levels []Level // at least one; no two are equal
+	Levels []Level // at least one; all different
 }
 
 // unit returns the unit of the axis's values.
 func (a *Axis) unit() Unit { return a.Levels[0].Unit }
 
-// ordered reports whether the levels are ascending numbers, so that there are values between two of them.
+// ordered reports whether the levels are numbers in ascending order. Only then are there values between two levels.
 func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title describes what is varied. For a value in the line of a fault it uses a description instead of the key.
+// Title describes what is varied. If it is a value in the line of a fault, Title returns a description instead of the
+// key.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {
@@ -49,7 +50,7 @@ func (a *Axis) Title(b *Subject) string {
 	return k.field.title + " the " + what
 }
 
-// Axis parses "KEY=FROM..TO/STEP" or "KEY=A,B,C". If several keys are joined by commas, all take the same values.
+// Axis parses "KEY=FROM..TO/STEP" or "KEY=A,B,C". If several keys are joined by commas, they all take the same values.
 func (b *Subject) Axis(text string) (Axis, error) {
 	names, values, ok := strings.Cut(text, "=")
 	if !ok || strings.TrimSpace(names) == "" || strings.TrimSpace(values) == "" {
@@ -110,15 +111,15 @@ func (k *Key) levels(text string) ([]Level, error) {
 	return levels, nil
 }
 
-// wordy reports whether a value of a numeric key may be another form that the format accepts, rather than a mistyped
-// number. Such forms are none, forever, a range of delays, and an allowance in two parts.
+// wordy reports whether a value of a numeric key may be one of the other forms that the format accepts, and not a
+// mistyped number. These forms are none, forever, a range of delays, and an allowance in two parts.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.Contains(text, "..") || strings.Contains(text, " ") ||
 		text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-") == "" && text[0] != '-'
 }
 
-// step returns a typical step, for an error message.
+// step returns an example of a step, for an error message.
 func (k *Key) step() Level {
 	switch k.Unit {
 	case Durations:
@@ -129,7 +130,7 @@ func (k *Key) step() Level {
 	return k.number(1)
 }
 
-// wordsOf returns levels for values that are words. Only the parser of scenario files can check them.
+// wordsOf returns levels whose values are words. Only the parser of scenario files can check the words.
 func wordsOf(parts []string) ([]Level, error) {
 	var levels []Level
 	for _, part := range parts {
@@ -142,7 +143,7 @@ func wordsOf(parts []string) ([]Level, error) {
 	return levels, nil
 }
 
-// steps returns the levels of a range. The end of the range is included if a step reaches it exactly.
+// steps returns the levels of a range. It includes the end of the range if a step reaches it exactly.
 func (k *Key) steps(from, to, step string) ([]Level, error) {
 	first, err := k.parseNumber(from)
 	if err != nil {
@@ -173,7 +174,7 @@ func (k *Key) steps(from, to, step string) ([]Level, error) {
 	return levels, nil
 }
 
-// cutLast splits s at the last sep.
+// cutLast splits s at the last occurrence of sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

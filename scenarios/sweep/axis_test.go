@@ -41,7 +41,8 @@ func TestAxesAreRead(t *testing.T) {
 	}
 }
 
-// TestWrongAxes: the error for a wrong axis says what is wrong and suggests the nearest valid word; nothing is run.
+// TestWrongAxes checks that the error for a wrong axis says what is wrong and suggests the nearest valid word. Nothing
+// is run.
 func TestWrongAxes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "expected KEY=FROM..TO/STEP such as restart=0s..12s/500ms, or KEY=A,B,C",
@@ -99,7 +100,8 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 	want := []string{"crash redis-2 losing everything at 1s", "drift client-1 clock by +10000ppm from 0s",
 		"pause client-1 for 3s after the 2nd acquired",
-		"delay message 4 of client-1 -> redis-1 by 2s", "pause client-2 for 1s at 3s"} // a jump by 0s is left out
+		// the fault that jumps a clock by 0s is left out
+		"delay message 4 of client-1 -> redis-1 by 2s", "pause client-2 for 1s at 3s"}
 	if got := v.doc.List("faults"); !slices.Equal(got, want) {
 		t.Errorf("faults %q", got)
 	}
@@ -126,13 +128,14 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
-// TestEveryKeyCanBeVaried: the keys that can be varied are exactly those keys of FORMAT.md that change a run.
+// TestEveryKeyCanBeVaried checks that the keys that can be varied are exactly those keys of FORMAT.md that affect runs.
 func TestEveryKeyCanBeVaried(t *testing.T) {
 	doc, err := os.ReadFile("../FORMAT.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Other keys: mappings, lists, names and flags, and keys that say what is drawn and what is expected.
+	// Keys that cannot be varied: mappings, lists, names and flags, and keys that say which faults are drawn and which
+	// outcomes are expected.
 	other := regexp.MustCompile(`^(name|summary|source|servers(\.notify-keyspace-events)?|network\.links|lock\.name|` +
 		`work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
 	known := map[string]bool{}
@@ -162,8 +165,8 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	}
 }
 
-// TestKeysReadWhatTheyWrite: giving a key the value that it already has changes nothing, whether the file states the
-// value or not.
+// TestKeysReadWhatTheyWrite checks that setting a key to the value that it already has changes nothing, whether or not
+// the file states the value.
 func TestKeysReadWhatTheyWrite(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	before := b.vary(nil, nil)
@@ -173,16 +176,16 @@ func TestKeysReadWhatTheyWrite(t *testing.T) {
 			continue
 		}
 		n, ok := before.read(k)
-		if !ok || n == 0 && strings.HasPrefix(k.Path, "servers.") { // not in use
+		if !ok || n == 0 && strings.HasPrefix(k.Path, "servers.") { // the key is not in use
 			continue
 		}
 		read++
 		v := b.vary([]Axis{{Name: k.Path, Keys: []*Key{k}}}, []Level{k.number(n)})
 		if strings.HasPrefix(k.Path, "servers.") && v.problem != "" && strings.Contains(v.problem, "replicas") {
-			continue // may be stated only if there are replicas
+			continue // allowed only if there are replicas
 		}
 		if strings.Contains(v.problem, " is a setting of ") {
-			continue // belongs to another protocol
+			continue // a key of another protocol
 		}
 		if got, ok := v.read(k); v.problem != "" || !ok || got != n {
 			t.Errorf("%s: wrote %d, read %d; %s", k.Path, n, got, v.problem)
@@ -201,7 +204,7 @@ func TestLawsThatAreJudged(t *testing.T) {
 		about []*Assertion
 		want  []checker.Law
 	}{
-		{nil, nil, []checker.Law{checker.LeaseExclusion}}, // named under expect
+		{nil, nil, []checker.Law{checker.LeaseExclusion}}, // the laws listed under expect
 		{nil, about, []checker.Law{checker.LeaseExclusion, checker.TokenOrder}},
 		{[]string{"ownership"}, about, []checker.Law{checker.Ownership, checker.TokenOrder}},
 	} {

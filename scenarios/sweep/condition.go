@@ -15,8 +15,8 @@ import (
 )
 
 // This file parses conditions such as "restart >= ttl * 1.01 + 2ms". Conditions are computed exactly, because a
-// rounding error of a nanosecond could miss the edge that an assertion names. The grammar, from the weakest operator to
-// the strongest:
+// rounding error of a nanosecond could miss the edge that an assertion is about. This is the grammar, from the weakest
+// operator to the strongest:
 //
 //	condition  = condition "||" condition | condition "&&" condition
 //	           | "!" condition | "(" condition ")" | comparison
@@ -25,8 +25,8 @@ import (
 //	product    = product ( "*" | "/" ) factor | factor   a duration by a number or rate, or by a duration
 //	factor     = ( "-" | "+" ) factor | "(" sum ")" | KEY | WORD | NUMBER | DURATION | RATE
 //
-// KEY is a key that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD is a word that an axis takes
-// as a value, DURATION is written as in fault lines (1.5s, 2ms), and RATE is written 1% or 10000ppm.
+// KEY is a key that the sweep can vary (lock.ttl, servers.fsync, a fault's restart). WORD is a word that is a value of
+// an axis. DURATION is written as in fault lines (1.5s, 2ms), and RATE is written as 1% or 10000ppm.
 
 // kind is the type of a term of a condition.
 type kind uint8
@@ -35,7 +35,7 @@ const (
 	isWord kind = iota
 	isDuration
 	isNumber
-	isRate // a share: 1% or 10000ppm is one hundredth
+	isRate // a fraction: 1% and 10000ppm mean 0.01
 	isTruth
 )
 
@@ -43,23 +43,23 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is the result of a part of a condition. Its value is set only while the condition is computed at a point: a bool
+// term is the result of a part of a condition. Its value is set only when the condition is computed at a point: a bool
 // for a comparison, a string for a word, nanoseconds for a duration.
 type term struct {
 	kind  kind
 	value constant.Value
 }
 
-// lexeme matches one part of a condition: an operand (number, key or word), an operator, or any other character.
+// lexeme matches one token of a condition: an operand (number, key or word), an operator, or any other character.
 var lexeme = regexp.MustCompile(`([0-9][0-9A-Za-zµ]*(?:[._][0-9A-Za-zµ]+)*%?|` +
 	`[A-Za-zµ][0-9A-Za-zµ]*(?:[._-][0-9A-Za-zµ]+)*)|&&|\|\||[=!<>]=|=>|=<|<>|[^ \t]`)
 
-// operators maps operators to Go tokens, for their precedence.
+// operators maps operators to Go tokens, which define their precedence.
 var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": token.EQL, "!=": token.NEQ,
 	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
 	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
 
-// operatorMeant maps an operator that people write by mistake to the one that they mean.
+// operatorMeant maps operators that people write by mistake to the correct ones.
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
@@ -70,7 +70,8 @@ type symbol struct {
 	operand bool
 }
 
-// parser parses a condition by operator precedence. If point is set, it also computes it there.
+// parser parses a condition by operator precedence. If point is set, the parser also computes the condition at that
+// point.
 type parser struct {
 	subject *Subject
 	axes    []Axis
@@ -88,9 +89,9 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 	return p
 }
 
-// condition parses the rest of the text: a comparison, or several joined by operators. An error is a
-// *nemesis.ParseError. The returned function computes the condition at a point; it may also return an error about the
-// scenario there.
+// condition parses the rest of the text: a comparison, or several joined by operators. Errors are of type
+// *nemesis.ParseError. The returned function computes the condition at a point. It may also return an error about the
+// scenario at that point.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p
 	for _, s := range p.rest {
@@ -118,13 +119,13 @@ func (p *parser) condition() (condition func(*varied) (bool, error), err error) 
 	}, nil
 }
 
-// errorAt returns a parse error for an offset in bytes.
+// errorAt returns a parse error at an offset in bytes.
 func (p *parser) errorAt(offset int, nearest, format string, args ...any) error {
 	return &nemesis.ParseError{Column: utf8.RuneCountInString(p.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
 		Nearest: nearest}
 }
 
-// unexpected returns an error that says what was expected at the present position. It suggests the nearest of the given
+// unexpected returns an error that says what was expected at the current position. It suggests the nearest of the given
 // words.
 func (p *parser) unexpected(expected string, words ...string) error {
 	found, text := "the end", p.rest[0].text
@@ -191,7 +192,7 @@ func (p *parser) factor() (term, error) {
 	return term{}, p.unexpected("a value such as ttl or 2ms")
 }
 
-// operand makes a term from a number, a key or a word.
+// operand returns the term for a number, a key or a word.
 func (p *parser) operand(s symbol) (term, error) {
 	if s.text[0] <= '9' {
 		return p.number(s)
@@ -200,7 +201,7 @@ func (p *parser) operand(s symbol) (term, error) {
 	if err == nil {
 		return p.key(s.at, k)
 	}
-	var words []string // words that are values of an axis
+	var words []string // the words that are values of an axis
 	for _, a := range p.axes {
 		for _, l := range a.Levels {
 			if l.Unit == Words {
@@ -227,7 +228,7 @@ func (p *parser) operand(s symbol) (term, error) {
 	return term{}, p.errorAt(s.at, near, "unknown key %q", s.text)
 }
 
-// number makes a term from a number, a duration or a rate.
+// number returns the term for a number, a duration or a rate.
 func (p *parser) number(s symbol) (term, error) {
 	unit := strings.TrimLeft(s.text, "0123456789.")
 	v := constant.MakeFromLiteral(strings.TrimSuffix(s.text, unit), token.FLOAT, 0)
@@ -249,7 +250,7 @@ func (p *parser) number(s symbol) (term, error) {
 	return term{isDuration, constant.MakeInt64(int64(d))}, nil
 }
 
-// key makes a term from a key. Its value at a point comes from an axis, or else from the scenario.
+// key returns the term for a key. At a point, the key's value comes from an axis, or else from the scenario.
 func (p *parser) key(at int, k *Key) (t term, err error) {
 	t.kind = [...]kind{isWord, isDuration, isNumber, isRate}[k.Unit]
 	axis := slices.IndexFunc(p.axes, func(a Axis) bool {
@@ -285,7 +286,7 @@ func (p *parser) binary(op token.Token, at int, a, b term) (t term, err error) {
 	return t, nil
 }
 
-// joined returns the kind of an operator's result. ok is false if the operator cannot join terms of these kinds.
+// joined returns the kind of an operator's result. ok is false if the operator does not accept terms of these kinds.
 func joined(op token.Token, a, b kind) (kind, bool) {
 	share := func(k kind) bool { return k == isNumber || k == isRate }
 	switch op {
@@ -309,7 +310,7 @@ func joined(op token.Token, a, b kind) (kind, bool) {
 	return isDuration, share(a) && b == isDuration && op == token.MUL
 }
 
-// unjoinable explains why an operator cannot join two terms.
+// unjoinable explains why an operator does not accept two terms.
 func unjoinable(op token.Token, a, b kind) string {
 	hint := ""
 	switch {

@@ -15,8 +15,8 @@ type flip[S comparable] struct {
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
 // sides of a change are at most resolution apart. It finds at least one change, but it may miss others, because it does
-// not look between numbers with equal states. The function at returns the state of a number, or false if the number has
-// none; the search ends there.
+// not look between numbers with equal states. The function at returns the state of a number. It returns false if the
+// number has no state; the search then ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -42,13 +42,13 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at fu
 // Edge is a place on an axis where the outcome of a law changes.
 type Edge struct {
 	Law   checker.Law
-	Axis  int // index of the axis along which it changes, from 0
+	Axis  int // index, from 0, of the axis along which the outcome changes
 	Point int // index in the grid of the point before the edge
 	// Last and First are the points tried on both sides of the edge. They differ only in the value on the axis.
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are at most the resolution apart and have enough runs
-	// Stopped says that the sweep was interrupted before the edge was exact. If neither Exact nor Stopped is set, no
+	// Stopped says that the sweep was interrupted before the edge was exact. If both Exact and Stopped are false, no
 	// point between Last and First is a valid scenario.
 	Stopped bool
 }
@@ -56,7 +56,7 @@ type Edge struct {
 // Bounds reports whether the law is safe on one side of the edge.
 func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
 
-// side is the interval between points a and b of the grid, which are neighbours on an ordered axis.
+// side is the interval between points a and b of the grid, which are neighbors on an ordered axis.
 type side struct{ axis, a, b int }
 
 // sides returns all sides of the grid.
@@ -75,24 +75,24 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// between returns the levels of the point on a side whose value on the side's axis is n.
+// between returns the levels of a point on a side. n is the point's value on the side's axis.
 func (s *Sweep) between(e side, n int64) []Level {
 	levels := slices.Clone(s.Points[e.a].Levels)
 	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)
 	return levels
 }
 
-// crossing searches a side for the edges of all laws whose outcomes differ at its ends.
+// crossing searches a side for the edges of all laws that have different outcomes at the ends of the side.
 type crossing struct {
 	*sweeper
 	side
 	resolution int64
 	laws       []checker.Law
-	known      []*Point       // valid points in ascending order: the two ends and points tried in between
-	tried      []*Point       // points tried in between, valid or not
-	blocked    map[int64]bool // values after which the middle of the gap was not a valid scenario
-	// unusual lists the numbers of later runs whose outcome, at some value, differed from the outcome of the first
-	// runs. All values are tried with the same seeds, so these runs are likely to differ at nearby values too.
+	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
+	tried      []*Point       // points tried between the ends, valid or not
+	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
+	// unusual lists the numbers of those later runs whose outcome, at some value, differed from that of the first runs.
+	// All values are tried with the same seeds, so these runs are likely to differ at nearby values too.
 	unusual []int
 }
 
@@ -113,7 +113,7 @@ func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
 	return c, nil
 }
 
-// step halves the first gap over which the outcome of some law changes. If all such gaps are narrow enough, it performs
+// step halves the first gap in which the outcome of some law changes. If all such gaps are narrow enough, it performs
 // more runs of a point beside an edge. It reports whether there was anything to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
@@ -170,7 +170,7 @@ func (c *crossing) edges() (list []Edge) {
 	return list
 }
 
-// at returns the value of a point on the side's axis.
+// at returns the value that a point has on the side's axis.
 func (c *crossing) at(p *Point) int64 { return p.Levels[c.axis].N }
 
 // wide reports whether two points are further apart than the resolution.

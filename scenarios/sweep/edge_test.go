@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// changes is a slow version of bisect that looks at every number.
+// changes is a slow version of bisect that tries every number.
 func changes(states []State) (all []flip[State]) {
 	for i := 1; i < len(states); i++ {
 		if states[i] != states[i-1] {
@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls try for every assignment of states smaller than of to n numbers.
+// everyOutcome calls try with every assignment of states to n numbers. The states are smaller than of.
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)
@@ -35,9 +35,9 @@ func everyOutcome(n int, of State, try func([]State)) {
 	fill(0)
 }
 
-// TestBisectingFindsTrueEdges: if the state changes once, bisect finds the same change as a search of every number. If
-// it changes several times, bisect finds some of the changes and no others. Together these lead from the state of one
-// end to the state of the other.
+// TestBisectingFindsTrueEdges checks that bisect finds the same change as a search of every number if the state changes
+// once. If the state changes several times, bisect must find some of the changes and nothing else. Together these
+// changes lead from the state of one end to the state of the other.
 func TestBisectingFindsTrueEdges(t *testing.T) {
 	single, several := 0, 0
 	for n := 2; n <= 8; n++ {
@@ -75,8 +75,8 @@ func TestBisectingFindsTrueEdges(t *testing.T) {
 	}
 }
 
-// TestBisectingStopsAtTheResolution: the two sides of a change are numbers that were tried, and are at most the
-// resolution apart.
+// TestBisectingStopsAtTheResolution checks that the numbers on both sides of a change were tried, and that they are at
+// most the resolution apart.
 func TestBisectingStopsAtTheResolution(t *testing.T) {
 	for _, resolution := range []int64{1, 3, 7, 10, 100, 5000} {
 		for _, edge := range []int64{1, 2, 333, 499, 998, 999} {
@@ -103,8 +103,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried: if no number in between is valid, the change stays as wide as it is and is
-// not exact.
+// TestBisectingEndsWhereNothingCanBeTried checks that a change is neither narrowed nor exact if no number between its
+// sides is valid.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
 	if len(found) != 1 || found[0].last != 0 || found[0].first != 1000 || found[0].exact {
@@ -148,8 +148,8 @@ func pointOf(state State, l Level) *Point {
 	return p
 }
 
-// TestStretchesEndAtEdges: together, the stretches contain every point. Neighboring stretches have different states,
-// and they end at edges rather than at points of the grid.
+// TestStretchesEndAtEdges checks that the stretches together contain every point. Neighboring stretches must have
+// different states, and they must end at edges and not at points of the grid.
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {

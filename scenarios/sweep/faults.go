@@ -11,7 +11,7 @@ import (
 // variedFault is a fault whose values can be varied.
 type variedFault struct {
 	nemesis.Fault
-	// void says that a zero value makes the fault have no effect: a jump by 0s, a pause for 0s, a drift of 0ppm.
+	// void says that the fault has no effect because a value is zero: a jump by 0s, a pause for 0s, a drift of 0ppm.
 	void bool
 }
 
@@ -22,8 +22,8 @@ type faultField struct {
 	of    nemesis.Field // the field of the fault that contains the value
 	value func(*nemesis.Fault) int64
 	set   func(*nemesis.Fault, int64)
-	size  bool   // a zero value makes the fault void
-	title string // words for the value; a description of the fault follows them
+	size  bool   // the fault is void if the value is zero
+	title string // description of the value; a description of the fault follows it
 }
 
 var faultFields = []faultField{
@@ -31,7 +31,7 @@ var faultFields = []faultField{
 		value: func(f *nemesis.Fault) int64 { return int64(f.Restart) },
 		set: func(f *nemesis.Fault, n int64) {
 			f.Restart = time.Duration(n)
-			if n == 0 { // 0 would mean no restart; the shortest delay is nearest to it
+			if n == 0 { // 0 would mean no restart, so the shortest delay replaces it
 				f.Restart = 1
 			}
 		}},
@@ -60,8 +60,8 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys returns the keys of the ith fault, counted from 0. Which keys a fault has depends on when it strikes: at a
-// time, at a point, or at a message that is identified by number or by content.
+// faultKeys returns the keys of a fault. i is the index of the fault, from 0. The keys depend on whether the fault
+// strikes at a time, at a point, or at a message that is identified by number or by content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
@@ -86,7 +86,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	return keys
 }
 
-// set gives the key's value to its fault.
+// set sets the key's value in its fault.
 func (k *Key) set(faults []variedFault, n int64) {
 	f := &faults[k.fault-1]
 	k.field.set(&f.Fault, n)
@@ -95,15 +95,15 @@ func (k *Key) set(faults []variedFault, n int64) {
 	}
 }
 
-// readFault reads the key's value from its fault; ok is false if the fault does not state it.
+// readFault returns the key's value in its fault. ok is false if the fault does not state the value.
 func (k *Key) readFault(faults []variedFault) (int64, bool) {
 	f := &faults[k.fault-1]
 	n := k.field.value(&f.Fault)
 	return n, n != 0 || f.void || k.field.name == "at"
 }
 
-// faultLines returns the lines of the faults that are not void. If a fault cannot be written as a line, problem says
-// so.
+// faultLines returns the lines of the faults that are not void. If a fault cannot be written as a line, problem
+// describes why.
 func faultLines(faults []variedFault) (lines []string, problem string) {
 	for i := range faults {
 		f := &faults[i]

@@ -11,12 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// freshSeeds is the first seed that no sweep of these tests uses.
+// freshSeeds is the first of the seeds that the sweeps in these tests do not use.
 const freshSeeds = 1 << 40
 
-// TestFreshSeedsConfirmWhatASweepSays runs the values that a sentence names with other seeds: the value up to which a
-// law is always broken, the value from which it is safe, and one at which it is broken in some runs. The numbers of new
-// runs that contradict the sentence must be statistically compatible with the numbers of runs that it states.
+// TestFreshSeedsConfirmWhatASweepSays checks the sentence about a law with new seeds. It runs the values that the
+// sentence names: the value up to which a law is always broken, the value from which it is safe, and a value at which
+// it is broken in some runs. The number of new runs that contradict the sentence must be statistically compatible with
+// the numbers in the sentence.
 func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	const threeRestarts = "faults.1.restart,faults.2.restart,faults.3.restart="
 	sharp, blurred := 0, 0
@@ -76,8 +77,8 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm runs the value that a stretch names with fresh seeds. It returns what contradicts the stretch, or "" if the
-// numbers are compatible.
+// confirm runs the value that a stretch names with fresh seeds. It returns "" if the results are compatible with the
+// stretch, and otherwise a text that says what contradicts it.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
 	o := s.Options
@@ -89,8 +90,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond returns a bound on the number of runs that break the law if each run does so with the given chance. The
-	// number exceeds the bound with a probability below 1 in 10,000.
+	// beyond returns an upper bound for the number of runs that break the law, if each run does so with the given
+	// probability. The number exceeds the bound with a probability below 1 in 10,000.
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1
@@ -109,8 +110,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	return ""
 }
 
-// TestEdgesAreThoseOfAllValues compares the search for edges with a slow one that runs every value with all seeds. If
-// the outcome depends on the seed, there are two edges with some values between them, and otherwise one.
+// TestEdgesAreThoseOfAllValues compares the search for edges with a slow search that runs every value with all seeds.
+// If the outcome depends on the seed, there are two edges with some values between them. Otherwise there is one edge.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
 	sure := testkit.Size(20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Text draws the rows of the map, the highest value first, and below them the values of the horizontal axis. Columns
-// that do not fit on the screen are drawn in further blocks below.
+// Text draws the rows of the map, with the highest value first, and below them the values of the horizontal axis.
+// Columns that do not fit on the screen follow in further blocks below.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {
@@ -23,7 +23,7 @@ func (m *Map) Text(p *text.Writer) {
 		wide = max(wide, text.Cells(l.Text)+1)
 	}
 	room := p.Width() - margin
-	cell := 1 // width of one sign and its gap, in terminal cells
+	cell := 1 // width of one sign with its gap, in terminal cells
 	for _, try := range []int{wide, 2} {
 		if len(levels)*try <= room {
 			cell = try
@@ -51,8 +51,8 @@ func (m *Map) Text(p *text.Writer) {
 	}
 }
 
-// values prints the values of the horizontal axis. If they do not all fit with a gap in between, it prints every nth
-// value.
+// values prints the values of the horizontal axis. If there is not enough room for all of them, it prints only every
+// nth value.
 func (m *Map) values(levels []Level, cell, margin, width int) *text.Line {
 	for stride := 1; ; stride++ {
 		ln, fits := new(text.Line), true

@@ -19,16 +19,17 @@ type sweepJSON struct {
 	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition begins to be true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
-	With        []string                     `json:"with"` // keys that have the same value at all points
+	With        []string                     `json:"with"` // keys that are set to one value for all points
 	Axes        []axisJSON                   `json:"axes"`
-	Points      []pointJSON                  `json:"points"` // of the grid
+	Points      []pointJSON                  `json:"points"` // points of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
 	Assertions  []assertionJSON              `json:"assertions"`
 	Interrupted bool                         `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Notes       []string                     `json:"notes"`
-	Tried       int                          `json:"tried"` // points tried, including those between points of the grid
-	Runs        int                          `json:"runs"`
-	Repeat      string                       `json:"repeat" doc:"a command to paste that shows it again"`
+	// number of points tried, including those between points of the grid
+	Tried  int    `json:"tried"`
+	Runs   int    `json:"runs"`
+	Repeat string `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
 type axisJSON struct {
@@ -37,9 +38,9 @@ type axisJSON struct {
 	Levels []string `json:"levels"`
 }
 
-// pointJSON is a point with the outcome of each law there, or why it is not a valid scenario.
+// pointJSON is a point with the outcome of each law, or with the reason why the point is not a valid scenario.
 type pointJSON struct {
-	At      map[string]string         `json:"at"` // values by axis
+	At      map[string]string         `json:"at"` // values, keyed by axis
 	Problem string                    `json:"problem,omitempty" doc:"why it is no valid scenario"`
 	Laws    map[checker.Law]stateJSON `json:"laws,omitempty"`
 }
@@ -151,7 +152,7 @@ func (p *pointJSON) add(l *Law, c *Cell) {
 	p.Laws[l.Law] = state
 }
 
-// valuesAt returns the values of a point, by axis.
+// valuesAt returns the values of a point, keyed by axis.
 func (s *Report) valuesAt(levels []Level) map[string]string {
 	values := map[string]string{}
 	for i, l := range levels {

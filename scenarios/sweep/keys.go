@@ -9,23 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// reading reads the numeric value of a key from a scenario, for one of its clients. ok is false if there is no single
-// number, because the key is not in use or has a range.
+// reading returns the numeric value of a key in a scenario, for one of its clients. ok is false if the key is not in
+// use or its value is a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
 // Key is a key of a scenario that a sweep can vary.
 type Key struct {
-	Path    string // as in FORMAT.md; for an override, link or fault it contains its name or number
+	Path    string // as in FORMAT.md; for overrides, links and faults, the path contains their name or number
 	Unit    Unit
-	percent bool    // a rate that scenario files write in percent
+	percent bool    // scenario files write this rate in percent
 	read    reading // nil for words, links and faults
-	client  string  // the client whose override it is, or ""
-	fault   int     // number of the fault, from 1; 0: none
+	client  string  // the client, if the key is in the client's overrides; otherwise ""
+	fault   int     // number of the fault, from 1; 0 if the key is not in a fault
 	field   *faultField
 }
 
-// ofServers and ofClients are the keys of FORMAT.md that change a run, in the order of the document, except mappings,
-// lists and names. Keys of ofClients may also be used under overrides; startOfClient may be used only there.
+// ofServers and ofClients are the keys of FORMAT.md that affect runs, in the order of FORMAT.md, except mappings, lists
+// and names. Keys in ofClients may also occur under overrides; startOfClient may occur only there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {
@@ -40,7 +40,7 @@ func variableKeys() (servers, clients []Key, start Key) {
 	return servers, clients, keyOf(own[0])
 }
 
-// keyOf makes a key for a variable of the scenario format.
+// keyOf returns the Key for a variable of the scenario format.
 func keyOf(v scenarios.Variable) Key {
 	k := Key{Path: v.Path, read: reading(v.Number)}
 	switch v.Kind {
@@ -56,10 +56,10 @@ func keyOf(v scenarios.Variable) Key {
 	return k
 }
 
-// million is the number of parts per million in the whole.
+// million is 1,000,000, the number of ppm that equals 1.
 var million = constant.MakeInt64(1_000_000)
 
-// value returns the exact value of a key at a point; a rate is given as a share.
+// value returns the exact value of a key at a point. It returns a rate as a fraction.
 func (v *varied) value(k *Key) (constant.Value, error) {
 	if l, ok := v.given[k.Path]; ok {
 		if l.Unit == Words {
@@ -73,7 +73,7 @@ func (v *varied) value(k *Key) (constant.Value, error) {
 	return nil, fmt.Errorf("%s is no single number in this scenario: it is not in use, or a range, or a word", k.Path)
 }
 
-// exact converts a number in the key's unit to a value that conditions can compute with.
+// exact converts a number in the key's unit to a value for conditions.
 func (k *Key) exact(n int64) constant.Value {
 	v := constant.MakeInt64(n)
 	if k.Unit == Rates {
@@ -82,7 +82,7 @@ func (k *Key) exact(n int64) constant.Value {
 	return v
 }
 
-// read reads the numeric value of a key that no axis varies.
+// read returns the numeric value of a key that no axis varies.
 func (v *varied) read(k *Key) (int64, bool) {
 	switch {
 	case k.fault > 0:
@@ -94,7 +94,7 @@ func (v *varied) read(k *Key) (int64, bool) {
 			}
 		}
 		return 0, false
-	case k.read == nil: // a link
+	case k.read == nil: // the key is that of a link
 		text, _ := v.doc.Get(k.Path)
 		n, err := k.parseNumber(text)
 		return n, err == nil

@@ -5,10 +5,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Law contains the outcomes of one law in a sweep.
+// Law holds the outcomes of one law in a sweep.
 type Law struct {
 	Law   checker.Law
-	Cells []Cell // one for each point of the grid; the index on the first axis changes fastest
+	Cells []Cell // one for each point of the grid; the index along the first axis changes fastest
 	Lines []Line
 	Edges []*Edge
 }
@@ -18,10 +18,10 @@ type Cell struct {
 	*Point
 	State State
 	campaign.Counts
-	Causes []campaign.Finding // causes by which the law was broken
+	Causes []campaign.Finding // causes of violations of the law
 }
 
-// sign returns the sign of the outcome, or – if the point is not a valid scenario.
+// sign returns the symbol for the outcome. It returns "–" if the point is not a valid scenario.
 func (c *Cell) sign() string {
 	if c.Problem != "" {
 		return "–"

@@ -11,21 +11,21 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Unit is the unit of the values of a key.
+// Unit is the unit in which the values of a key are stored.
 type Unit uint8
 
 const (
-	Words     Unit = iota // not a number
+	Words     Unit = iota // words, not numbers
 	Durations             // nanoseconds
 	Counts
-	Rates // millionths, written in ppm or in percent
+	Rates // parts per million, written in ppm or in percent
 )
 
 // Level is a value that a key takes in a sweep: a number or a word.
 type Level struct {
 	Unit Unit
-	N    int64  // in the unit; zero for a word
-	Text string // as a scenario file writes it
+	N    int64  // value in the key's unit; zero for a word
+	Text string // the value as written in a scenario file
 }
 
 // number returns the level for a number.
@@ -44,7 +44,7 @@ func (k *Key) number(n int64) Level {
 	return l
 }
 
-// parseNumber reads a number in the key's unit.
+// parseNumber parses a number in the key's unit.
 func (k *Key) parseNumber(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	switch k.Unit {
@@ -62,7 +62,8 @@ func (k *Key) parseNumber(text string) (int64, error) {
 	return 0, fmt.Errorf("%s takes words, not numbers: list them, as in %s=a,b,c", k.Path, k.Path)
 }
 
-// parseSigned parses a duration and returns it in nanoseconds. It may be negative, since clocks can also jump back.
+// parseSigned parses a duration and returns it in nanoseconds. The duration may be negative, because clocks can also
+// jump back.
 func parseSigned(text string) (int64, error) {
 	rest, negative := strings.CutPrefix(text, "-")
 	d, err := nemesis.ParseDuration(rest)
@@ -107,7 +108,7 @@ func (k *Key) parseRate(text string) (int64, error) {
 		nearest)
 }
 
-// meaning returns an error that also suggests the nearest valid word, if there is one.
+// meaning returns an error with the given message. If nearest is not empty, the error suggests it.
 func meaning(message, nearest string) error {
 	if nearest == "" {
 		return errors.New(message)

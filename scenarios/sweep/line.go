@@ -8,29 +8,29 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Stretch is a range of values on an axis at which a law had the same outcome, as far as they were tried.
+// Stretch is a range of values on an axis. The law had the same outcome at all tried values in the range.
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
-	// At is a value of the stretch at which the law was violated in Violated of Runs runs. If the law is broken only in
-	// some runs, At is in the middle of the stretch. Otherwise it is next to the edge.
+	// At is a value of the stretch at which the law was violated in Violated of Runs runs. If the law is broken in only
+	// some of the runs, At is in the middle of the stretch. Otherwise it is next to the edge.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At
 }
 
-// Line contains the outcomes of a law along an axis.
+// Line holds the outcomes of a law along an axis.
 type Line struct {
 	Axis int
 	// Other is the value of the other axis; nil if the sweep has one axis.
 	Other *Level
-	// Stretches contain all tried values, in ascending order; neighboring stretches have different states.
+	// Stretches cover all tried values, in ascending order. Neighboring stretches have different states.
 	Stretches []Stretch
 }
 
-// Words says where the law is safe. A non-empty key is put before the first value. Words says "safe from" a value only
-// if the law is not broken at any higher value. If the outcome depends on the seed, Words says in how many runs the law
-// is broken.
+// Words returns a text that says where the law is safe. It puts key, if not empty, before the first value. It says
+// "safe from" a value only if the law is not broken at any higher value. If the outcome depends on the seed, it says in
+// how many runs the law is broken.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
@@ -67,7 +67,8 @@ func (l *Line) Words(key string) string {
 	return strings.Join(parts, "; ")
 }
 
-// byChance reports whether the law is judged everywhere on the line, and is broken in only some runs at some value.
+// byChance reports whether the law is judged everywhere on the line and, at some value, is broken in only some of the
+// runs.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }
@@ -75,7 +76,7 @@ func (l *Line) byChance() bool {
 	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
-// shares says, for each stretch, in how many of the runs the law is broken.
+// shares says for each stretch in how many runs the law is broken.
 func (l *Line) shares(key string) string {
 	runs := " runs"
 	var parts []string
@@ -108,7 +109,7 @@ func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }
 
-// monotone reports whether the outcomes along the line only improve or only worsen.
+// monotone reports whether the outcomes only improve, or only get worse, along the line.
 func (l *Line) monotone() bool {
 	before, way := Unjudged, 0
 	for _, s := range l.Stretches {
@@ -150,7 +151,7 @@ func (s *Sweep) lines(law checker.Law) []Line {
 	return nil
 }
 
-// rows returns the indexes of the points along an axis, one row for each level of the other axis.
+// rows returns the indices of the points along an axis, one row for each level of the other axis.
 func (s *Sweep) rows(axis int) [][]int {
 	n := len(s.Axes[axis].Levels)
 	rows := make([][]int, len(s.Points)/n)
@@ -175,7 +176,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 		switch n := len(all); {
 		case n == 0 || all[n-1].State != state:
 			all = append(all, Stretch{State: state, From: l, To: l, shown: p})
-		case n == 1 && state != Chance: // At is then beside the edge that follows
+		case n == 1 && state != Chance: // At is then next to the following edge
 			all[0].To, all[0].shown = l, p
 		default:
 			all[n-1].To = l
@@ -205,7 +206,8 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns a point tried on a stretch: out of the points with the most runs, the one nearest to the middle.
+// inMiddle returns a tried point of a stretch. Among the points with the most runs, it is the one nearest to the
+// middle.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {
@@ -221,7 +223,7 @@ func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	return best
 }
 
-// within reports whether the edge lies between the neighbours a and b on the axis.
+// within reports whether the edge lies between the neighbors a and b on the axis.
 func (e *Edge) within(a, b *Point, axis int) bool {
 	for i := range a.Levels {
 		if i != axis && e.Last.Levels[i] != a.Levels[i] {

@@ -12,14 +12,14 @@ import (
 )
 
 // Map shows the outcomes of one law: as a strip if the sweep has one axis, and as a map if it has two. It is a block of
-// a document. A text draws it with signs, the page as a picture.
+// a document. In a text it is drawn with symbols, on a page as a picture.
 type Map struct {
 	*Sweep
 	Scenario string // name of the scenario
 	Law      *Law
 }
 
-// Colours that people with colour-vision deficiencies can tell apart (Okabe and Ito); each is used with a distinct
+// Colors that people with color-vision deficiencies can distinguish (Okabe and Ito). Each is used with a different
 // shape.
 var (
 	safeInk   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
@@ -37,7 +37,7 @@ var (
 		Name: "bound of an asserted condition"}
 )
 
-// fields are the background colours of the states, by rank. Where several regions meet, the colour with the higher rank
+// fields are the background colors of the states, by rank. Where several regions meet, the color with the higher rank
 // is used, because it claims less.
 var fields = []plot.Ink{
 	{Name: "safe-field", RGB: color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}},
@@ -47,18 +47,18 @@ var fields = []plot.Ink{
 	plot.Ground,
 }
 
-// rank returns the index of a state in fields.
+// rank returns the index of a state in the slice fields.
 func rank(s State) int {
 	return slices.Index([]State{Safe, Chance, Broken, Unjudged, Invalid}, s)
 }
 
-// SVG draws the map as SVG, for a slide or a printed page. It returns the error of w.
+// SVG writes the map as SVG, for a slide or a printed page. It returns the error of w.
 func (m *Map) SVG(w io.Writer) error {
 	_, err := io.WriteString(w, m.titled().SVG(720, 405))
 	return err
 }
 
-// PNG draws the same map as a PNG of 1920 by 1080 pixels.
+// PNG writes the same map as a PNG of 1920 by 1080 pixels.
 func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
 // HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows one of them.
@@ -68,7 +68,7 @@ func (m *Map) HTML(p *html.Writer) {
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the diagram with a heading that gives the information which the page would show around the diagram.
+// titled returns the diagram with a heading. The heading contains the information that a page shows around the diagram.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -88,8 +88,8 @@ func (m *Map) titled() *plot.Diagram {
 	return d
 }
 
-// diagram draws the map. If both axes are ordered, it draws regions. If one is ordered, it draws a band for each word
-// of the other. If neither is ordered, it draws single cells.
+// diagram draws the map. If both axes are ordered, it draws regions. If only one is ordered, it draws a band for each
+// value of the other. If neither is ordered, it draws single cells.
 func (m *Map) diagram(short bool) *plot.Diagram {
 	d := &plot.Diagram{Columns: len(m.Axes[0].Levels), Rows: 1, X: m.axis(0, short),
 		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0 %"},
@@ -154,7 +154,7 @@ func place(a *Axis, l Level) float64 {
 	return float64(l.N)
 }
 
-// scale returns how many nanoseconds correspond to one unit of the diagram's axis.
+// scale returns the number of nanoseconds in one unit of the diagram's axis.
 func scale(a *Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
@@ -169,8 +169,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns the mark of a cell. Each outcome has its own shape. On a strip the height of the mark is the share of
-// runs that broke the law.
+// mark returns the mark of a cell. Each outcome has a different shape. On a strip the height of the mark is the share
+// of runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
@@ -190,7 +190,7 @@ func (m *Map) mark(i int) plot.Mark {
 	return mark
 }
 
-// cells colours a map on which no axis is ordered.
+// cells colors a map without ordered axes.
 func (m *Map) cells(d *plot.Diagram) {
 	for i := range m.Law.Cells {
 		x, lo, hi := float64(i%d.Columns), d.Y.Min, d.Y.Max
@@ -202,9 +202,9 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colours one line of an ordered axis and draws its edges and the bounds of conditions. On a strip they span the
-// whole height, on a map the row or column of the line's word. The border between two values tried is drawn halfway
-// between them.
+// bands colors the line number row of an ordered axis, and draws its edges and the bounds of conditions. On a strip the
+// line spans the whole height. On a map it spans the row or column of the line's value on the other axis. The border
+// between two tried values is drawn halfway between them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42
@@ -277,13 +277,14 @@ func (m *Map) grid() *plot.Grid {
 	return g
 }
 
-// regions colours a map with two ordered axes. It draws the border of the safe region and the bounds of conditions.
+// regions colors a map with two ordered axes. It draws the border of the safe region and the bounds of conditions.
 func (m *Map) regions(d *plot.Diagram) {
 	g := m.grid()
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several edges of a side, use the first that bounds a safe region
+	// if a side has several edges, the first one that bounds a safe region is used
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- {
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}
 		if _, known := g.Cross[side]; !known || e.Bounds() {

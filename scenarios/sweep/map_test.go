@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/plot"
 )
 
-// TestAStripShowsSharesStretchesAndEdges: a strip shows the share of runs that broke the law at each value, on a
-// background of stretches that end at the edges. If a sweep was interrupted before it bisected the edges, the strip
-// shows none.
+// TestAStripShowsSharesStretchesAndEdges checks that a strip shows the share of runs that broke the law at each value,
+// on a background of stretches that end at the edges. If a sweep was interrupted before it bisected the edges, the
+// strip shows no edges.
 func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	s := stripSweep()
 	s.Asserted[0].Turns = []Turn{{Point: 1, At: Level{Unit: Durations, N: 9_500_000_000, Text: "9.5s"}}}
@@ -47,7 +47,7 @@ func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	}
 }
 
-// TestMapsOfExchangedAxesAreTheSame: exchanging the axes exchanges X and Y on the map and changes nothing else.
+// TestMapsOfExchangedAxesAreTheSame checks that swapping the axes swaps X and Y on the map and changes nothing else.
 func TestMapsOfExchangedAxesAreTheSame(t *testing.T) {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, fencing := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("resource.fencing=on,off,1")

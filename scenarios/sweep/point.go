@@ -18,14 +18,14 @@ type State uint8
 
 // The zero State does not mean that the law holds.
 const (
-	Unjudged State = iota // violated in no run, but unchecked or undecided in some
+	Unjudged State = iota // not violated in any run, but unchecked or undecided in some
 	Safe                  // held in all runs
-	Chance                // violated in some runs, and not in others
+	Chance                // violated in some runs but not in others
 	Broken                // violated in all runs
-	Invalid               // the values are not a valid scenario: nothing was run
+	Invalid               // the values are not a valid scenario, so nothing was run
 )
 
-// String gives the words that reports use.
+// String returns the words that reports use for the state.
 func (s State) String() string {
 	return [...]string{"not judged", "safe", "broken in some", "broken", "no valid scenario"}[s]
 }
@@ -33,19 +33,18 @@ func (s State) String() string {
 // Point is a combination of values, with the outcomes of its runs.
 type Point struct {
 	Levels  []Level       // one for each axis
-	Problem string        // why this is not a valid scenario; nothing was run then
+	Problem string        // why this is not a valid scenario; if set, nothing was run
 	Laws    campaign.Laws // in the order of checker.Laws
 	// Findings are the violations, one for each cause, sorted by their first seed.
 	Findings campaign.Findings
-	// Struck counts, for each fault of the scenario, the runs in which it struck. It is -1 for a fault that is left out
-	// at this point.
+	// Struck counts, for each fault of the scenario, the runs in which the fault struck. It is -1 for a fault that is
+	// left out at this point.
 	Struck []int
 	Runs   int
 	// Stopped is set if the sweep was interrupted before Options.Seeds runs of the point were done.
 	Stopped bool
-	cut     bool // runs ended early, because each law in question was already broken in some but not all of them
-	// The runs done so far are the runs 0 to first-1 and those listed in others. Run n uses the nth seed, counted from
-	// 0.
+	cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
+	// The runs done so far are runs 0 to first-1 and those listed in others. Run n uses the nth seed, counted from 0.
 	first  int
 	others []int
 }
@@ -67,13 +66,13 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point beside an edge has had enough runs to be sure of the outcome of a law.
+// sure reports whether a point beside an edge has enough runs for the outcome of a law to be reliable.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally returns the outcomes of a law at a point, including the number of runs that are missing because of an
+// tally returns the outcomes of a law at a point. They include the number of runs that are missing because of an
 // interruption.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
@@ -85,12 +84,12 @@ func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 
 // varied is the scenario with one combination of values.
 type varied struct {
-	doc      *format.Document // without mix, promise and expect
-	faults   []variedFault    // all faults; the document has only those that are not void
-	given    map[string]Level // values given by the axes, by path
-	listed   []int            // indexes of the faults that the document has
+	doc      *format.Document // does not contain mix, promise and expect
+	faults   []variedFault    // all faults; doc contains only those that are not void
+	given    map[string]Level // values set by the axes, keyed by path
+	listed   []int            // indices of the faults in doc
 	scenario *scenarios.Scenario
-	common   *scenarios.Scenario // the same scenario without overrides; nil until it is needed
+	common   *scenarios.Scenario // the same scenario without overrides; nil until needed
 	problem  string              // why there is no valid scenario
 }
 
@@ -128,7 +127,7 @@ func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	return v
 }
 
-// asScenario parses a document as a scenario. If it is not a valid one, problem says why in a sentence.
+// asScenario parses a document as a scenario. If it is not valid, problem is a sentence that says why.
 func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	s, err := scenarios.Parse("scenario", []byte(d.String()))
 	var bad *format.Error
@@ -141,8 +140,8 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides returns the scenario without overrides. The values of keys that all clients share are read from the
-// result.
+// withoutOverrides returns the scenario without overrides. It is used to read the values of keys that all clients
+// share.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -175,13 +174,13 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final, so that the missing runs could not change it.
+// decided reports whether the state of a law at the point is final, i.e. the missing runs cannot change it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
 }
 
-// sweeper runs points for one worker.
+// sweeper performs the runs of points for one worker.
 type sweeper struct {
 	*Sweep
 	ctx     context.Context
@@ -197,8 +196,8 @@ func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.La
 	return p, err
 }
 
-// more performs those of the given runs that the point has not had yet. It returns the numbers of the runs after which
-// a law was, for the first time, violated in some but not all runs.
+// more performs those of the given runs that the point has not had yet. turned lists the runs after which some law was,
+// for the first time, violated in some but not all runs.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

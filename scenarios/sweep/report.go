@@ -19,17 +19,17 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats maps an edge to the command that repeats a run which breaks the law on one side of the edge, if there is
-	// such a run.
+	// Repeats maps an edge to a command. The command repeats a run that breaks the law on one side of the edge, if
+	// there is such a run.
 	Repeats map[*Edge]string
-	Shown   map[int]*single.Run // run that shows how an assertion failed, by the assertion's index
+	Shown   map[int]*single.Run // runs that show how assertions failed, keyed by the assertion's index
 	Files   string              // folder with the results; empty if there is none
 	Repeat  string              // command that repeats the sweep
 }
 
-// Document returns the report. It shows the assertions, the outcomes of each law over the values, what was varied, and
-// for each failed assertion a run that shows the failure. A text shows the first of these runs in full; for the others
-// it has only the command that repeats the run.
+// Document returns the report. It shows the assertions, the outcomes of each law by value, what was varied, and for
+// each failed assertion a run that shows the failure. A text shows the first of these runs in full. For the others it
+// contains only the command that repeats the run.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -103,7 +103,7 @@ func (s *Report) assertions() document.Table {
 	return t
 }
 
-// result returns the outcome of an assertion. It is Undecided if the condition was true at no point.
+// result returns the outcome of an assertion. It is Undecided if the condition was not true at any point.
 func result(a *Asserted) document.Result {
 	if a.Standing == document.NotJudged {
 		return document.Undecided
@@ -140,7 +140,7 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// lawSection shows one law. In a text the blocks are indented below the law's name.
+// lawSection shows one law. In a text the section's blocks are indented below the law's name.
 type lawSection document.Section
 
 // Text writes the name of the law and below it the blocks.
@@ -168,11 +168,11 @@ func (s *Report) law(l *Law) lawSection {
 	return b
 }
 
-// turnsTwice warns that the outcome along a line changes more than once.
+// turnsTwice is a warning that the outcome along a line changes more than once.
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
-// lines says where the law is safe. The report of a sweep with one axis has a sentence for this; the report of a sweep
-// with two axes has a table, with the highest value first as on the map.
+// lines returns blocks that say where the law is safe. For a sweep with one axis, this is a sentence. For a sweep with
+// two axes, it is a table, with the highest value first as on the map.
 func (s *Report) lines(l *Law) []document.Block {
 	if len(l.Lines) == 0 {
 		return nil
@@ -197,7 +197,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings lists what a reader must know about the line, one sentence each.
+// warnings returns what a reader must know about the line, one sentence each.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil
@@ -205,10 +205,10 @@ func (l *Line) warnings() []string {
 	return []string{turnsTwice}
 }
 
-// edge describes an edge if the sweep has one axis. If the edge is not exact, it says why.
+// edge describes an edge in a sweep with one axis. If the edge is not exact, edge says why.
 func (s *Report) edge(e *Edge) (all []document.Block) {
 	if e.Exact && !e.Bounds() {
-		return nil // the sentence about the line of the law already says it
+		return nil // the sentence about the law's line already contains the edge
 	}
 	if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
 		all = append(all, document.Facts{{Name: "edge", Value: fmt.Sprintf("%s %s, %s %s: %s, first with seed %d",
@@ -238,7 +238,7 @@ func edgeCause(e *Edge) (cause campaign.Finding) {
 	return cause
 }
 
-// causes lists the causes by which the law was broken at points of the grid, and the reasons why points are not valid
+// causes lists the causes of violations of the law at points of the grid, and the reasons why points are not valid
 // scenarios.
 func causes(l *Law) (all document.Facts) {
 	type count struct{ runs, points int }
@@ -270,7 +270,7 @@ func causes(l *Law) (all document.Facts) {
 	return all
 }
 
-// setting says what is varied, what is fixed, and what the signs mean.
+// setting returns blocks that say what is varied, what is fixed, and what the symbols mean.
 func (s *Report) setting() []document.Block {
 	runs, _ := s.made()
 	var all document.Facts
@@ -296,7 +296,7 @@ func (s *Report) setting() []document.Block {
 		append(all, document.Notes("note", s.notes())...)}
 }
 
-// varied describes an axis: "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
+// varied describes an axis, e.g. "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
 func (s *Report) varied(i int) string {
 	a := &s.Axes[i]
 	words := a.Name + ", "
@@ -315,7 +315,7 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning says how many runs "safe" rests on, and what bound they give.
+// meaning says how many runs "safe" is based on, and what bound they imply.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
@@ -327,7 +327,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes lists what a reader must know apart from the outcomes of the laws, one sentence each.
+// notes returns what a reader must know in addition to the outcomes of the laws, one sentence each.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
@@ -356,7 +356,7 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase returns the test case of a law. Nothing was asserted about the law, so it passes if it was judged at some
+// lawCase returns the test case of a law about which nothing was asserted. It passes if the law was judged at some
 // point.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// delayed is a scenario with keys of every type. The second of its faults strikes too late to have an effect.
+// delayed is a scenario with keys of every type. Its second fault strikes too late to have an effect.
 var delayed = func() *Subject {
 	scenario, err := scenarios.Parse("delayed-restart.yaml", []byte(`name: delayed-restart
 summary: A <summary> & more.
@@ -49,7 +49,7 @@ func delayedAxis(text string) Axis {
 	return a
 }
 
-// sweepOf returns a sweep without edges that has a point for each of the signs.
+// sweepOf returns a sweep without edges that has one point for each of the signs.
 func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}
@@ -74,7 +74,7 @@ func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 		Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
-// signed returns a point whose outcome has the given sign.
+// signed returns a point whose outcome is shown as the given sign.
 func signed(levels []Level, sign rune) *Point {
 	p := &Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
 	of := func(c campaign.Counts, seeds ...uint64) *Point {
@@ -98,7 +98,7 @@ func signed(levels []Level, sign rune) *Point {
 	return &Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
 }
 
-// stripSweep returns a sweep of one axis in which the law is always broken up to 8.4 s and safe from 9.891 s on.
+// stripSweep returns a sweep with one axis. The law is always broken up to 8.4 s and safe from 9.891 s on.
 func stripSweep() *Report {
 	axis := delayedAxis("restart=8s..11s/1s")
 	s := sweepOf([]Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
@@ -121,7 +121,7 @@ func stripSweep() *Report {
 	return s
 }
 
-// mapSweep returns a sweep of two axes. The rows are given in the order in which they are shown, the highest first.
+// mapSweep returns a sweep with two axes. The rows are in the order in which they are shown, the highest first.
 func mapSweep(across, up Axis, rows ...string) *Report {
 	signs := ""
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -135,7 +135,7 @@ func firstMap(s *Report) *Map {
 	return s.Map(LawOf(s.Sweep, s.Laws[0]))
 }
 
-// samples returns a sweep of every form.
+// samples returns one sweep of each form.
 func samples() map[string]*Report {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, single := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("clients=2")
@@ -149,7 +149,8 @@ func samples() map[string]*Report {
 	}
 }
 
-// TestSweepsFitTheScreen: at any width each point is shown once, and no line is wider than the screen.
+// TestSweepsFitTheScreen checks that, at any screen width, each point is shown once and no line is wider than the
+// screen.
 func TestSweepsFitTheScreen(t *testing.T) {
 	wide, row := delayedAxis("servers.redis=1..200/1"), ""
 	for i := range wide.Levels {
@@ -203,7 +204,7 @@ func TestSweepInWords(t *testing.T) {
 	}
 }
 
-// TestMapsAreRepeatable: equal sweeps give equal bytes, and the pictures are valid.
+// TestMapsAreRepeatable checks that equal sweeps give equal bytes, and that the pictures are valid.
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer
@@ -312,7 +313,7 @@ func TestSweepAsJSON(t *testing.T) {
 	}
 }
 
-// TestSweepAsCases: the test case of a law that was judged at no point has not passed.
+// TestSweepAsCases checks that the test case of a law does not pass if the law was not judged at any point.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Document().Suite.Cases

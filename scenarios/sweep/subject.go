@@ -14,13 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subject is a scenario whose keys can be varied. Set may change it before axes and assertions are parsed for it.
+// Subject is a scenario whose keys can be varied. Set may change it, but only before axes and assertions are parsed for
+// it.
 type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *format.Document
 	faults   []variedFault
-	given    []given // keys that Set has set, except when it set a whole fault
-	keys     []*Key  // all keys that a name can mean, in the order of FORMAT.md, followed by the keys of faults
+	given    []given // keys that Set has set, apart from whole faults
+	keys     []*Key  // all keys that can be named, in the order of FORMAT.md, followed by the keys of faults
 }
 
 // NewSubject returns s as a subject. It returns an error only if the text of s cannot be parsed again.
@@ -41,7 +42,7 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	return b, nil
 }
 
-// findKeys collects the keys that the document and its faults have at present.
+// findKeys collects the keys of the document and its faults in their present state.
 func (b *Subject) findKeys() {
 	b.keys = nil
 	for _, of := range [][]Key{ofServers, ofClients} {
@@ -62,7 +63,7 @@ func (b *Subject) findKeys() {
 	}
 }
 
-// leaves returns the paths of all scalars below a mapping.
+// leaves returns the paths of all scalars inside a mapping.
 func (b *Subject) leaves(path string) []string {
 	keys := b.doc.Keys(path)
 	if len(keys) == 0 {
@@ -75,7 +76,7 @@ func (b *Subject) leaves(path string) []string {
 	return all
 }
 
-// overriding returns the key of one client's override, or nil if there is no such key.
+// overriding returns the key for a setting in one client's overrides, or nil if there is no such key.
 func overriding(path string) *Key {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 3 || parts[0] != "overrides" {
@@ -95,7 +96,7 @@ func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key returns the key that a name means. The name is the path of the key, or an ending that only this path has.
+// key returns the key with the given name. The name is the path of the key, or a suffix that no other path has.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -125,10 +126,10 @@ func (b *Subject) key(name string) (*Key, error) {
 	return nil, fmt.Errorf("%q could be %s: say which", name, listed(paths, "or"))
 }
 
-// idleKeys are the keys of a scenario file that do not change the runs of a sweep.
+// idleKeys are the keys of a scenario file that have no effect on the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown returns an error that says that no key has this name, and suggests the nearest one.
+// unknown returns an error which says that no key has this name, and suggests the nearest key.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
@@ -151,15 +152,15 @@ func (b *Subject) unknown(name string) error {
 	return &unknownKey{name, nearest.Word(name, near)}
 }
 
-// unknownKey reports a name with which no key's path ends.
+// unknownKey is the error for a name that is not a suffix of any key's path.
 type unknownKey struct{ name, nearest string }
 
-// Error returns, for example, `unknown key "tll" (did you mean "ttl"?)`.
+// Error returns a message such as `unknown key "tll" (did you mean "ttl"?)`.
 func (e *unknownKey) Error() string {
 	return meaning(fmt.Sprintf("unknown key %q", e.name), e.nearest).Error()
 }
 
-// fields lists the keys of the values in the nth fault, from 1.
+// fields lists the keys of the nth fault, counted from 1.
 func (b *Subject) fields(n int) string {
 	if n < 1 || n > len(b.faults) {
 		return ""
@@ -173,7 +174,7 @@ func (b *Subject) fields(n int) string {
 	return ", " + listed(names, "or")
 }
 
-// listed joins words by commas, and the last two by the word last.
+// listed joins words with commas, and the last two with the word last.
 func listed(words []string, last string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
@@ -198,7 +199,7 @@ func (b *Subject) Set(text string) error {
 	}
 	level := Level{Text: value}
 	if k.Unit != Words {
-		if n, err := k.parseNumber(value); err == nil { // otherwise it may be a word, such as none
+		if n, err := k.parseNumber(value); err == nil { // otherwise the value may be a word, such as none
 			level = k.number(n)
 		} else if k.fault > 0 {
 			return err
@@ -214,10 +215,10 @@ func (b *Subject) Set(text string) error {
 	return nil
 }
 
-// given is a key that has the same value at all points.
+// given is a key that is set to one value for all points.
 type given struct{ path, value string }
 
-// givenTexts lists the keys that Set has set (except when it set a whole fault), such as "work.hold validity".
+// givenTexts describes the keys that Set has set, apart from whole faults, e.g. "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
@@ -226,7 +227,7 @@ func (b *Subject) givenTexts() []string {
 	return all
 }
 
-// setFault replaces the fault with the given number, counted from 1, or adds the next one.
+// setFault replaces the fault with the given number, counted from 1, or adds a fault with the next number.
 func (b *Subject) setFault(number, line string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(b.faults)+1 {
@@ -245,7 +246,7 @@ func (b *Subject) setFault(number, line string) error {
 	return nil
 }
 
-// faultLines returns the lines of the faults in order, as they are before the axes vary them.
+// faultLines returns the lines of the faults, in order, before the axes vary them.
 func (b *Subject) faultLines() []string {
 	var lines []string
 	for i := range b.faults {
@@ -258,8 +259,8 @@ func (b *Subject) faultLines() []string {
 	return lines
 }
 
-// Faults returns the lines of the faults after all calls of Set. It returns an error if a fault cannot be written as a
-// line.
+// Faults returns the lines of the faults, including the changes made by Set. It returns an error if a fault cannot be
+// written as a line.
 func (b *Subject) Faults() ([]string, error) {
 	lines, problem := faultLines(b.faults)
 	if problem != "" {
@@ -268,9 +269,9 @@ func (b *Subject) Faults() ([]string, error) {
 	return lines, nil
 }
 
-// Judged returns the laws that a sweep judges: the laws with the given names and the laws of the assertions. If there
-// are no names, the laws that the scenario promises or lists under expect take their place. If there are none at all,
-// it returns all laws.
+// Judged returns the laws that a sweep judges: the laws with the given names and the laws of the assertions. If no
+// names are given, the laws that the scenario promises or lists under expect replace them. If the result would be
+// empty, Judged returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string
 	for _, law := range checker.Laws {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// makeSure performs more runs of points of the grid, until all neighbors between which the outcome of some law changes
-// have had enough runs.
+// makeSure performs more runs of points of the grid. Afterwards, wherever the outcome of some law changes between
+// neighboring points, both points have enough runs.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for {
 		var unsure []*Point
@@ -31,7 +31,7 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 	}
 }
 
-// complete performs the runs that are still missing for each point to have Options.Sure runs.
+// complete performs the missing runs of each point, up to Options.Sure.
 func (s *Sweep) complete(ctx context.Context, what string, points []*Point) error {
 	start := func() func(int) ([]int, error) {
 		w := &sweeper{Sweep: s, ctx: ctx}
@@ -42,7 +42,8 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 	return err
 }
 
-// sample performs all runs of a value in the middle of each stretch on which a law is broken only in some runs.
+// sample looks for stretches in which a law is broken in only some runs. For each, it performs all runs of a value in
+// the middle.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {
@@ -67,8 +68,8 @@ func (s *Sweep) sample(ctx context.Context) error {
 	return nil
 }
 
-// middle returns the point in the middle of a stretch on which the law is broken only in some runs, and nil for other
-// stretches. If no point was tried there, it returns a new one.
+// middle returns the point in the middle of a stretch in which the law is broken in only some runs. It returns nil for
+// other stretches. If no point was tried in the middle, it returns a new one.
 func (s *Sweep) middle(l *Line, of *Stretch) *Point {
 	if of.State != Chance {
 		return nil

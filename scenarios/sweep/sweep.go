@@ -23,22 +23,22 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Sweep is the result of a sweep: the outcomes of laws at the points of a grid of values, and the edges at which they
+// Sweep is the result of a sweep: the outcomes of laws at the points of a grid of values, and the edges where they
 // change.
 type Sweep struct {
 	subject *Subject
 	Options
-	// Points are the points of the grid. The index on the first axis changes fastest: if that axis has n levels, the
+	// Points are the points of the grid. The index along the first axis changes fastest: if that axis has n levels, the
 	// point at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are points between those of the grid. The first ones are the points at which the condition of an
-	// assertion becomes true. They are followed by the points tried while bisecting, which may have fewer runs: their
-	// runs end once each law in question was broken in some but not all of them.
+	// Between are the points tried between those of the grid. First come the points where the condition of an assertion
+	// becomes true. They are followed by the points tried while bisecting. These may have fewer runs, because their
+	// runs end once each law of interest was broken in some but not all of them.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx ended before everything was tried. Points that are incomplete for this reason are
-	// marked Stopped and not judged.
+	// Interrupted is set if ctx was done before everything was tried. Points that are incomplete because of this are
+	// marked Stopped and are not judged.
 	Interrupted bool
 }
 
@@ -48,12 +48,12 @@ type Options struct {
 	Laws       []checker.Law
 	Assertions []*Assertion
 	From       uint64 // the first seed
-	Seeds      int    // runs of each point, with consecutive seeds; at least 1
-	Sure       int    // least number of runs of a point beside an edge or a change of a condition; at least Seeds
-	// Resolution is the largest distance between the two sides of an exact edge, by unit. Zero means the default: 1 ms,
-	// 1, or 1 ppm.
+	Seeds      int    // number of runs of each point, with consecutive seeds; at least 1
+	Sure       int    // minimum number of runs of a point beside an edge or a change of a condition; at least Seeds
+	// Resolution is the maximum distance between the two sides of an exact edge, for each unit. Zero means the default:
+	// 1 ms, 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
-	campaign.Crew // performs the runs; it is told how many points or edges are done
+	campaign.Crew // performs the runs; receives the number of points or edges that are done
 }
 
 // check returns an error if the options are invalid, and sets the default resolutions.
@@ -99,7 +99,7 @@ func (o *Options) check(b *Subject) error {
 func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].unit()] }
 
 // Resolve parses a resolution such as "10ms", "2" or "100ppm", and sets it for all axes with that unit. The axes must
-// be set before.
+// already be set.
 func (o *Options) Resolve(text string) error {
 	for i := range o.Axes {
 		k := o.Axes[i].Keys[0]
@@ -116,7 +116,7 @@ func (o *Options) Resolve(text string) error {
 
 // Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. The result does not
 // depend on the number of workers. When ctx is done, Sweep returns what it has found so far. It returns an error if an
-// option is invalid, if no point is a valid scenario, if a condition cannot be computed at a point, or if a run failed.
+// option is invalid, if no point is a valid scenario, if a condition cannot be computed at a point, or if a run fails.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (o *Options) levels(i int) []Level {
 	return levels
 }
 
-// words describes a point: "lock.ttl 10s, restart 5s".
+// words describes a point, e.g. "lock.ttl 10s, restart 5s".
 func (o *Options) words(levels []Level) string {
 	var parts []string
 	for i, l := range levels {
@@ -170,7 +170,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the points of the grid, and of the given points between them.
+// run performs the runs of the points of the grid, and of the points in beside, which lie between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
@@ -212,8 +212,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid on which the outcome of some law changes. After ctx has ended, it records
-// the remaining sides as edges without bisecting them.
+// findEdges bisects every side of the grid where the outcome of some law changes. After ctx is done, it records the
+// remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
@@ -243,8 +243,8 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 	return err
 }
 
-// findTurns finds the points of the grid at which the conditions of the assertions are true, and the values between
-// points at which they become true or false. It returns the points that have these values; they must be run as well.
+// findTurns finds the points of the grid where the conditions of the assertions are true, and the values between points
+// where they become true or false. It returns the points with these values, which must also be run.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
@@ -301,8 +301,8 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	return no, nil
 }
 
-// turnOn finds where a condition changes on a side. It returns the value nearest to the change at which the condition
-// is true; ok is false if there is no change.
+// turnOn finds where a condition changes on a side. It returns the value nearest to the change for which the condition
+// is true. ok is false if there is no change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil
@@ -370,13 +370,13 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 	return Level{}, false
 }
 
-// faults returns the lines of the scenario's faults in order, before they are varied.
+// faults returns the lines of the scenario's faults, in order, before they are varied.
 func (s *Sweep) faults() []string { return s.subject.faultLines() }
 
-// title describes in words what an axis varies.
+// title describes what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at states the lock's TTL, on which edges depend: "lock.ttl 10s". It returns "" if the TTL is varied.
+// at returns the lock's TTL, because edges depend on it: "lock.ttl 10s". It returns "" if the TTL is varied.
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
@@ -385,7 +385,7 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with lists the keys that have the same value at all points: the TTL, and then those that were passed to Set.
+// with lists the keys that have the same value at all points: first the TTL, then those that were passed to Set.
 func (s *Sweep) with() []string {
 	at := s.at()
 	if at == "" {
@@ -405,7 +405,7 @@ func (s *Sweep) made() (runs, points int) {
 	return runs, len(s.Points) + len(s.Between)
 }
 
-// idle returns the numbers, counted from 1, of the faults that struck in no run at any point of the grid.
+// idle returns the numbers, counted from 1, of the faults that did not strike in any run at any point of the grid.
 func (s *Sweep) idle() []int {
 	var idle []int
 	for i := range s.subject.faults {
@@ -422,9 +422,9 @@ func (s *Sweep) idle() []int {
 	return idle
 }
 
-// Standing summarizes the assertions. It is Failed if one fails. Otherwise it is Undecided if the sweep was
-// interrupted, or if an assertion is undecided or its condition was true nowhere. In all other cases it is Passed, even
-// without assertions.
+// Standing summarizes the assertions. It is Failed if one of them failed. Otherwise it is Undecided if the sweep was
+// interrupted, if an assertion is undecided, or if the condition of one was not true anywhere. In all other cases it is
+// Passed, even without assertions.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// sweeping describes a sweep of a scenario, from the catalogue or from a file.
+// sweeping describes a sweep of a scenario that comes from the catalogue or from a file.
 type sweeping struct {
 	scenario       string
 	set, vary      []string
@@ -86,8 +86,8 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// TestAForgetfulServerMustStayAwayAsLongAsTheValidity: the Redlock document requires that a server that lost its data
-// stay away for longer than the longest TTL. In fact, it must stay away for the validity that was stated to the holder:
+// TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay away.
+// The Redlock document says: longer than the longest TTL. In fact, it is the validity that was stated to the holder:
 // TTL - 1 % - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
@@ -100,7 +100,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		if always.State != Broken || safe.State != Safe || !line.monotone() {
 			t.Fatalf("%+v", line)
 		}
-		// The server crashes some 2 ms after the first request, and the next client needs some round trips.
+		// The server crashes about 2 ms after the first request, and the next client needs a few round trips.
 		if safe.From.N > validity || always.To.N > safe.From.N || always.To.N < validity-int64(20*time.Millisecond) {
 			t.Errorf("TTL %s: %s; the validity is %s", line.Other.Text, line.Words(""), time.Duration(validity))
 		}
@@ -112,10 +112,10 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	}
 }
 
-// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance: a slow clock makes the lease last longer and moves the edge
-// to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays below the TTL and
-// the rule of the Redlock document holds. Beyond the allowance, keys expire before the holder stops, and no restart
-// delay helps.
+// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance makes the holder's clock slow. The lease then lasts longer,
+// which moves the edge to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge
+// stays below the TTL and the rule of the Redlock document holds. Beyond the allowance, keys expire before the holder
+// stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
 		seeds: testkit.Size(4, 10), vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
@@ -142,11 +142,11 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 }
 
 // TestEveryKindOfKeyIsSwept varies keys of every type, in situations whose outcome follows from the protocol. Where the
-// outcome changes between numbers, the edge must be bisected.
+// outcome changes between two numbers, the edge must be bisected.
 func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		sweeping
-		want []State // states of lease-exclusion
+		want []State // expected states of lease-exclusion
 	}{
 		"fsync policy": {sweeping{scenario: "restart-everysec",
 			vary: []string{"append-fsync=always,everysec,no"}}, []State{Safe, Broken, Broken}},
@@ -178,7 +178,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("came to %v, want %v", got, c.want)
 			}
-			here := slices.Clone(got) // contains the states that follow the edges after each point
+			here := slices.Clone(got) // for each point, the state after the last edge between it and the next point
 			for _, e := range s.Edges {
 				if gap := e.First.Levels[0].N - e.Last.Levels[0].N; !e.Exact || gap < 1 || gap > s.resolution(0) {
 					t.Errorf("the edge is between %s and %s", e.Last.Levels[0].Text, e.First.Levels[0].Text)
@@ -201,7 +201,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	}
 }
 
-// printed returns everything that a sweep has found, as text.
+// printed returns everything that a sweep has found as text.
 func printed(s *Sweep) string {
 	var b strings.Builder
 	point := func(p *Point) {
@@ -236,8 +236,8 @@ func TestWorkersChangeNothing(t *testing.T) {
 	}
 }
 
-// TestAssertionsAreTriedAtTheirBounds: a condition is also tried at the value at which it becomes true, so that a claim
-// does not pass only because the grid is coarse. A failure yields a scenario file that fails again.
+// TestAssertionsAreTriedAtTheirBounds checks that a condition is also tried at the value where it becomes true.
+// Otherwise a claim could pass only because the grid is coarse. The scenario file of a failure must fail again.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{
@@ -284,8 +284,8 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotExercisedIsNotSafe: a point at which a law is not judged is not safe, and a fault that never strikes is
-// reported.
+// TestWhatIsNotExercisedIsNotSafe checks that a point where a law is not judged is not safe, and that a fault that
+// never strikes is reported.
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
 		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
@@ -330,9 +330,9 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedSweepTellsWhatItHas: a sweep that is interrupted after any number of runs reports their outcomes. No
-// point has a different outcome than in the complete sweep, points that were not run are not judged, and each edge
-// contains an edge of the complete sweep, though its sides may be further apart.
+// TestAnInterruptedSweepTellsWhatItHas checks that a sweep that is interrupted after any number of runs reports their
+// outcomes. No point may have a different outcome than in the complete sweep, and points that were not run must not be
+// judged. Each edge must contain an edge of the complete sweep, although its sides may be further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}
@@ -386,7 +386,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that ends after a number of calls of Err.
+// doneAfter is a context that is done after the given number of calls of Err.
 type doneAfter struct {
 	context.Context
 	left int
