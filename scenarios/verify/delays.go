@@ -12,15 +12,15 @@ import (
 )
 
 // Assignment is a scenario in which every link has a fixed delay. A result holds only for these delays. They are fixed
-// because a verification relies on events of two runs happening at the same instant, which rarely occurs with random
-// delays. There are several assignments because many violations cannot occur when all delays are equal.
+// because a verification relies on events of two runs happening at the same instant, which is rare with random delays.
+// There are several assignments, because many violations cannot occur when all delays are equal.
 type Assignment struct {
 	Name     string              // describes the delays, such as "every message takes 1ms"
-	Scenario *scenarios.Scenario // its text contains the delays, so the text alone is enough to repeat the runs
+	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
 }
 
-// assign returns assignments with delays from the ranges of s, the simplest first. A scenario with fixed delays has
-// only one.
+// assign returns assignments with delays from the ranges of s, the simplest first. If s has fixed delays, there is only
+// one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s
@@ -53,29 +53,30 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	return list, nil
 }
 
-// linkDelays are the travel times of one assignment.
+// linkDelays holds the message delays of one assignment.
 type linkDelays struct {
-	name    string
-	usual   time.Duration
-	special sim.ProcessID // messages to and from this process take unusual instead of usual; empty: no process
+	name  string
+	usual time.Duration
+	// messages to and from this process have the delay unusual, all others usual; empty: no process
+	special sim.ProcessID
 	unusual time.Duration
 	order   arrivalOrder
 }
 
-// arrivalOrder says whose message comes first if several arrive at the same instant. It adds some nanoseconds to each
-// delay, according to the number of the sender. Compared with permuting the events of an instant, this has the
-// advantage that messages on one connection keep their order, and that the scenario's text contains the order. These
-// are all the orders that two senders can have.
+// arrivalOrder says which message comes first if several arrive at the same instant. To achieve this, it adds a few
+// nanoseconds to each delay, depending on the number of the sender. This is better than permuting the events of an
+// instant: messages on one connection keep their order, and the scenario's text contains the order. With two senders,
+// these are all possible orders.
 type arrivalOrder uint8
 
 const (
-	asScheduled arrivalOrder = iota // the one sent earlier; of two sent at once, the one scheduled earlier
+	asScheduled arrivalOrder = iota // the message sent earlier; if both were sent at once, the one scheduled earlier
 	lowFirst
 	highFirst
 )
 
-// uneven returns the assignments in which one client is closer to the servers than all others, and those in which one
-// server is farther away.
+// uneven returns assignments with unequal delays: in some, one client is closer to the servers than all others, and in
+// some, one server is farther away.
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {
@@ -93,14 +94,15 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	return all
 }
 
-// ordered returns d with the given order of simultaneous arrivals.
+// ordered returns a copy of d with the given order of simultaneous arrivals.
 func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
 	d.order, d.name = o, d.name+"; of what would arrive at once, that of the "+which+"-numbered sender first"
 	return d
 }
 
-// apply writes the delays into the text of s. It removes the long tail of the network's delays, which is random.
+// apply writes the delays into the text of s. It removes the long tail of the network's delays, because the tail is
+// random.
 func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -122,7 +124,7 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	return scenarios.Parse(s.Name, []byte(doc.String()))
 }
 
-// after returns how many nanoseconds the order adds to the delay of the ith of n senders.
+// after returns the number of nanoseconds that the order adds to the delays of the ith of n senders.
 func (d linkDelays) after(i, n int) time.Duration {
 	switch d.order {
 	case lowFirst:
@@ -133,7 +135,7 @@ func (d linkDelays) after(i, n int) time.Duration {
 	return 0
 }
 
-// set writes the delay of one direction of a link. If s gives that direction its own range of delays, it uses the
+// set writes the delay of one direction of a link. If s gives that direction a range of delays of its own, set uses the
 // middle of that range.
 func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual

@@ -25,7 +25,7 @@ func travelOf(s *scenarios.Scenario) travelTimes {
 	return t
 }
 
-// of returns the delay of a message; it is 0 from a process to itself.
+// of returns the delay of a message. The delay is 0 from a process to itself.
 func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	if from == to {
 		return 0
@@ -36,14 +36,14 @@ func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	return t.usual
 }
 
-// mark is an instant at which it can matter to a process whether a fault has ended.
+// mark is an instant at which it may matter to a process whether a fault has ended.
 type mark struct {
 	at        sim.Time
 	process   sim.ProcessID
-	threshold bool // also try an end just after this instant
+	threshold bool // also try a fault that ends just after this instant
 }
 
-// marks returns the marks between the strike of a fault and until. The course must be from a run in which the fault
+// marks returns the marks between the strike of a fault and until. c must be the course of a run in which the fault
 // never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
@@ -80,7 +80,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	return list
 }
 
-// due returns the expiry times of the keys that exist at an instant.
+// due returns marks at the expiry times of the keys that exist at an instant.
 func (c *course) due(at sim.Time) []mark {
 	type place struct {
 		server sim.ProcessID
@@ -111,8 +111,9 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends returns the instants, in ascending order, at which a fault may end. After each such end, the next act of process
-// p, or the effect of its next message, happens just before a mark, or just after a threshold.
+// ends returns the instants, in ascending order, at which a fault may end. They are chosen such that the next action of
+// process p, or the effect of its next message, happens just before a mark. For a threshold, it also happens just
+// after.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

@@ -19,16 +19,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed lists the kinds whose starts are enumerated, unless something in a scenario prevents it.
+// placed lists the kinds of faults whose starts are enumerated, unless something in a scenario prevents it.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })
 
-// tiny are scenarios so small that the test can start faults at every instant of a fine grid.
+// tiny are scenarios that are small enough to start faults at every instant of a fine grid.
 var tiny = []struct {
 	text  string
 	kinds []nemesis.Kind
-	on    []sim.ProcessID // targets; faults of links strike the link between client-2 and redis-1, in each direction
+	on    []sim.ProcessID // targets; faults of links strike both directions between client-2 and redis-1
 }{
 	{`name: fsync-always
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -83,9 +83,9 @@ limit: 10s
 `, []nemesis.Kind{nemesis.Pause}, []sim.ProcessID{"client-1"}},
 }
 
-// shown returns what each process records in a run, with times, as text. It omits the name and the exact start of the
-// fault, and the probe, which begins some time after the last fault. It also omits the records of the strike itself:
-// the end of a client, and a key that a jump ends or restores.
+// shown returns, as text, what each process records in a run, with times. It omits the fault's name and exact start,
+// and the probe, which begins some time after the last fault. It also omits the records of the strike itself: the end
+// of a client, and a key that a jump ends or restores.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -121,7 +121,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	return all.String()
 }
 
-// reached maps each outcome of a run to the laws that it violates, each with a fault that led to it.
+// reached maps each outcome of a run to the laws that it violates. Each law has a fault that led to this.
 type reached map[string]map[checker.Law]nemesis.Fault
 
 func (r reached) add(h *history.History, f nemesis.Fault) {
@@ -138,7 +138,7 @@ func (r reached) add(h *history.History, f nemesis.Fault) {
 
 // TestOneStartStandsForItsInterval compares the enumerated starts with a much larger set: every instant of a grid, and
 // the nanoseconds around every moment of the run. With the same end times, both sets must lead to the same outcomes and
-// break the same laws.
+// violate the same laws.
 func TestOneStartStandsForItsInterval(t *testing.T) {
 	tried := 0
 	for _, x := range tiny {
@@ -220,7 +220,7 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 }
 
 // hurried reports whether a jump at an instant may make its server fsync while the server's next request arrives. The
-// enumerated starts do not cover every instant at which such an fsync may end.
+// enumerated starts do not cover every instant at which such an fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
@@ -248,7 +248,7 @@ func compareReached(t *testing.T, few, all reached) {
 	}
 }
 
-// gridOf returns instants spread over a run and the time shortly after it.
+// gridOf returns instants that are spread over a run and a short time after it.
 func gridOf(c *course) []sim.Time {
 	var grid []sim.Time
 	last := sim.Time(0)
@@ -280,7 +280,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	return list
 }
 
-// someEnds returns a sample of the end times of a fault, over all its openings.
+// someEnds returns some of the possible end times of a fault, from all its openings.
 func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []sim.Time {
 	if f.Kind == nemesis.Jump || f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory {
 		return []sim.Time{never}
@@ -304,8 +304,8 @@ func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []si
 	return slices.DeleteFunc(list, func(end sim.Time) bool { return slices.Index(list, end)%step != 0 })
 }
 
-// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults with arbitrary starts. It compares their run with the
-// run in which they strike at the starts that represent these.
+// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults that start at arbitrary times. It compares their run
+// with a run in which each of them starts at the time that represents its interval.
 func TestStartsOfTwoFaultsStandForTheirIntervals(t *testing.T) {
 	for _, i := range []int{0, 2, 3} {
 		s, err := scenarios.Parse("tiny.yaml", []byte(tiny[i].text))
@@ -332,7 +332,8 @@ type pairs struct {
 	compared, broken int
 }
 
-// drawn is a fault with an arbitrary start (any), and the same fault with the start that represents it (stands).
+// drawn is a fault with an arbitrary start (any), and the same fault with the start that represents the interval
+// (stands).
 type drawn struct{ any, stands nemesis.Fault }
 
 func (p *pairs) draw() {
@@ -352,7 +353,7 @@ func (p *pairs) draw() {
 		return
 	}
 	if first.any.Kind == nemesis.Jump && p.v.Scenario.Servers.Persistent() && !nemesis.IsClient(first.any.Target) {
-		return // it makes the server fsync; the enumerated starts do not cover every end of that fsync
+		return // the fault makes the server fsync, and the enumerated starts do not cover every end of the fsync
 	}
 	stands, lawsStanding := p.outcome(first.stands, second.stands)
 	got, laws := p.outcome(first.any, second.any)
@@ -362,7 +363,7 @@ func (p *pairs) draw() {
 	}
 	for _, law := range laws {
 		if !slices.Contains(lawsStanding, law) && second.stands.Restart == 0 {
-			continue // the first instant of the interval is tried as well
+			continue // the first instant of the interval is also tried
 		}
 		if !slices.Contains(lawsStanding, law) {
 			p.t.Errorf("%q and %q violate %s, those that stand for them, %q and %q, do not", first.any, second.any, law,
@@ -373,7 +374,7 @@ func (p *pairs) draw() {
 	p.broken += len(laws)
 }
 
-// next draws a fault that the grower could try as the next one.
+// next draws a fault that the grower could add to the plan.
 func (p *pairs) next() (d drawn, from begin, ok bool) {
 	var all []nemesis.Fault
 	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Crash, nemesis.ShutDown, nemesis.Jump} {

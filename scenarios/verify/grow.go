@@ -21,38 +21,38 @@ type branch struct {
 	stands     float64 // number of placements that this branch represents
 }
 
-// growth is the result of adding one more fault of one kind to a branch.
+// growth is the result of adding one fault of one kind to a branch.
 type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	// missed lists the messages that are named by the scenario's own faults, but that were never sent in a run without
-	// other faults.
+	// missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
+	// faults.
 	missed []nemesis.Missed
-	cut    bool   // ctx ended before everything was tried
+	cut    bool   // ctx was done before everything was tried
 	lost   string // why nothing was tried; empty if it was tried
 }
 
-// grower extends branches by one fault. It belongs to one worker.
+// grower adds one fault to branches. It belongs to one worker.
 type grower struct {
 	ctx      context.Context
 	v        *Verification
 	subjects *nemesis.Subjects
-	runners  []*scenarios.Runner // index: assignment
+	runners  []*scenarios.Runner // indexed by assignment
 	travels  []travelTimes
 	checker  checker.Checker
-	beyond   sim.Time                   // a fault of this length outlasts everything that it can affect
+	beyond   sim.Time                   // a fault of this length outlasts everything that it can influence
 	slowest  sim.Time                   // longest delay of a message, apart from the long tail of delays
 	fsync    sim.Time                   // how long a server blocks in an fsync after a write
-	patience map[sim.ProcessID]sim.Time // for each client that gives up waiting: how long it waits
-	moments  []sim.Moment               // of the latest run whose moments were recorded
+	patience map[sim.ProcessID]sim.Time // for each client that gives up waiting, how long it waits
+	moments  []sim.Moment               // moments of the latest run in which they were recorded
 	settles  []sim.Moment
 
 	// State of the current job.
 	*branch
 	*growth
-	parent course // the run of the branch itself
-	deeper bool   // the placements of this job will be extended by a further fault
+	parent course // course of the run of the branch itself
+	deeper bool   // a further fault will be added to the placements of this job
 	seen   map[string]bool
 }
 
@@ -83,7 +83,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	return g
 }
 
-// cutShort returns the results so far if ctx has ended the job. Otherwise it returns done and err unchanged.
+// cutShort returns the results so far if ctx ended the job. Otherwise it returns done and err unchanged.
 func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
 		return done, err
@@ -103,7 +103,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	return g.growth, err
 }
 
-// climb runs branch b and keeps its course, so that the grower can extend b by one fault.
+// climb runs branch b and stores its course, so a fault can be added to b.
 func (g *grower) climb(b *branch, deeper bool) error {
 	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
@@ -111,19 +111,19 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of several equal parts of a list: part number part, counted from 0, out of of parts.
+// share is one of several equal parts of a list. part is its number, counted from 0, and of is the number of parts.
 type share struct{ part, of int }
 
 // bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault whose start and end are not set yet, and an opening at which it may start.
+// start is a fault without start and end, and an opening at which it may start.
 type start struct {
 	fault nemesis.Fault
 	opening
 }
 
-// grow adds each fault of kind k to a branch, at one share of its starts.
+// grow adds each fault of kind k to a branch. It tries only one share of the possible starts.
 func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
-// starts returns the faults of kind k that may follow the faults of the branch, with their openings.
+// starts returns the faults of kind k that can be added to the branch, with their openings.
 func (g *grower) starts(k nemesis.Kind) (list []start) {
 	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
@@ -168,7 +168,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	}
 	list := c.ofProcess(f.Target, g.from, g.between(f))
 	if how.Stills {
-		list = list[:len(list)-1] // if a process does not act again, it does not notice the fault
+		list = list[:len(list)-1] // after its last action, a process does not notice the fault
 	}
 	if how.AfterAnswers && g.v.Options.Requests {
 		list = append(list, c.afterAnswers(f.Target)...)
@@ -176,8 +176,8 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// between returns the instants, other than the acts of the fault's target, that divide the possible starts of a fault
-// into intervals.
+// between returns instants that divide the possible starts of a fault into intervals, in addition to the actions of the
+// fault's target.
 func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -194,8 +194,9 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening need not be tried. Together with the last fault of the
-// branch, it would only be a longer fault of the same kind, or the same two faults of one message in the other order.
+// repeats reports whether a fault of kind k at the opening need not be tried. This is the case if, together with the
+// last fault of the branch, it would only be a longer fault of the same kind, or the same two faults of one message in
+// the other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -211,7 +212,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
 }
 
-// place tries a fault at an opening with each possible end time, or each possible size.
+// place tries a fault at an opening, with each possible end time or each possible size.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
 	if g.v.Options.Requests {
 		return g.placeOnce(f, o)
@@ -250,8 +251,8 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that never ends at the first instant of its opening, because the period without faults, which
-// deadlock-freedom requires, begins when such a fault strikes.
+// early tries a fault that never ends at the first instant of its opening. Deadlock-freedom requires a period without
+// faults, and this period begins when such a fault strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -260,8 +261,8 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 	return err
 }
 
-// lasting tries a fault that can end, with each possible end time. The candidate times come from a run in which the
-// fault never ends.
+// lasting tries a fault that can end, with each possible end time. It finds the possible end times in a run in which
+// the fault never ends.
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
@@ -296,7 +297,7 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)
 	for _, x := range g.v.Scenario.Mix.Without {
-		if x.Kind == f.Kind && x.Within > 0 { // the earliest restarts that the exclusion allows
+		if x.Kind == f.Kind && x.Within > 0 { // add the earliest restarts that the exclusion allows
 			marks = append(marks, mark{o.since + history.Of(x.Within), f.Target, true},
 				mark{o.at + history.Of(x.Within) + 1, f.Target, false})
 		}
@@ -305,7 +306,7 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	switch f.Kind.Placement().At {
 	case nemesis.AtMessages: // a fault of one message ends when the message arrives
 		process, first = f.Peer, o.at+travel.of(f.Target, f.Peer)
-	case nemesis.AtLinks: // messages that waited arrive some time after the end of the fault
+	case nemesis.AtLinks: // delayed messages arrive some time after the end of the fault
 		process, late = f.Right[0], travel.of(f.Left[0], f.Right[0])
 	}
 	list := ends(marks, process, travel)
@@ -313,14 +314,14 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 		list[i] -= late
 	}
 	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= first || t >= last })
-	if restarts(f) && o.isInterval() { // the server is back before any process notices its absence
+	if restarts(f) && o.isInterval() { // also try a restart before any process notices that the server was down
 		list = append([]sim.Time{o.at - 1}, list...)
 	}
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening at which f may start, given its end, such that the scenario does not
-// exclude it; ok is false if there is none.
+// latest returns the latest instant of an opening at which f may start. end is the time at which f ends. The scenario
+// must not exclude the fault. ok is false if there is no such instant.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {
@@ -332,7 +333,7 @@ func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time,
 	return at, ok && !excluded(g.v.Scenario, g.subjects.Names, g.fault(f, o, at, end))
 }
 
-// fault returns f with its start and its end.
+// fault returns f with its start and its end set.
 func (g *grower) fault(f nemesis.Fault, o *opening, at, end sim.Time) nemesis.Fault {
 	if f.Kind.Has(nemesis.FieldTrigger) {
 		f.Trigger = o.trigger(at)

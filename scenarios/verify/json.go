@@ -15,7 +15,7 @@ var Described = []document.Described{
 type verifyJSON struct {
 	document.Head
 	Scenario string                          `json:"scenario"`
-	Faults   int                             `json:"faults"`  // largest number of faults in one placement
+	Faults   int                             `json:"faults"`  // maximum number of faults in one placement
 	Seed     uint64                          `json:"seed"`    // seed of back-offs and owner values
 	Outcome  string                          `json:"outcome"` // holds, violated or undecided
 	Laws     map[checker.Law]campaign.Counts `json:"laws"`
@@ -24,7 +24,7 @@ type verifyJSON struct {
 	Delays   []string                        `json:"delays"`
 	AllEnds  bool                            `json:"all_ends"`
 	Requests bool                            `json:"requests" doc:"each single fault of one run was tried, that of the seed, with the delays that it draws"`
-	// exclusions: faults that the scenario does not promise to survive
+	// faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
 
@@ -38,15 +38,16 @@ type verifyJSON struct {
 }
 
 type lengthJSON struct {
-	Faults     int     `json:"faults"`
-	Starts     int     `json:"starts"`
-	Schedules  int     `json:"schedules"`
-	Idle       int     `json:"idle"`       // schedules whose last fault struck nothing
+	Faults    int `json:"faults"`
+	Starts    int `json:"starts"`
+	Schedules int `json:"schedules"`
+	// schedules whose last fault had no effect because there was nothing to strike
+	Idle       int     `json:"idle"`
 	Placements float64 `json:"placements"` // number of placements that the schedules represent
-	Whole      bool    `json:"whole"`      // all placements were tried
+	Whole      bool    `json:"whole"`      // whether all placements were tried
 }
 
-// kindJSON counts the placements tried whose last fault is of one kind.
+// kindJSON counts the tried placements whose last fault is of the same kind.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
@@ -64,7 +65,7 @@ type counterexampleJSON struct {
 	Law      checker.Law       `json:"law"`
 	Cause    string            `json:"cause"`
 	Delay    string            `json:"delay"`
-	AtRandom bool              `json:"at_random"` // it was found among the random placements
+	AtRandom bool              `json:"at_random"` // found among the random placements
 	Run      *single.RunObject `json:"run"`
 }
 

@@ -12,13 +12,13 @@ import (
 // deadline is an instant that depends on the wall clock of the target of a jump.
 type deadline struct {
 	at      sim.Time
-	process sim.ProcessID // the process whose acts come before or after the deadline
-	sets    bool          // the target will set the deadline later, by its clock: a jump forward postpones it
+	process sim.ProcessID // the process that acts before or after the deadline
+	sets    bool          // the target will set the deadline later by its own clock, so a jump forward postpones it
 }
 
-// jumps returns by how much the wall clock of a process may jump at an opening, in ascending order. For each deadline
-// on that clock and each later act, there are jumps after which the deadline has just passed, or has just not passed,
-// before the act. Two more jumps go beyond all deadlines, one forward and one back.
+// jumps returns the distances by which a process's wall clock may jump at an opening, in ascending order. For each
+// deadline on that clock and each later action, there is a jump after which the deadline has just passed before the
+// action, or has just not passed. Two more jumps go beyond all deadlines, one forward and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}
@@ -26,7 +26,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 		for _, act := range g.parent.acts(d.process, o.index) {
 			by := (d.at - act).Duration()
 			switch {
-			case d.sets: // a key's expiry is set in whole milliseconds
+			case d.sets: // expiry times of keys are set in whole milliseconds
 				list = append(list, -by-time.Millisecond, -by, -by+time.Millisecond)
 			case by >= 0:
 				list = append(list, by+1)

@@ -8,26 +8,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Scope says, for each kind of fault that can strike something in a scenario, how a verification tries it.
+// Scope says how a verification tries each kind of fault that can strike something in a scenario.
 type Scope struct {
-	Every  []nemesis.Kind // every placement that can make a difference is tried; simplest kinds first
-	Random []Reason       // random placements are tried, alone or in addition to enumerated ones
-	None   []Reason       // no placement is tried
+	Every  []nemesis.Kind // kinds of which every placement that can make a difference is tried, the simplest first
+	Random []Reason       // kinds of which random placements are tried, with or without enumerated ones
+	None   []Reason       // kinds of which no placement is tried
 }
 
-// Reason says why not every placement of a kind of fault is tried.
+// Reason says why a kind of fault is not tried in every placement.
 type Reason struct {
 	Kind nemesis.Kind
 	Why  string
 }
 
-// ScopeOf returns the scope of a verification of s. It tries the kinds that the mix of s draws, that s promises to
+// ScopeOf returns the scope of a verification of s. It includes the kinds that the mix of s draws, that s promises to
 // survive, and that can make a difference.
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
 	kinds := slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
-		isAddition := k.Weight() == 0 // a mix must ask for it
+		isAddition := k.Weight() == 0 // drawn only if the mix asks for it
 		return !targets.Has(k) || isAddition && s.Mix.Weights[k] == 0
 	})
 	slices.SortStableFunc(kinds, func(a, b nemesis.Kind) int { return a.Placement().Order - b.Placement().Order })
@@ -55,7 +55,7 @@ func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 
 const notPromised = "the scenario does not promise to survive it"
 
-// try adds a kind to the scope. At least one fault of that kind can be tried.
+// try adds a kind to the scope. There must be at least one fault of that kind to try.
 func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	how := k.Placement()
 	why := ""
@@ -73,7 +73,7 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns the scope of a verification without random placements.
+// Enumerated returns a copy of the scope without random placements.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
@@ -107,8 +107,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates returns the faults of a kind that can make a difference, one for each target, without their starts and
-// ends. The targets of faults of messages and links are found later, in the run.
+// candidates returns the faults of kind k that can make a difference, one for each target. They have no start and end
+// yet. For faults of messages and links, the targets are found later, from the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {
@@ -136,10 +136,10 @@ func hasEnd(f *nemesis.Fault) bool {
 	return restarts(f) || f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldBy)
 }
 
-// canLast reports whether f can have an end but may also go on without one.
+// canLast reports whether f can have an end but can also continue forever.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s does not promise to survive f, whatever its end.
+// ruledOut reports whether s does not promise to survive f, whatever end f has.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {
@@ -151,7 +151,7 @@ func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool
 	return excluded(s, names, f) && excluded(s, names, late)
 }
 
-// excluded reports whether f, with the end that it has, is a fault that s does not promise to survive.
+// excluded reports whether s does not promise to survive f with its given end.
 func excluded(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	return slices.ContainsFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, names) })
 }

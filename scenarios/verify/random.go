@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Sample is the result of random placements of a kind of fault. Schedules counts the placements whose faults struck
-// something.
+// Sample is the result of trying random placements of a kind of fault. Schedules counts the placements whose faults
+// struck something.
 type Sample struct {
 	Reason
 	Tally
@@ -23,11 +23,12 @@ const (
 	samples = 2000
 	batch   = 100 // number of random placements in one position of a stage
 	batches = samples / batch
-	// draws limits how many plans are drawn for each placement that has a fault of the kind and strikes something.
+	// draws is the maximum number of plans drawn to find a placement that has a fault of the kind and strikes
+	// something. It applies per placement.
 	draws = 40
 )
 
-// sample tries random placements of n faults, for each kind whose placements are not all enumerated.
+// sample tries random placements of n faults for each kind that is not fully enumerated.
 func (v *Verification) sample(ctx context.Context, n int) error {
 	_, err := v.do(ctx, &stage{Faults: n, Random: true}, func(position int, g *growth) {
 		v.Random[position/batches].add(&g.Tally)

@@ -20,7 +20,7 @@ type Report struct {
 	Repeat string      // command that repeats the verification
 }
 
-// outcome returns the result in a word: violated, holds or undecided.
+// outcome returns the result as one word: violated, holds or undecided.
 func (v *Verification) outcome() string {
 	switch standing, _ := v.Standing(); standing {
 	case document.Failed:
@@ -40,13 +40,13 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal stopped the verification before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample returns the number of faults in the placement that breaks a promise, not counting the scenario's own
+// counterexample returns the number of faults in the placement that breaks a promise, without the scenario's own
 // faults, and the name of its assignment of delays.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Document returns the report: the result, what was tried, how much that covers, what is not claimed, and the
+// Document returns the report: the result, what was tried, how much that covers, what it does not cover, and the
 // counterexample if there is one.
 func (r *Report) Document() *document.Document {
 	v := r.Verification
@@ -71,7 +71,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes the size of the search: the run whose single faults it tries, or up to how many faults it combines.
+// scale describes the size of the search: the run whose single faults are tried, or the maximum number of faults in a
+// placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -79,7 +80,7 @@ func (v *Verification) scale() string {
 	return "up to " + text.Count(v.Options.Faults, "fault")
 }
 
-// conclusion states the result in a sentence or two. It also names laws that were broken but are not promised.
+// conclusion returns the result in one or two sentences. It also names violated laws that are not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
 	for _, l := range v.laws() {
@@ -129,7 +130,7 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none says that no placement of up to the given number of faults breaks what, among the placements that were tried.
+// none returns a sentence which says that no tried placement of up to the given number of faults breaks what.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -155,7 +156,8 @@ func (v *Verification) none(faults int, what string) string {
 	return words + "."
 }
 
-// shorter says up to how many faults (at most most) every placement was tried and broke nothing.
+// shorter returns the result for smaller numbers of faults: up to which number (at most most) every placement was tried
+// without breaking anything.
 func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -173,7 +175,7 @@ func (v *Verification) shorter(most int) string {
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
-// lengthTable returns a table of how much was tried for each number of faults.
+// lengthTable returns a table that shows how much was tried for each number of faults.
 func (v *Verification) lengthTable() document.Table {
 	t := document.Table{Heading: "placements of", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "placements covered", Words: true}}}
@@ -191,8 +193,8 @@ func (v *Verification) lengthTable() document.Table {
 	return t
 }
 
-// kindTable returns a table of how much was tried for each kind of fault: enumerated as the last fault of a placement,
-// and at random.
+// kindTable returns a table that shows how much was tried for each kind of fault: as the last fault of enumerated
+// placements, and in random placements.
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "at random"}}}
@@ -263,7 +265,7 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists the scenario's own faults whose message was never sent. With each it lists the requests that were
+// neverStruck lists the scenario's own faults whose message was never sent. For each, it lists the requests that were
 // sent.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {

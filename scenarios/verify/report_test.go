@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// verified returns a report all of whose parts have some content.
+// verified returns a report in which no part is empty.
 func verified() *Report {
 	own, err := nemesis.Parse("crash redis-3 losing everything at 1s")
 	if err != nil {
@@ -55,7 +55,7 @@ func verified() *Report {
 				Tally: Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
 }
 
-// breaks makes the report end with a counterexample of the given number of faults.
+// breaks adds to the report a counterexample with the given number of faults.
 func (v *Report) breaks(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Options.KeepFaults, v.Run = false, run
 	v.Found = &Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
@@ -72,7 +72,7 @@ func verifyText(t *testing.T, v *Report, width int) string {
 	return b.String()
 }
 
-// squeezed replaces line breaks and runs of spaces by single spaces, so that a test can search for phrases.
+// squeezed replaces line breaks and repeated spaces with single spaces, so that a test can search for phrases.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
@@ -96,8 +96,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds: neither the zero value nor a verification that ended early passes, however much was
-// tried.
+// TestOnlyAWholeVerificationHolds checks that the zero value does not pass, and that a verification that ended early
+// does not pass however much was tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false
@@ -181,8 +181,9 @@ func TestAVerificationAsJSON(t *testing.T) {
 	}
 }
 
-// TestReportsOfVerificationsCanBeRead checks text and page, with and without an interruption and a counterexample.
-// Enumerated placements are not a random sample, so the report does not state what percentage of them break a law.
+// TestReportsOfVerificationsCanBeRead checks the text and the page, with and without an interruption and a
+// counterexample. Enumerated placements are not a random sample, so the report does not say what percentage of them
+// break a law.
 func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 	for _, found := range []bool{false, true} {
 		for _, ending := range []campaign.Ending{campaign.Complete, campaign.Interrupted} {

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf returns the request that the opening o belongs to. answer says that o is the request's answer. ok is false
-// if o is neither a request nor an answer.
+// messageOf returns the request that is sent or answered at the opening o. answer says that o is the request's answer.
+// ok is false if o is neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns the openings that are requests or answers.
+// named returns those of the openings that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -37,9 +37,9 @@ func (g *grower) named(all []opening) []opening {
 	})
 }
 
-// messageAt returns a trigger that names a message that p sends or receives at an instant. If peer is given, it is a
-// message that one of the two sends to the other at that instant. If there are several messages, the trigger names the
-// last.
+// messageAt returns a trigger with the name of a message that p sends or receives at an instant. If peer is given, the
+// message is one that p or peer sends to the other at that instant. If there are several messages, the trigger names
+// the last.
 func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -52,7 +52,7 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 		}
 		both := peer != ""
 		for _, end := range []struct {
-			is             bool // p acts when the message is sent or received here; with a peer, true for each sending
+			is             bool // p acts when this end sends or receives; with a peer, true only for sending
 			at             sim.Time
 			answer, leaves bool
 		}{
@@ -67,8 +67,8 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers returns the openings that lie between an answer to client p and the request that p sends at the same
-// instant.
+// afterAnswers returns an opening for each answer to client p after which p sends a message at the same instant. The
+// opening lies between the two.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -104,16 +104,16 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing holds the faults to be tried at an opening.
+// placing holds the faults to try at an opening.
 type placing struct {
 	*opening
-	faults []nemesis.Fault // faults that can be derived from the run without them
-	at     sim.Time        // when they strike; for a delayed message, when it would arrive without the fault
+	faults []nemesis.Fault // faults that follow from the run without them
+	at     sim.Time        // when the faults strike; if they delay a message, when it would arrive without them
 	last   sim.Time        // the latest end to try
-	lasts  bool            // faults has one element; its shorter versions are derived from its run
+	lasts  bool            // faults has one element, and shorter versions of it follow from its run
 }
 
-// placing returns the faults that strike at an opening, as far as they can be derived from the run without them.
+// placing returns the faults to try at an opening that follow from the run without them.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}
@@ -157,8 +157,8 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger sets f to strike at the opening. If the target has sent or received a message with a name before that, f
-// strikes after the last such message.
+// trigger makes f strike at the opening. If the target has sent or received a message with a name before that, f
+// strikes right after the last such message.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -185,7 +185,7 @@ func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	return f
 }
 
-// shorter returns the shorter versions of the fault of p. c is the course of the run with the longest version.
+// shorter returns shorter versions of the fault in p. c is the course of the run with the longest version.
 func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	f := p.faults[0]
 	points := g.thresholds(c, p)
@@ -205,16 +205,16 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants, in the run in which a fault never ends, at which it can matter whether the fault has
-// ended. These are expiry times, client time-outs that the fault may outlast, and the next section of each client. From
-// a group of instants that follow each other within the travel time of a message, only the first and the last are kept.
+// thresholds returns the instants at which it may matter whether a fault has ended, taken from a run in which it never
+// ends. These are expiry times, client time-outs that the fault may outlast, and the next section of each client. If
+// several instants follow each other within the travel time of a message, only the first and the last are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
-		list = append(list, list[i]-g.slowest) // what a process does just before this instant arrives after it
+		list = append(list, list[i]-g.slowest) // a message sent just before this instant arrives after the expiry
 	}
 	list = append(list, c.nextSections(p.at)...)
-	list = append(list, p.opening.at) // the target's next act
+	list = append(list, p.opening.at) // the target's next action
 	for i := range g.v.Scenario.Clients {
 		list = append(list, p.opening.at+history.Of(g.v.Scenario.Clients[i].Lock.Timeout))
 	}
@@ -229,8 +229,8 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses returns the times, after an instant, at which keys expire, and at which the validity of a lock ends that has
-// not been released by then.
+// lapses returns the times after an instant at which keys expire, and those at which the validity of a lock ends
+// without a release.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {
 		server sim.ProcessID
@@ -262,8 +262,8 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections returns, for the next section of each client after an instant, when its keys are set, when it begins and
-// when its release is called.
+// nextSections returns three times for the next section of each client after an instant: when its keys are set, when it
+// begins and when its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
 	for i := range c.events {
@@ -291,8 +291,8 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes returns by how much a clock may jump forward to pass each deadline that depends on it, and the same distances
-// back.
+// sizes returns the distances by which a clock must jump forward to pass each deadline that depends on it, and the same
+// distances back.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -308,8 +308,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between returns durations counted from the instant from. One ends before the first of the points. For each point
-// except the last, one ends soon after that point and before the next.
+// between returns durations, counted from the instant from. The first ends before the first of the points. The others
+// end soon after a point and before the next one.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -322,8 +322,8 @@ func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.
 	return list
 }
 
-// roundest returns the roundest duration d with lo < d < hi and d <= lo+soon, or 0 if there is none. The roundest one
-// is the first multiple of the largest possible power of ten.
+// roundest returns the roundest duration d with lo < d < hi and d <= lo+soon, or 0 if there is none. It is the first
+// multiple of the largest possible power of ten.
 func roundest(lo, hi, soon time.Duration) time.Duration {
 	for step := 10 * time.Second; step > 0; step /= 10 {
 		if d := (lo/step + 1) * step; d < hi && (d <= lo+soon || step == 1) {
@@ -333,10 +333,10 @@ func roundest(lo, hi, soon time.Duration) time.Duration {
 	return 0
 }
 
-// Claim says what was enumerated in one run.
+// Claim describes what was enumerated in one run.
 type Claim struct {
 	Kinds   []nemesis.Kind
-	Tallies []KindTally // one for each of Kinds
+	Tallies []KindTally // one for each kind in Kinds
 	Untried []Reason
 }
 
@@ -360,7 +360,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes tells the reader that only one end time of each equivalence class was tried.
+// classes explains that only one end time of each class was tried.
 const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
 	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
 	"time of a " +
@@ -390,10 +390,10 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 		text.Grouped(starts), runs)
 }
 
-// Singles enumerates the single faults that can strike in one run of a scenario, which has a given seed and no other
-// faults. Faults with the same start that differ only in their ends belong together. The longest of them is derived
-// from the fault-free run, the others from the run with the longest. Two goroutines must not use Singles at the same
-// time.
+// Singles enumerates the single faults that can strike in one run of a scenario. The run has a given seed and no other
+// faults. Faults that have the same start and differ only in their ends belong together. The longest of them follows
+// from the fault-free run, and the others follow from the run with the longest. Two goroutines must not use Singles at
+// the same time.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run
@@ -401,7 +401,7 @@ type Singles struct {
 	starts []start
 }
 
-// NewSingles performs the fault-free run and finds where faults can strike. The scenario's own faults are left out.
+// NewSingles performs the fault-free run, without the scenario's own faults, and finds where faults can strike.
 func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	v, err := begun(s, Options{Faults: 1, Requests: true, Seed: seed})
 	if err != nil {
@@ -423,7 +423,7 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	return all, nil
 }
 
-// Longest returns the longest fault for each start.
+// Longest returns, for each start, the longest fault.
 func (s *Singles) Longest() []nemesis.Fault {
 	list := make([]nemesis.Fault, len(s.starts))
 	for i := range list {
@@ -433,8 +433,8 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls each with every plan at start number (from 0), the longest fault first, and a function that runs the plan.
-// It stops at the first error that each returns.
+// Try calls each for every plan at a start, the longest fault first. number is the number of the start, from 0. each
+// gets the plan and a function that runs it. If each returns an error, Try stops and returns the error.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lateRelease is a lock that a single late message can break, but a single lost message cannot.
+// lateRelease is a lock that a single delayed message can break, but a single lost message cannot.
 const lateRelease = `name: late
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 2
@@ -49,8 +49,8 @@ func oneRun(t *testing.T, text string, o Options) *Verification {
 	return v
 }
 
-// TestOneLateMessageBreaksALock: if one late message can break a law, a single fault in one run breaks it, and the
-// fault names the message. The same lock without the defect passes.
+// TestOneLateMessageBreaksALock checks a lock that one late message can break. A single fault in one run must break it,
+// and the fault must name the message. The same lock without the defect must pass.
 func TestOneLateMessageBreaksALock(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("del"), Options{Seed: 1})
 	if v.Found == nil || v.Found.Law != checker.Ownership {
@@ -67,7 +67,7 @@ func TestOneLateMessageBreaksALock(t *testing.T) {
 	}
 }
 
-// ways maps each violation that a run can show (a law and a cause) to a fault that leads to it.
+// ways maps each violation in a run (a law and a cause) to a fault that leads to it.
 type ways map[string]nemesis.Fault
 
 func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
@@ -79,7 +79,7 @@ func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
 	}
 }
 
-// waysOf tries each single fault of the run with a seed. It returns the violations and the number of faults.
+// waysOf tries each single fault of the run with the given seed. It returns the violations and the number of faults.
 func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.Fault)) (ways, int) {
 	t.Helper()
 	all, n := ways{}, 0
@@ -105,7 +105,7 @@ func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.
 	return all, n
 }
 
-// locksOfOneRun returns some locks that a single fault in one run breaks, and some sound ones.
+// locksOfOneRun returns some locks that a single fault in one run can break, and some sound locks.
 func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	sound := lateReleaseBy("script")
@@ -121,8 +121,8 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfDelaysLoseNothing: each violation that occurs when messages are delayed by all delays of a fine grid
-// also occurs with the enumerated delays.
+// TestClassesOfDelaysLoseNothing delays messages by all delays of a fine grid. Each violation that occurs must also
+// occur with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(40, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -147,8 +147,8 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	}
 }
 
-// TestClassesOfPausesLoseNothing: each violation that occurs with pauses of a grid of starts and lengths also occurs
-// with the enumerated pauses.
+// TestClassesOfPausesLoseNothing tries pauses from a grid of starts and lengths. Each violation that occurs must also
+// occur with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -169,7 +169,7 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 	}
 }
 
-// startsOf returns the instants at which a slow enumeration strikes: just before, at and just after each event of the
+// startsOf returns the instants at which the slow enumeration strikes: just before, at and just after each event of the
 // fault-free run, and every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
@@ -190,7 +190,7 @@ func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []ti
 	return slices.Compact(all)
 }
 
-// losingLocks returns locks on servers that lose the locks' keys in a crash, and on servers that do not.
+// losingLocks returns locks on servers that lose the locks' keys when they crash, and on servers that do not.
 func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	for _, release := range []string{"script", "del"} {
@@ -206,8 +206,8 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfServerCrashesLoseNothing: each violation that occurs when a server crashes or shuts down at any event,
-// for any downtime of a grid, also occurs with the enumerated faults.
+// TestClassesOfServerCrashesLoseNothing crashes or shuts down a server at each event, for each downtime of a grid. Each
+// violation that occurs must also occur with the enumerated faults.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(500, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
@@ -244,8 +244,8 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks whose renewal is prevented by a cut, whether or not their holder notices that, and other
-// locks.
+// cutLocks returns locks that cannot be renewed during a cut, with holders that notice this and holders that do not,
+// and other locks.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -259,8 +259,8 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-// TestClassesOfCutsLoseNothing: each violation that occurs when one direction of a connection is cut at any event, for
-// any length of a grid, also occurs with the enumerated cuts.
+// TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, for each length of a grid. Each
+// violation that occurs must also occur with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(1200, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
@@ -286,7 +286,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 	}
 }
 
-// compareWays checks that got contains each violation that a slow enumeration finds.
+// compareWays checks that got contains each violation that the slow enumeration finds.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
 	t.Helper()
 	all, many := ways{}, 0
@@ -310,8 +310,8 @@ func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow fu
 	t.Logf("%d runs in place of %d: %v", few, many, slices.Sorted(maps.Keys(got)))
 }
 
-// TestEachSingleFaultIsOne: each fault that is tried is valid, its text parses back to the same fault, it strikes a
-// message that is sent, and the scenario does not exclude it.
+// TestEachSingleFaultIsOne checks that each tried fault is valid, that its text parses back to the same fault, that it
+// strikes a message that is sent, and that the scenario does not exclude it.
 func TestEachSingleFaultIsOne(t *testing.T) {
 	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -392,7 +392,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated: the claim states the numbers of the run and what was left out, and nothing else.
+// TestTheClaimSaysWhatWasEnumerated checks that the claim states exactly the numbers of the run and what was left out.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)
@@ -416,7 +416,7 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 }
 
-// TestAnOwnFaultThatNeverStrikesIsReported: a fault of the scenario that never strikes is reported together with the
+// TestAnOwnFaultThatNeverStrikesIsReported checks that a fault of the scenario that never strikes is reported with the
 // requests that were sent. A name that fits two messages is refused.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"

@@ -12,15 +12,15 @@ import (
 // stage is a step of a verification: all enumerated placements with the same number of faults, or random ones.
 type stage struct {
 	Faults int
-	Level  []branch // placements to which a last fault is added; with 0 faults, the runs themselves; empty if Random
+	Level  []branch // placements to which one more fault is added; with 0 faults, the runs themselves; empty if Random
 	Random bool
 }
 
-// fewestPositions is the smallest number of positions into which the placements with one number of faults are divided.
-// It is large enough to keep all workers busy until the end, and to lose little when they are stopped.
+// fewestPositions is the minimum number of positions into which the placements with the same number of faults are
+// divided. It is large enough to keep all workers busy until the end, and to lose little when they are stopped.
 const fewestPositions = 256
 
-// mostPortions is the largest number of portions in which a stage is handed out.
+// mostPortions is the maximum number of portions that a stage is divided into for the workers.
 const mostPortions = 4096
 
 func (st *stage) name() string {
@@ -48,14 +48,14 @@ func (v *Verification) shares(st *stage) int {
 	return (fewestPositions + n - 1) / max(n, 1)
 }
 
-// split says what a position of enumerated placements tries: the branch that is extended (an index into st.Level), the
-// kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
+// split returns what a position of enumerated placements tries: the branch to which a fault is added (an index into
+// st.Level), the kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
 func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
 	if st.Faults == 0 {
 		return position, 0, share{0, 1}
 	}
 	shares, kinds := v.shares(st), len(v.Scope.Every)
-	if v.Options.Requests { // consecutive positions try different kinds, so that no kind uses up a budget alone
+	if v.Options.Requests { // consecutive positions try different kinds, so no single kind can use up the budget
 		return 0, position % kinds, share{position / kinds, shares}
 	}
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
@@ -74,7 +74,7 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 }
 
 // byCrew has the crew run a stage, and calls take with the result of each position, in order. done is the number of
-// calls.
+// positions for which take was called.
 func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
@@ -83,7 +83,7 @@ func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *gr
 	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, take)
 }
 
-// byHands is like byCrew, but uses Options.Hands in place of the crew.
+// byHands is like byCrew, but uses Options.Hands instead of the crew.
 func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	size := v.size(st)
 	if size == 0 {
@@ -118,16 +118,16 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 	return done, err
 }
 
-// Loss is a range of consecutive positions of a stage that gave no result.
+// Loss is a range of consecutive positions of a stage for which there is no result.
 type Loss struct {
-	Stage string // such as "parts with 1 fault"
+	Stage string // name of the stage, such as "parts with 1 fault"
 	First int    // first lost position, from 0
-	Size  int    // at least 1
+	Size  int    // number of lost positions; at least 1
 	Of    int    // number of positions of the stage
 	Why   string
 }
 
-// String says which positions gave no result, and why.
+// String says which positions have no result, and why.
 func (l *Loss) String() string {
 	numbers := fmt.Sprintf("number %d", l.First+1)
 	if l.Size > 1 {
@@ -136,7 +136,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("nothing came of %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose records that a position gave no result. take was called for all positions before it.
+// lose records that there is no result for a position. take must have been called for all earlier positions.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {

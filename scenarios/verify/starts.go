@@ -8,36 +8,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// course is what a run shows about where faults can strike.
+// course records those parts of a run that show where faults can strike.
 type course struct {
-	moments []sim.Moment    // in order; moments before a fault are the same with and without it
-	settles []sim.Moment    // kept apart because they become known later
-	events  []history.Event // of the history
+	moments []sim.Moment    // in order; until the strike of a fault, the moments are the same with and without it
+	settles []sim.Moment    // stored separately, because these moments become known later
+	events  []history.Event // events of the history
 	digest  sim.Digest
 	sent    []nemesis.Sent // set only if faults are named by requests
 }
 
-// opening is a place where a fault can start: when a client passes a point, with a message, or at any time of an
+// opening is a place in a run where a fault can start: when a client passes a point, at a message, or at any time of an
 // interval.
 type opening struct {
-	// index is the moment of the target at which, or before which, the fault starts. It is len(moments) if the fault
-	// starts after all moments.
+	// index is the index of the target's moment at which, or before which, the fault starts. It is len(moments) if the
+	// fault starts after all moments.
 	index  int
-	target sim.ProcessID   // for a message: the sender
-	peer   sim.ProcessID   // for a message: the receiver
-	number int             // for a message: its number on its link
+	target sim.ProcessID   // if the opening is a message: the sender
+	peer   sim.ProcessID   // if the opening is a message: the receiver
+	number int             // if the opening is a message: its number on its link
 	answer nemesis.Message // the answer that the target has just received and has not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant of the start or, for an interval, its last instant. The interval begins after since.
+	// at is the instant of the start. For an interval it is the last instant, and the interval begins after since.
 	since, at sim.Time
 }
 
 // isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns how many starts, counted in nanoseconds, are represented by a start at the given instant of the
-// opening.
+// stands returns the number of starts, counted in nanoseconds, that a start at the given instant of the opening
+// represents.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)
@@ -57,17 +57,17 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is the earliest place where the next fault of a plan may start. It is the start of the last fault, or for the
-// zero value the start of the run.
+// begin is the earliest place where the next fault of a plan may start: the start of the last fault, or for the zero
+// value the start of the run.
 type begin struct {
 	index int
 	at    sim.Time
 	last  opening
 }
 
-// ofProcess returns the openings for a fault of process p: before each of its acts, after the last act, and at each
-// point that it passes. The instants unseen, in ascending order, divide the intervals further, because the state of p
-// changes at each of them.
+// ofProcess returns the openings for a fault of process p: before each of its actions, after its last action, and at
+// each point that it passes. unseen lists further instants, in ascending order, at which the state of p changes. They
+// divide the intervals.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -88,7 +88,7 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 		case i < from.index || m.Process != p:
 		case m.Kind == sim.Passes:
 			list = append(list, opening{index: i, target: p, point: m.Point, pass: m.Pass, at: m.At})
-		case m.Kind == sim.Acts && m.Early && m.At > 0: // a fault at the same instant would strike after this act
+		case m.Kind == sim.Acts && m.Early && m.At > 0: // a fault at the same instant would strike after this action
 			upTo(i, m.At-1)
 		case m.Kind == sim.Acts:
 			upTo(i, m.At)
@@ -101,7 +101,8 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages returns the openings for faults of messages to the given receivers, or to all receivers if none is given.
+// ofMessages returns the openings for faults of messages to the given receivers. If no receiver is given, it returns
+// those for all messages.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -113,7 +114,8 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 }
 
 // ofLinks returns the openings for a fault of one direction of a link: before each message in that direction, and
-// before each message in the other direction, because the first message of a connection needs both.
+// before each message in the other direction. The latter matter because the first message of a connection needs both
+// directions.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
@@ -149,7 +151,7 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// after returns the earliest place for the next fault, if the last one strikes at the given instant of an opening.
+// after returns the earliest place for the next fault if the last fault strikes at the given instant of an opening.
 func (c *course) after(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}
@@ -161,8 +163,8 @@ func (c *course) after(o *opening, at sim.Time) begin {
 	return begin{i, at, *o}
 }
 
-// settled returns, for each time at which writes of p become durable, the last instant at which a loss of power still
-// destroys them.
+// settled returns, for each time at which writes of p become durable, the last instant at which a power failure would
+// still destroy them.
 func (c *course) settled(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.settles {
@@ -174,8 +176,8 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 }
 
 // noticed returns two instants for each request to server p. The first is the last instant at which p can close its
-// connections early enough for the client to notice before it sends the request. At the second, the client notices just
-// when it sends the request.
+// connections early enough for the client to notice before it sends the request. If p closes them at the second
+// instant, the client notices exactly when it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -188,8 +190,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns, for each validity stated to p, the last instant at which a jump of p's clock back extends the
-// validity.
+// stated returns, for each validity stated to p, the last instant at which the validity is extended if p's clock jumps
+// back.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {
@@ -201,8 +203,8 @@ func (c *course) stated(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// synced returns the last instants at which p can begin an fsync that ends before its next act. It returns nil if an
-// fsync takes no time.
+// synced returns, for each action of p, the last instant at which p can begin an fsync that ends before the action. It
+// returns nil if an fsync takes no time.
 func (c *course) synced(p sim.ProcessID, fsync sim.Time) []sim.Time {
 	if fsync == 0 {
 		return nil

@@ -5,12 +5,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Tally counts schedules, that is, plans that were run and judged.
+// Tally counts schedules, i.e. plans that were run and judged.
 type Tally struct {
 	Runs      int
-	Starts    int           // starts at which faults were tried
-	Schedules int           // runs that were judged
-	Idle      int           // runs whose last fault found nothing to strike
+	Starts    int           // number of starts at which faults were tried
+	Schedules int           // number of runs that were judged
+	Idle      int           // number of runs in which the last fault had nothing to strike
 	Stands    float64       // number of placements, counted in nanoseconds, that the schedules represent
 	Laws      campaign.Laws // in the order of the scenario's promise
 }
@@ -23,11 +23,11 @@ func newTally(promise []checker.Law) Tally {
 type LengthTally struct {
 	Faults int
 	Tally
-	Kinds []KindTally // by the kind of the last fault; empty if Faults is 0
+	Kinds []KindTally // keyed by the kind of the last fault; empty if Faults is 0
 	Whole bool        // all placements were tried
 }
 
-// KindTally counts what was tried of one kind of fault.
+// KindTally counts what was tried for one kind of fault.
 type KindTally struct{ Starts, Schedules int }
 
 func (t *Tally) add(o *Tally) {

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges the branch's faults and f, which strikes at instant at of opening o. The run represents that many
-// instants; if instants is above 0, further faults may be added to the plan. It returns nil if f found nothing to
-// strike. Otherwise it returns the course of the run, which is valid until the next run and has moments only if watch
-// is set.
+// try runs and judges a plan with the branch's faults and f, which strikes at instant at of opening o. The run
+// represents the given number of instants. If that is above 0, further faults may be added to the plan. try returns nil
+// if f had nothing to strike. Otherwise it returns the course of the run, which is valid until the next run. The course
+// has moments only if watch is set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {
@@ -31,7 +31,7 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	return &c, nil
 }
 
-// run runs the branch's faults and, unless it is nil, f.
+// run runs a plan with the branch's faults and f, if f is not nil.
 func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
@@ -50,7 +50,7 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
 }
 
-// plan returns the plan of the branch's faults and, unless it is nil, f.
+// plan returns a plan with the branch's faults and f, if f is not nil.
 func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
 	s := g.v.Assignments[g.assignment].Scenario
 	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
@@ -68,7 +68,7 @@ func (g *grower) see(m sim.Moment) {
 	g.moments = append(g.moments, m)
 }
 
-// judge counts the verdicts on the promised laws in a run, and keeps the first violation of a promise.
+// judge counts the verdicts on the promised laws in a run, and stores the first violation of a promise.
 func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Schedules++
 	g.Stands += stands
@@ -83,8 +83,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether the run is worth extending. This is the case if no other end time of the same fault, struck
-// at the same place, led to the same sequence of events, or if every end time is to be extended.
+// newStory reports whether a further fault should be added to the run's plan. This is so if no other end time of the
+// same fault at the same place led to the same sequence of events, or if faults are added for every end time.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -97,7 +97,7 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf returns, as text, the sequence of events that each process recorded, and the order in which all processes
+// storyOf returns, as text, the sequence of events recorded by each process, and the order in which all processes
 // entered and left sections. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// fresh is the first seed that no verification uses to draw plans.
+// fresh is the first of the seeds that no verification uses to draw plans.
 const fresh = 1 << 40
 
 // trial runs a scenario with random faults of one kind. It records which promised laws hold in the fault-free run.
@@ -57,7 +57,7 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 }
 
 // breaking tries n random faults of the kind for which inQuestion is true. It returns the faults that break a law that
-// the fault-free run keeps, and the number of faults that change anything.
+// holds in the fault-free run, and the number of faults that change anything.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -80,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked lists scenarios in which clients read their wall clocks; in some, servers read theirs too. They differ in the
-// faults that they exclude.
+// clocked lists scenarios in which clients read their wall clocks. In some, servers read theirs too. Each excludes
+// different faults.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -95,7 +95,7 @@ var clocked = []string{
 		"mix: {without: [jump of servers]}\n",
 }
 
-// everyNth calls try with every nth of the clocked scenarios and the catalogue.
+// everyNth calls try with every nth scenario of the list clocked and the catalogue.
 func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
 		var s *scenarios.Scenario
@@ -114,7 +114,7 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 
 // TestWhatIsLeftUntriedChangesNothing tries random faults that verify leaves out because nothing in the run should
 // notice them, up to 500 for each scenario. No such fault may change anything that a process records before the probe,
-// or break a law that the fault-free run keeps.
+// or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := 10, 4, 0
 	if testkit.Full() {
@@ -146,8 +146,8 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 }
 
 // TestRandomPlacementsBoundTheOthers checks the claim about kinds whose placements are tried at random. If none of the
-// tried placements broke a promise, then out of 500 fresh ones, no more may break one than the stated bound allows. By
-// default the test uses every sixteenth scenario, with FENCEPOST_UNTRIED=1 all of them.
+// tried placements broke a promise, then the number of 500 fresh placements that break one must not exceed the stated
+// bound. By default the test uses every sixteenth scenario, and with FENCEPOST_UNTRIED=1 all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
 	switch {
@@ -156,7 +156,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	case testkit.Full():
 		nth = 16
 	}
-	const most = 4 // with a share of 0.15 %, 5 or more of 500 occur in one of a thousand tests
+	const most = 4 // if the true rate is 0.15 %, 5 or more of 500 occur in one of a thousand tests
 	each, kept, refuted, total, broken := testkit.Size(100, 500), 0, 0, 0, 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope := ScopeOf(s)

@@ -2,14 +2,14 @@
 //
 // Terms: a placement is a set of faults, each with a target, a start and an end. An opening is a place in a run where a
 // fault can start: a message, a point in a client's code, or an interval of time. A schedule is a plan that was run and
-// judged; it represents all placements that are known to have the same outcome.
+// judged. It represents all placements that are known to have the same outcome.
 //
-// Goals: a "holds" rests on what was tried, and the report says what that was: which kinds of faults, which message
-// delays, which starts and ends, and how many placements each schedule represents. A reduction leaves out only
-// placements that cannot give a different outcome; where it may leave out others, the report says so. Kinds that cannot
-// be enumerated are tried by random placements. A verification that ended early is undecided. The result does not
-// depend on the number of workers. Non-goals: large scenarios; shrinking a counterexample that was found at random,
-// which package search does.
+// Goals: the result "holds" is based on what was tried, and the report says what that was: which kinds of faults, which
+// message delays, which starts and ends, and how many placements each schedule represents. A reduction leaves out only
+// placements that cannot give a different outcome. Where it may leave out others, the report says so. Kinds that cannot
+// be enumerated are tried in random placements. A verification that ended early is undecided. The result does not
+// depend on the number of workers. Non-goals: large scenarios; shrinking a counterexample that was found at random
+// (package search does that).
 package verify
 
 import (
@@ -25,34 +25,34 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// MaxFaults is the largest number of faults in one placement. Four would take too long.
+// MaxFaults is the maximum number of faults in one placement. Four would take too long.
 const MaxFaults = 3
 
-// Options set the limits of a verification. Encoded as JSON, they contain everything about them that a worker needs to
-// know.
+// Options set the limits of a verification. Their JSON form contains everything about them that a worker needs to know.
 type Options struct {
-	Faults     int            // largest number of faults in one placement, 0 to MaxFaults
-	Kinds      []nemesis.Kind // kinds of faults to try, out of those that ScopeOf tries; empty: all of them
-	Delays     int            // number of delay assignments, from 1; a scenario may allow fewer
-	Orders     bool           // also try each assignment with two other orders of simultaneous arrivals
-	AllEnds    bool           // with several faults: extend all ends of an earlier one, not just distinct ones
-	KeepFaults bool           // the scenario's own faults strike in every run; they are not counted
-	Seed       uint64         // seed of back-offs and owner values
-	Budget     int            // runs after which the search stops, when work under way is finished; 0: no limit
+	Faults int            // maximum number of faults in one placement, 0 to MaxFaults
+	Kinds  []nemesis.Kind // kinds of faults to try, out of those in ScopeOf; empty: all of them
+	Delays int            // number of delay assignments, from 1; a scenario may allow fewer
+	Orders bool           // also try each assignment with two other orders of simultaneous arrivals
+	// with several faults: add a fault for all ends of an earlier one, not only for distinct ones
+	AllEnds    bool
+	KeepFaults bool   // the scenario's own faults strike in every run and are not counted
+	Seed       uint64 // seed of back-offs and owner values
+	Budget     int    // maximum number of runs; started work is still finished; 0: no limit
 	// Requests makes the verification try each single fault in one run: the fault-free run of Seed, with the delays
 	// that the seed draws. Faults must then be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew runs the placements, unless Hands does. It is told how many parts of the placements with each number of
-	// faults have been tried.
+	// Crew runs the placements if Hands is nil. It receives the number of parts that have been tried, for each number
+	// of faults.
 	campaign.Crew `json:"-"`
-	// Hands distributes the placements to workers that NewWorker creates. If it is nil, the crew tries them in this
+	// Hands distributes the placements to workers created by NewWorker. If it is nil, the crew tries them in this
 	// process.
 	Hands campaign.Hands `json:"-"`
 }
 
 // Scenario tries every placement of up to o.Faults faults, the placements with the fewest faults first. It stops at the
 // first placement that breaks a promised law. For kinds whose placements are not all enumerated, it then tries random
-// placements with the same number of faults; these support only a claim about the rate at which such placements break a
+// placements with the same number of faults. These support only a claim about the rate at which such placements break a
 // promise. For the enumerated kinds, "holds" claims the following.
 //
 // The claim is that no placement breaks a law that the scenario promises. A placement is up to o.Faults faults, each
@@ -63,43 +63,43 @@ type Options struct {
 // message, and each passing of a named point by the client that the fault strikes.
 //
 // They are reduced without loss. A process acts when it handles a message or a wake-up, or continues a task. Between
-// two acts of a process, nothing reads or changes its state. A fault that strikes the process anywhere between them and
-// ends at the same absolute time therefore gives the same run. Only the records of the fault itself move, and the
-// probe, which waits until everything is over. One start of each such interval is tried: the last one, because a law
-// that excuses the effects of a fault excuses least then. A fault that is over when it strikes (a jump, a crash without
-// a restart) is also tried at the first instant, because a law that requires a period without faults counts it from
-// then on.
+// two actions of a process, nothing reads or changes its state. Therefore a fault that strikes the process anywhere
+// between them, and ends at the same absolute time, gives the same run. Only the records of the fault itself move, and
+// so does the probe, which waits until everything is over. One start of each such interval is tried: the last one,
+// because a law that excuses the effects of a fault excuses least then. A fault that is over when it strikes (a jump, a
+// crash without a restart) is also tried at the first instant, because a law that requires a period without faults
+// counts it from then on.
 //
-// State that changes between acts divides an interval: for a loss of power, writes that become durable merely because
-// time passes; for a server that hangs up on its clients, the last moment at which they notice in time; for a jump of a
-// wall clock, the end of a validity counted on that clock. In one case the reduction is not exact. A jump can make a
-// server fsync, and whether the fsync ends before or after the server's acts and crashes is tried for only one start of
-// an interval. If a client passes a point and the fault strikes another process, it strikes between two acts of that
-// process, so the starts above include it.
+// If the state changes between actions, the change divides the interval. For a power failure, these are the times at
+// which writes become durable merely because time passes. For a server that closes its clients' connections, it is the
+// last moment at which the clients notice in time. For a jump of a wall clock, it is the end of a validity counted on
+// that clock. In one case the reduction is not exact: a jump can make a server fsync, and whether the fsync ends before
+// or after the server's actions and crashes is tried for only one start of an interval. If a fault strikes when another
+// process passes a point, it strikes between two actions of its target, so the starts above include it.
 //
-// Ends: not all of them are tried, but those at which something changes in the run in which the fault never ends. Such
+// Ends: not all of them are tried, but those at which something changes in the run in which the fault never ends. These
 // changes are all records of any process (a key appears or disappears, a lock is granted or released, the resource
-// accepts or refuses), the next act of each process, each key's expiry and each end of a stated validity. The end is
-// chosen such that the target's next message, or its next act, comes just before that instant; for expiries and
-// validities another end makes it come just after. One more end lies beyond all of these, by the longest TTL, hold and
-// back-off and a second. A crash or a cut without an end never ends.
+// accepts or refuses), the next action of each process, each key's expiry and each end of a stated validity. The end is
+// chosen such that the target's next message, or its next action, comes just before that instant. For expiries and
+// validities, another end is chosen such that it comes just after. One more end lies beyond all of these, by the
+// longest TTL, hold and back-off and a second. A crash or a cut without an end never ends.
 //
 // A jump is tried with the sizes after which a deadline on that clock has just passed, or has just not passed, before
-// each later act, and with one size beyond all of them, forward and back. The deadlines are the expiries of the keys on
-// a server. For a client that reads its wall clock, they are its validities, the expiries of the keys that it sets, and
-// the end of its patience.
+// each later action, and with one size beyond all of them, forward and back. The deadlines are the expiries of the keys
+// on a server. For a client that reads its wall clock, they are its validities, the expiries of the keys that it sets,
+// and the end of its patience.
 //
-// With several faults, each strikes at the same time as the one before or later. The starts and ends of a later fault
-// are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence of
-// events, only one of them is extended by a further fault, or all with o.AllEnds. Two sequences are the same if each
-// process records the same events in the same order, and processes enter and leave sections in the same order.
+// With several faults, each strikes later than the one before it or at the same time. The starts and ends of a later
+// fault are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence
+// of events, a further fault is added for only one of them, or for all with o.AllEnds. Two sequences are the same if
+// each process records the same events in the same order, and processes enter and leave sections in the same order.
 //
 // With o.Requests, Scenario tries each single fault in one run of s: the run of o.Seed without faults, or with the
-// faults of s if they are kept. The delays are drawn from the seed. Starts are as above, with two differences: a fault
-// is named by the last message that its target sent or received, if there is one, and a fault named by a point in time
-// is not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of ends
-// (see thresholds). Nothing is tried at random. Kinds that are not enumerated are not tried, nor are two faults at once
-// or other seeds.
+// faults of s if they are kept. The delays are drawn from the seed. Starts are as above, with two differences. A fault
+// is named by the last message that its target sent or received, if there is one. A fault named by a point in time is
+// not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of ends
+// (see thresholds). Nothing is tried at random. Kinds that are not enumerated are not tried, and neither are two faults
+// at once or other seeds.
 //
 // Scenario returns an error if no fault can be tried, or no fault of o.Kinds, and if the code of Fencepost or of the
 // lock fails.
@@ -126,7 +126,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
-// begun returns a verification with its scope and its assignments, before any run.
+// begun returns a verification with its scope and its assignments, but without any run.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	if s.OfPrograms() && !o.Requests {
 		return nil, errPrograms
@@ -151,19 +151,19 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	return v, err
 }
 
-// errNoKind reports that no fault can be tried, or no fault of the kinds in the options.
+// errNoKind is the error if no fault can be tried, or no fault of the kinds in the options.
 var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
 	"survive and that makes a difference")
 
-// errOneRun reports that Options.Requests cannot be combined with several faults, delays, orders or ends.
+// errOneRun is the error if Options.Requests is combined with several faults, delays, orders or ends.
 var errOneRun = errors.New("each single fault of one run is tried with one fault, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
 
-// errPrograms reports that the clients are programs, and that more than one run is to be verified.
+// errPrograms is the error if the clients are programs and more than one run is to be verified.
 var errPrograms = errors.New("clients that are programs can be verified in one run only, because between two " +
 	"messages a program may look at its clock: add --requests")
 
-// Reasons that stop a stage and are not failures.
+// Reasons to stop a stage that are not failures.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
@@ -192,7 +192,7 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, err
 }
 
-// do runs a stage, by the crew or by Options.Hands, and calls count with the result of each position, in order. It
+// do runs a stage with the crew or with Options.Hands, and calls count with the result of each position, in order. It
 // stops when a counterexample is found or the budget is used up. It reports whether all positions were completed.
 func (v *Verification) do(ctx context.Context, st *stage, count func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
@@ -228,33 +228,33 @@ func (v *Verification) do(ctx context.Context, st *stage, count func(position in
 	return false, nil
 }
 
-// Verification is the result of trying placements.
+// Verification is the result of trying the placements.
 type Verification struct {
 	Scenario    *scenarios.Scenario
 	Options     Options
-	Scope       Scope // restricted to the kinds of the options; none of its lists contains other kinds
+	Scope       Scope // contains only the kinds in the options
 	Assignments []Assignment
-	Lengths     []LengthTally // results of all enumerated placements, by the number of faults, from 0
+	Lengths     []LengthTally // results of all enumerated placements, indexed by the number of faults, from 0
 	Random      []Sample      // in the order of Scope.Random
 	Found       *Counterexample
-	// Missed lists the messages that are named by the scenario's own faults, but that were never sent in a run without
-	// other faults. They are from the first assignment in which any was missing.
+	// Missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
+	// faults. They are from the first assignment in which a message was missing.
 	Missed []nemesis.Missed
 	Lost   []Loss          // positions that should have been tried but gave no result
-	Ending campaign.Ending // why the search for the first counterexample ended
+	Ending campaign.Ending // why the search for a counterexample ended
 }
 
 // Counterexample is a placement that breaks a promised law. With the same delays, no placement with fewer faults of the
-// enumerated kinds breaks one.
+// enumerated kinds breaks a promised law.
 type Counterexample struct {
 	Plan       nemesis.Plan
 	Assignment int  // index into Verification.Assignments
-	AtRandom   bool // it was found among the random placements
+	AtRandom   bool // found among the random placements
 	Law        checker.Law
 	Cause      checker.Cause
 }
 
-// orEnded completes the reason why laws are undecided.
+// orEnded returns the end of the sentence that says why laws are undecided.
 func orEnded(s *scenarios.Scenario) string {
 	if s.OfPrograms() {
 		return ", or a client ended before its work was done"
@@ -265,7 +265,7 @@ func orEnded(s *scenarios.Scenario) string {
 // laws returns the outcomes of each promised law, summed over all schedules.
 func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
-// runs returns the number of runs, including the runs that only served to find where faults can strike.
+// runs returns the number of runs. It includes the runs that only served to find where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
 // byKind counts the enumerated placements by the kind of their last fault, in the order of Scope.Every.
@@ -301,7 +301,7 @@ func (v *Verification) sum() *Tally {
 
 // Standing summarizes the verification. It is Failed if there is a counterexample. It is Undecided if the verification
 // ended early, if results were lost, if a promised law was undecided in some schedule, or if no schedule exercised a
-// law that must be exercised. Then open gives the reasons, one sentence each.
+// law that must be exercised. In this case open gives the reasons, one sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil

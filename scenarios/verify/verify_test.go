@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// soundRedlock keeps its promises under any one fault, except those that it excludes.
+// soundRedlock keeps its promises under any single fault, except those that it excludes.
 const soundRedlock = `name: redlock
 servers: {redis: 3, persistence: {append-fsync: always}}
 network: {delay: 200us..2ms}
@@ -76,7 +76,7 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	}
 }
 
-// TestBrokenLocksAreRefutedByTheFewestFaults states for each defect the smallest number of faults that reveals it.
+// TestBrokenLocksAreRefutedByTheFewestFaults checks, for each defect, the smallest number of faults that reveals it.
 func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: " +
 		"{check-validity: on}\nlock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
@@ -133,7 +133,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	}
 }
 
-// repeats checks that the plan of the counterexample and the text of its scenario are enough to reproduce it.
+// repeats checks that the counterexample can be reproduced from its plan and the text of its scenario alone.
 func repeats(t *testing.T, v *Verification) {
 	t.Helper()
 	plan, err := nemesis.ParsePlan("plan.txt", []byte(v.Found.Plan.String()))
@@ -156,8 +156,8 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: a server must stay away for one TTL after a crash. If it may restart a
-// little earlier, the lock breaks.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed checks a lock whose servers must stay away for one TTL after a crash.
+// If a server may restart a little earlier, a law is violated.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -182,8 +182,8 @@ limit: 1s
 	}
 }
 
-// TestAServerThatMustRestartIsNeverLeftDown: if the scenario excludes crashes without a restart, none is tried. With
-// one, no client could ever acquire the lock again.
+// TestAServerThatMustRestartIsNeverLeftDown checks that crashes without a restart are not tried if the scenario
+// excludes them. After such a crash, no client could ever acquire the lock again.
 func TestAServerThatMustRestartIsNeverLeftDown(t *testing.T) {
 	for _, x := range []struct {
 		without string
@@ -221,7 +221,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatEndedEarlyIsUndecided: a verification that ended early is undecided, even if it has found nothing.
+// TestWhatEndedEarlyIsUndecided checks that a verification that ended early is undecided, even if it has found nothing.
 func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
@@ -250,8 +250,8 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	}
 }
 
-// TestALawThatNothingExercisesIsNoPass: with a single client and no tokens to compare, token-order is never exercised,
-// so the verification does not pass.
+// TestALawThatNothingExercisesIsNoPass checks that a verification does not pass if a law is never exercised. Here it is
+// token-order, because there is a single client and there are no tokens to compare.
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
@@ -261,8 +261,9 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	}
 }
 
-// TestACrashForGoodIsTriedAtItsFirstInstantToo: a process counts as stuck if it waits too long between the strike and
-// the end of the run. A strike at the last instant of the interval would leave too little time for that.
+// TestACrashForGoodIsTriedAtItsFirstInstantToo checks that a crash without a restart is tried early enough. A process
+// counts as stuck if it waits too long between the crash and the end of the run. After a crash at the last instant of
+// the interval there would be too little time for that.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
@@ -290,7 +291,8 @@ func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	}
 }
 
-// TestAssignmentsFixEveryDelay: every delay is within the scenario's range, and links with their own delays keep them.
+// TestAssignmentsFixEveryDelay checks that every delay is within the scenario's range, and that links with their own
+// delays keep them.
 func TestAssignmentsFixEveryDelay(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "200us..2ms",
 		"200us..2ms, tail: 1% 10ms..50ms, links: {client-2 -> redis-1: 5ms..7ms}", 1)))
@@ -301,7 +303,7 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 3*(1+2+3) { // equal delays, each client closer, each server farther; each in three orders
+	if len(list) != 3*(1+2+3) { // equal delays, each client closer, each server farther; each of these in three orders
 		t.Errorf("%d assignments", len(list))
 	}
 	names := map[string]bool{}
@@ -324,8 +326,8 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	}
 }
 
-// TestOrdersTurnWhatArrivesAtOnce: if two clients request the lock at the same instant, each of them gets it in one of
-// the orders.
+// TestOrdersTurnWhatArrivesAtOnce checks that, if two clients request the lock at the same instant, each of them gets
+// it in one of the orders.
 func TestOrdersTurnWhatArrivesAtOnce(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
 servers: {redis: 1}
@@ -355,8 +357,8 @@ work: {stagger: 0s}
 	}
 }
 
-// TestExcludedMessagesAreNotHeldUp: exclusions by process also apply to faults of messages and links, whose targets are
-// known only when the fault is placed.
+// TestExcludedMessagesAreNotHeldUp checks that exclusions by process also apply to faults of messages and links. The
+// targets of these faults become known only when the fault is placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
@@ -372,8 +374,8 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused: only jumps of servers matter to this lock, and the scenario excludes these. There
-// are also no replicas for a failover.
+// TestAKindThatIsNotTriedIsRefused uses a lock to which only jumps of servers matter, and excludes these. A failover is
+// also impossible, because there are no replicas.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -387,8 +389,8 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsTriedOrLeftOutForAReason: every kind that can strike something in the run is either tried or left out
-// with a reason, which names the processes to which it applies.
+// TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can strike something in the run is either tried
+// or left out with a reason. The reason names the processes to which it applies.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{
@@ -427,7 +429,7 @@ func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	}
 }
 
-// weightsWithout returns a weight of 1 for all kinds except the given ones.
+// weightsWithout returns a weight of 1 for each kind except the given ones.
 func weightsWithout(kinds ...nemesis.Kind) string {
 	var list []string
 	for _, k := range nemesis.Kinds {
@@ -438,8 +440,8 @@ func weightsWithout(kinds ...nemesis.Kind) string {
 	return strings.Join(list, ", ")
 }
 
-// TestRandomPlacementsRefuteToo: clocks may drift by more than the lock's allowance. A violation found at random is a
-// counterexample like any other.
+// TestRandomPlacementsRefuteToo checks that a violation found at random is a counterexample like any other. Here clocks
+// may drift by more than the lock's allowance.
 func TestRandomPlacementsRefuteToo(t *testing.T) {
 	sound := strings.Replace(soundRedlock, "work: {check", "work: {hold: validity, check", 1)
 	text := strings.Replace(sound, "9000ppm", "99000ppm", 1)
@@ -464,8 +466,8 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 	}
 }
 
-// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock of just
-// the right size, which random draws rarely hit.
+// TestAClientsClockJumpsSoFarThatADeadlineFlips checks locks that break when a client's clock jumps by just the right
+// amount, which random draws rarely hit.
 func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	const head = "name: clocked\nservers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\n" +
 		"mix: {without: [jump of servers]}\n"
@@ -488,8 +490,8 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	}
 }
 
-// TestCutsAreTriedWithAndWithoutAnEnd: cuts without an end are tried too. A scenario that excludes them still promises
-// to survive cuts that end.
+// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts without an end are tried too. A scenario that excludes them
+// still promises to survive cuts that end.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
 		"retry: {delay: 1s}}\npromise: [deadlock-freedom, availability]\n"

@@ -1,7 +1,7 @@
 package verify
 
-// This file encodes as JSON what a worker needs for a stage, and the results of positions. Decoding restores exactly
-// the same values.
+// This file encodes a stage for workers, and the results of positions, as JSON. Decoding restores exactly the same
+// values.
 
 import (
 	"bytes"
@@ -28,11 +28,11 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 
 type worker struct {
 	grower *grower
-	order  campaign.Stage // the latest stage read
-	stage  stage          // decoded from order
+	order  campaign.Stage // the latest stage that was read
+	stage  stage          // the stage decoded from order
 }
 
-// Make performs the runs of size positions of a stage, from first on. It returns a JSON list of their results.
+// Make performs the runs of size positions of a stage, beginning with first. It returns a JSON list of their results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if err := w.read(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -51,7 +51,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return json.Marshal(list)
 }
 
-// read decodes stage s, unless it is the stage decoded last.
+// read decodes stage s, unless s is the stage that was decoded last.
 func (w *worker) read(s campaign.Stage) error {
 	if s.Size == w.order.Size && s.Name == w.order.Name && bytes.Equal(s.Spec, w.order.Spec) {
 		return nil
@@ -105,7 +105,7 @@ func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, er
 	return list, nil
 }
 
-// fits reports whether g can be a result of v, that is, whether it has the laws and assignments of v.
+// fits reports whether g can be a result of v, i.e. whether it has the laws and assignments of v.
 func (v *Verification) fits(g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// strangers returns workers that share nothing with the verification except the text of its scenario and its options.
+// strangers returns workers that know nothing about the verification except the text of its scenario and its options.
 func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Strangers {
 	t.Helper()
 	sent, err := json.Marshal(o)
@@ -61,8 +61,8 @@ func documentOf(t *testing.T, v *Verification) (all []byte) {
 	return append(all, verifyText(t, r, 100)...)
 }
 
-// TestAVerificationThatWasDividedEqualsTheWhole: a verification divided among workers equals an undivided one, both in
-// its fields and in its report.
+// TestAVerificationThatWasDividedEqualsTheWhole checks that a verification that is divided among workers has the same
+// fields and the same report as an undivided one.
 func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	type divided struct {
 		name, text string
@@ -121,7 +121,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsTriedCanBeWrittenDown: the text of each fault that is tried parses back to exactly that fault.
+// TestWhatIsTriedCanBeWrittenDown checks that the text of each tried fault parses back to exactly that fault.
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	shares := testkit.Size(256, 64)
 	tried := map[nemesis.Kind]bool{}
@@ -145,8 +145,8 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks one share of the starts of each kind in a scenario, out of the given number of shares; for jumps
-// it checks all starts.
+// writtenDown checks one of the given number of shares of the starts of each kind in a scenario. For jumps it checks
+// all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
@@ -179,8 +179,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid: lost positions are reported and leave the verification undecided. A counterexample found
-// elsewhere still counts.
+// TestWhatIsLostIsSaid checks that lost positions are reported and leave the verification undecided. A counterexample
+// that is found elsewhere still counts.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -219,8 +219,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided: if other processes are interrupted, the results that arrived in order
-// still count.
+// TestAnInterruptionOfOthersLeavesItUndecided checks that, if other processes are interrupted, the results that arrived
+// in order still count, and the verification is undecided.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -246,7 +246,8 @@ func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeAPartIsAnError: an invalid part gives an error, and neither a panic nor an incomplete verification.
+// TestWhatCannotBeAPartIsAnError checks that an invalid part causes an error, and not a panic or an incomplete
+// verification.
 func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
