@@ -5,17 +5,17 @@ import (
 	"errors"
 )
 
-// Ending says why a campaign stopped.
+// Ending says why a campaign ended.
 type Ending uint8
 
 const (
 	Complete    Ending = iota // every run was performed
-	OutOfRuns                 // the number of runs allowed was reached
-	OutOfTime                 // the time allowed had passed
-	Interrupted               // by a signal
+	OutOfRuns                 // the maximum number of runs was reached
+	OutOfTime                 // the maximum time was reached
+	Interrupted               // a signal ended it
 )
 
-// EndingBy returns why a context that is done stops a campaign.
+// EndingBy returns the Ending of a campaign that stops because ctx is done.
 func EndingBy(ctx context.Context) Ending {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return OutOfTime

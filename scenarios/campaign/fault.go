@@ -7,30 +7,30 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Fault counts what happened to the faults of one kind.
+// Fault counts how many faults of one kind were drawn, how many struck, and how many of these could matter.
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck counts the faults that struck: their time came or their message was sent, and their target was up.
+	// Struck counts the faults that struck. Their time came or their message was sent, and their target was up.
 	Struck int `json:"struck"`
 	// Met counts the faults that struck WhileHeld: between strike and end, some client that they concern requested or
-	// held a lock. A fault of servers or of the resource, or of links between them, concerns all clients. A fault with
-	// a lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
+	// held a lock. A fault of servers, of the resource or of links between them concerns all clients. A fault with a
+	// lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
 	Met int `json:"met"`
 }
 
-// WhileHeld describes faults that struck at a time when they can have had an effect.
+// WhileHeld describes faults that struck at a time when they could have an effect.
 const WhileHeld = "while the lock was held or asked for"
 
-// Planned is a fault that is planned in every run, with the number of runs in which it struck, and in which it struck
-// WhileHeld.
+// Planned is a fault that is part of every run's plan. It counts the runs in which the fault struck, and those in which
+// it struck WhileHeld.
 type Planned struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
 	Met    int    `json:"met"`
 }
 
-// PlannedIn returns, for each fault of a plan, its counts in the run with history h: 1 if it struck, else 0.
+// PlannedIn returns the counts of each fault of a plan in the run with history h: 1 if the fault struck, else 0.
 func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	var s Strikes
 	faults := NewPlanned(plan)
@@ -38,7 +38,7 @@ func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	return faults
 }
 
-// NewPlanned returns a count of zero for each fault of a plan.
+// NewPlanned returns zero counts for each fault of a plan.
 func NewPlanned(plan []nemesis.Fault) []Planned {
 	faults := make([]Planned, len(plan))
 	for i, f := range plan {
@@ -47,7 +47,7 @@ func NewPlanned(plan []nemesis.Fault) []Planned {
 	return faults
 }
 
-// NewFaults returns a count of zero for each kind of fault, in the order of nemesis.Kinds.
+// NewFaults returns zero counts for each kind of fault, in the order of nemesis.Kinds.
 func NewFaults() []Fault {
 	list := make([]Fault, len(nemesis.Kinds))
 	for i, k := range nemesis.Kinds {
@@ -56,7 +56,7 @@ func NewFaults() []Fault {
 	return list
 }
 
-// CountPlanned counts each fault of a plan in the run with history h.
+// CountPlanned updates the counts of each fault of a plan for the run with history h.
 func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range faults {
@@ -69,17 +69,17 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 	}
 }
 
-// Strikes determines which faults struck, in one run after another. The zero value is ready to use.
+// Strikes finds out which faults struck, for one run after another. The zero value is ready to use.
 type Strikes struct {
 	plan   []nemesis.Fault
-	lines  []string // of the plan's faults, as a history records them
+	lines  []string // lines of the plan's faults, as a history records them
 	struck []bool
-	under  []bool                  // struck and not over yet
-	met    []bool                  // struck WhileHeld
+	under  []bool                  // whether the fault has struck and not ended yet
+	met    []bool                  // whether the fault struck WhileHeld
 	busy   map[history.Process]int // number of locks that each client requests or holds
 }
 
-// Count counts the faults of a plan, by kind, in the run with history h.
+// Count adds the faults of a plan to the counts of their kinds, for the run with history h.
 func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range plan {
@@ -94,10 +94,10 @@ func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.Histor
 	}
 }
 
-// Struck reports whether the ith fault of the latest plan struck.
+// Struck reports whether the ith fault of the plan struck in the latest run.
 func (s *Strikes) Struck(i int) bool { return s.struck[i] }
 
-// Follow determines which faults of a plan struck.
+// Follow finds out which faults of a plan struck in the run with history h.
 func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
 	n := len(plan)
 	s.plan, s.lines = plan, s.lines[:0]
@@ -124,7 +124,7 @@ func cleared(b []bool, n int) []bool {
 	return b
 }
 
-// fault handles the event of a strike or of its end.
+// fault handles an event at which a fault strikes or ends.
 func (s *Strikes) fault(e *history.Event) {
 	for i := range s.plan {
 		f := &s.plan[i]
@@ -145,8 +145,8 @@ func (s *Strikes) fault(e *history.Event) {
 	}
 }
 
-// client tracks how many locks each client requests or holds. It ignores the probe, which requests locks when
-// everything is over.
+// client tracks how many locks each client requests or holds. It ignores the probe, which requests locks after
+// everything else is over.
 func (s *Strikes) client(e *history.Event) {
 	switch {
 	case !nemesis.IsClient(e.Process):
@@ -162,7 +162,8 @@ func (s *Strikes) client(e *history.Event) {
 	}
 }
 
-// concerns reports whether a fault affects a client: it strikes that client, or no client at all.
+// concerns reports whether a fault affects a client. It does if it strikes that client, or if it strikes no client at
+// all.
 func concerns(f *nemesis.Fault, client history.Process) bool {
 	others := false
 	for _, p := range f.On() {

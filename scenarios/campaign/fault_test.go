@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// story returns a history from lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over
+// story parses a history from lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over
 // LINE".
 func story(t *testing.T, lines ...string) *history.History {
 	types := map[string]history.Type{"call": history.Invoke, "ok": history.OK, "fail": history.Fail,
@@ -101,8 +101,8 @@ func TestEqualFaultsAreCountedOneByOne(t *testing.T) {
 	}
 }
 
-// TestFaultsAreWrittenOutOnce: each fault is formatted once for a run, not once for each event. Otherwise formatting
-// takes most of the time for a plan of thousands.
+// TestFaultsAreWrittenOutOnce checks that each fault is formatted once for a run, and not once for each event.
+// Otherwise a plan with thousands of faults would spend most of its time on formatting.
 func TestFaultsAreWrittenOutOnce(t *testing.T) {
 	const faults = 200
 	h := &history.History{}

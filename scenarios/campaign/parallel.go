@@ -1,7 +1,7 @@
 package campaign
 
-// This file divides work among the cores. The outcome is the same for any number of workers, and the number of waiting
-// results is bounded.
+// This file divides work among the cores. The outcome is the same for any number of workers, and the number of results
+// that wait for earlier ones is limited.
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Crew says how many workers share the jobs, and where progress is reported. The zero Crew has one worker for each
+// Crew says how many workers share the jobs, and to whom progress is reported. The zero Crew has one worker for each
 // core and reports no progress.
 type Crew struct {
 	Workers int // 0: one for each core
@@ -25,7 +25,7 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// Do runs jobs as InOrder does, and reports progress after each result was passed to take.
+// Do runs jobs like InOrder, and reports progress after each result has been passed to take.
 func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {
@@ -36,9 +36,9 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 }
 
 // InOrder runs jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core). It passes their results
-// to take in order, on the caller's goroutine, so that the outcome does not depend on the number of workers. start
-// creates the function of one worker, which is never called concurrently. InOrder stops early when ctx is done (after
-// finishing the jobs that have begun), or at the first error of a job or of take. done is the number of results passed
+// to take in order, on the caller's goroutine, so the outcome does not depend on the number of workers. start creates
+// the function of one worker, which is never called concurrently. InOrder stops early at the first error of a job or of
+// take. It also stops when ctx is done, after finishing the jobs that have begun. done is the number of results passed
 // to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
@@ -51,7 +51,7 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, results := make(chan int), make(chan result)
-	ahead := make(chan struct{}, 4*workers) // limits the jobs whose results have not been passed on yet
+	ahead := make(chan struct{}, 4*workers) // limits the number of jobs whose results have not been passed on yet
 	go func() {
 		defer close(jobs)
 		for job := range n {
@@ -81,7 +81,7 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 		all.Wait()
 		close(results)
 	}()
-	early := map[int]result{} // results that have to wait for the results of earlier jobs
+	early := map[int]result{} // results that wait for the results of earlier jobs
 	for r := range results {
 		early[r.job] = r
 		for next, ok := early[done]; ok && err == nil; next, ok = early[done] {

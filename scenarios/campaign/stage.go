@@ -2,24 +2,24 @@ package campaign
 
 import "context"
 
-// Stage is work that can be divided: positions 0 to Size-1. Any process that runs the same program can carry out any
-// positions, given only Spec and their numbers, in portions of any size and in any order. If a position is carried out
-// twice, both results are equal.
+// Stage is work that can be divided. It consists of positions 0 to Size-1. Any process that runs the same program can
+// carry out any positions in any order. It needs only Spec and the numbers of the positions. If a position is carried
+// out twice, both results are equal.
 type Stage struct {
 	Name string `json:"name"` // unique within the search, such as "seeds"
 	Spec []byte `json:"spec"` // what the positions mean, in addition to the subject of the search
 	Size uint64 `json:"size"` // at least 1
-	// Portion is how many positions should be handed out at once; at least 1.
+	// Portion is the number of positions that a worker should get at once; at least 1.
 	Portion uint64 `json:"portion"`
 }
 
-// Part is the result of the positions First to First+Size-1 of a stage.
+// Part is the result of positions First to First+Size-1 of a stage.
 type Part struct {
 	First uint64 `json:"first"`
 	Size  uint64 `json:"size"`
 	Value []byte `json:"value"` // encoded by the worker
-	// Lost says why the positions gave no result, for example because they crashed their workers; empty if they gave
-	// one.
+	// Lost says why there is no result for the positions, for example because they crashed their workers. It is empty
+	// if there is a result.
 	Lost string `json:"lost,omitempty"`
 }
 

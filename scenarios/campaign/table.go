@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// countColumn is a number shown for each law in the tables of explore, verify and run --seeds.
+// countColumn is a column that shows a number for each law, in the tables of explore, verify and run --seeds.
 type countColumn struct {
 	title string
 	of    func(Counts) int
 }
 
-// countColumns lists these columns from left to right.
+// countColumns lists the columns from left to right.
 var countColumns = []countColumn{
 	{"held", func(c Counts) int { return c.Holds }},
 	{"broken", func(c Counts) int { return c.Violated }},
@@ -25,12 +25,12 @@ var countColumns = []countColumn{
 // Assessment says how the counts of a law compare with what was promised or expected.
 type Assessment struct {
 	Result document.Result
-	Sign   string        // replaces the sign of the result; may be empty
+	Sign   string        // replaces the symbol of the result; may be empty
 	Words  document.Cell // may be empty
 }
 
-// Table returns a table with a row for each law. Its last column has the given title and shows the words of the
-// assessments; if the title is empty, this column is left out.
+// Table returns a table with a row for each law. The last column has the given title and shows the words of the
+// assessments. It is left out if the title is empty.
 func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 	table := document.Table{Heading: "law"}
 	for _, c := range countColumns {
@@ -56,12 +56,12 @@ func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 	return table
 }
 
-// PromiseTable compares laws with what was promised.
+// PromiseTable returns a table that compares the laws with what was promised.
 func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.against(p) })
 }
 
-// RateTable is PromiseTable with a further column: the percentage of the runs that break each law. If some runs were
+// RateTable is like PromiseTable, but has a column with the percentage of runs that violate each law. If some runs were
 // guided, only freely drawn runs count.
 func (t Laws) RateTable(p checker.Promise) document.Table {
 	title := "share of runs"
@@ -78,7 +78,8 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// against compares a law with a promise. A law that was broken without breaking the promise has no result.
+// against compares a law with a promise. If the law was violated without breaking the promise, the assessment has no
+// result.
 func (l Law) against(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):
@@ -91,9 +92,9 @@ func (l Law) against(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate returns the percentage of the freely drawn runs that broke the law, out of those that exercised it. It counts
-// breaches of the promise if there are any, and otherwise all violations. If there are none, it returns an upper bound
-// of the percentage.
+// rate returns the percentage of the freely drawn runs that violated the law, among those that exercised it. It counts
+// only runs that broke the promise if there are any, and otherwise all violations. If there are none, it returns an
+// upper bound for the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// counted returns the same counts for all laws.
+// counted returns counts for all laws, which are all equal to c.
 func counted(c Counts) Laws {
 	laws := NewLaws(checker.Laws)
 	for i := range laws {
@@ -25,8 +25,8 @@ func tableText(t document.Table, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestAColumnIsOneEntry adds a column to the table of laws that shows how often a law was exercised. It appears under
-// its title before the rate, and nothing else moves.
+// TestAColumnIsOneEntry adds a column to the table of laws that shows how often a law was exercised. The column must
+// appear with its title before the rate. Nothing else may change.
 func TestAColumnIsOneEntry(t *testing.T) {
 	laws, promise := counted(Counts{Holds: 900, Violated: 100}), checker.Promise{Laws: checker.Laws}
 	before := tableText(laws.RateTable(promise), 100)
@@ -49,11 +49,11 @@ func TestAColumnIsOneEntry(t *testing.T) {
 	}
 }
 
-// gap is the number of cells between two columns.
+// gap is the width of the gap between two columns, in terminal cells.
 const gap = 2
 
-// TestTheTableOfLawsFitsATerminal counts up to some hundred thousand runs. In a terminal of 80 columns no count touches
-// another, and the percentage of runs is not truncated.
+// TestTheTableOfLawsFitsATerminal uses counts of up to some hundred thousand runs. In a terminal with 80 columns, no
+// count may touch another, and the percentage of runs must not be truncated.
 func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {
@@ -72,8 +72,8 @@ func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestALawIsMarkedByWhatWasPromised: a broken promise is marked as a failure. A law that was broken without a promise
-// is neither a pass nor a failure, and a law that was never exercised is not a pass.
+// TestALawIsMarkedByWhatWasPromised checks that a broken promise is marked as a failure. A law that was violated
+// without a promise is neither a pass nor a failure, and a law that was never exercised is not a pass.
 func TestALawIsMarkedByWhatWasPromised(t *testing.T) {
 	all := checker.Promise{Laws: checker.Laws}
 	for _, c := range []struct {

@@ -1,9 +1,9 @@
-// Package campaign performs many runs of a scenario on all cores and counts them: the outcomes of each law, the
-// distinct violations, and whether the faults struck at all.
+// Package campaign performs many runs of a scenario on all cores and counts their results: the outcomes of each law,
+// the distinct violations, and whether the faults struck at all.
 //
 // Goals: the result is the same for any number of workers; the size of a tally does not grow with the number of runs;
-// parts counted separately add up. Non-goals: what a single run shows (checker), and what a tally means (search, sweep,
-// verify).
+// parts that are counted separately can be added. Non-goals: what a single run shows (checker), and what a tally means
+// (search, sweep, verify).
 package campaign
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Counts are the numbers of runs with each outcome.
+// Counts holds the number of runs with each outcome.
 type Counts struct {
 	Holds     int `json:"holds"`
 	Violated  int `json:"violated"`
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
-	// Excused counts those runs of Violated in which no cause breaks a promise (see checker.Promise).
+	// Excused counts those of the Violated runs in which no cause breaks a promise (see checker.Promise).
 	Excused int `json:"not_promised,omitempty" doc:"how many of violated have only causes that break no promise"`
 }
 
@@ -55,11 +55,11 @@ func (c Counts) Breaks() int { return c.Violated - c.Excused }
 // Exercised returns the number of runs in which there was something to judge.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
 
-// Unknown returns the number of runs in which the outcome is not known.
+// Unknown returns the number of runs whose outcome is not known.
 func (c Counts) Unknown() int { return c.Undecided + c.Unchecked + c.NotRun }
 
-// Sign returns a sign for the counts: ✓ if the law held in every run, ✗ if it was violated in every run, ± if in some,
-// ? if it was violated in none but did not hold in all.
+// Sign returns a symbol for the counts: ✓ if the law held in every run, ✗ if it was violated in every run, ± if it was
+// violated in some runs, and ? if it was not violated but did not hold in all runs.
 func (c Counts) Sign() string {
 	switch {
 	case c.Violated > 0 && c.Holds+c.Unknown() == 0:
@@ -76,8 +76,8 @@ func (c Counts) Sign() string {
 type Law struct {
 	Law checker.Law `json:"law"`
 	Counts
-	// Guided counts only the runs whose plans were guided by other runs. They say nothing about how rare a violation
-	// is.
+	// Guided counts only the runs whose plans were guided by other runs. These counts say nothing about how rare a
+	// violation is.
 	Guided Counts `json:"guided,omitzero"`
 }
 
@@ -88,7 +88,7 @@ func (l Law) Free() Counts {
 		c.NotRun - g.NotRun, c.Excused - g.Excused}
 }
 
-// Laws counts the outcomes of several laws, in their order.
+// Laws holds the counts of several laws, in a fixed order.
 type Laws []Law
 
 // NewLaws returns zero counts for the laws.
@@ -100,7 +100,7 @@ func NewLaws(laws []checker.Law) Laws {
 	return list
 }
 
-// Count adds a verdict on the same laws; undecided reports that some law was undecided.
+// Count adds a verdict on the same laws. undecided reports whether some law was undecided.
 func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	for i := range v.Findings {
 		t[i].Count(v.Findings[i].Outcome)
@@ -109,7 +109,7 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
-// Excuse counts the violations, in a verdict already counted, whose causes break no promise.
+// Excuse counts the violations in a verdict whose causes break no promise. Count must have counted the verdict before.
 func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		if p.ExcusesAll(&v.Findings[i]) {
@@ -128,7 +128,7 @@ func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// Of returns the counts of one law; all zero if the law was not counted.
+// Of returns the counts of one law. They are all zero if the law is not in t.
 func (t Laws) Of(law checker.Law) Counts {
 	for i := range t {
 		if t[i].Law == law {
@@ -138,7 +138,7 @@ func (t Laws) Of(law checker.Law) Counts {
 	return Counts{}
 }
 
-// ByLaw returns the counts by law.
+// ByLaw returns the counts keyed by law.
 func (t Laws) ByLaw() map[checker.Law]Counts {
 	all := map[checker.Law]Counts{}
 	for _, l := range t {
@@ -155,7 +155,7 @@ func (t Laws) Add(more Laws) {
 	}
 }
 
-// Finding is a law that was broken, with the cause.
+// Finding is a law that was violated, with the cause.
 type Finding struct {
 	Law   checker.Law   `json:"law"`
 	Cause checker.Cause `json:"cause"`
@@ -163,17 +163,17 @@ type Finding struct {
 	First uint64        `json:"first"` // the lowest seed that shows it
 }
 
-// Findings are the distinct violations. A run counts once for each cause that breaks a law.
+// Findings lists the distinct violations. A run counts once for each cause that violates a law.
 type Findings []Finding
 
-// Count adds the violations in the run of a seed.
+// Count adds the violations in the run of a seed to the findings.
 func (t *Findings) Count(seed uint64, v checker.Verdict) {
 	for b := range v.Breaches() {
 		t.add(Finding{b.Law, b.Cause, 1, seed})
 	}
 }
 
-// Add adds the findings of other runs, and sorts: by lowest first seed, then by law, then by cause.
+// Add adds the findings of other runs and sorts all: by first seed, then by law, then by cause.
 func (t *Findings) Add(more Findings) {
 	for _, f := range more {
 		t.add(f)
@@ -185,7 +185,7 @@ func (t *Findings) Add(more Findings) {
 	})
 }
 
-// add adds a finding to the one with the same law and cause, if there is one.
+// add adds a finding. If there is one with the same law and cause, it combines the two.
 func (t *Findings) add(f Finding) {
 	for i := range *t {
 		if g := &(*t)[i]; g.Law == f.Law && g.Cause == f.Cause {
@@ -197,16 +197,17 @@ func (t *Findings) add(f Finding) {
 	*t = append(*t, f)
 }
 
-// confidence is the probability with which a rate lies below its upper bound.
+// confidence is the probability that a rate is below its upper bound.
 const confidence = 0.95
 
-// UpperBound is the highest rate per run at which n runs all pass with a probability of 5 %: 1 - 0.05^(1/n), about 3/n
-// (the rule of three). It is 1 for no runs, because nothing is known then.
+// UpperBound returns the highest failure rate per run for which n runs all pass with a probability of 5 %. This is 1 -
+// 0.05^(1/n), about 3/n (the rule of three). For no runs it is 1, because nothing is known.
 //
-// It assumes that the runs are independent draws from one mix of faults. Runs with seeds of their own are independent.
-// Up to 16 plans that are aimed at one fault-free run share the random choices of that run: they differ in their
-// faults, but for violations that only rare random choices show, they count as one draw. The true bound may therefore
-// be up to 16 times as high. The bound is about this mix: it says nothing about faults that are not in it.
+// It assumes that the runs are independent draws from one mix of faults. Runs with different seeds are independent,
+// with one exception. Up to 16 plans that are aimed at the same fault-free run share the random choices of that run,
+// and differ only in their faults. For violations that occur only with rare random choices, they count as one draw, so
+// the true bound may be up to 16 times as high. The bound applies only to this mix, and says nothing about faults that
+// are not in it.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1
@@ -214,5 +215,5 @@ func UpperBound(n int) float64 {
 	return -math.Expm1(math.Log(1-confidence) / float64(n))
 }
 
-// OneIn returns UpperBound as a number n, meaning fewer than one run in n.
+// OneIn returns a number n that expresses UpperBound as "fewer than one run in n".
 func OneIn(n int) int { return int(1 / UpperBound(n)) }

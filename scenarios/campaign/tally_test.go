@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// broken returns a verdict in which deadlock-freedom is broken by the given causes.
+// broken returns a verdict in which deadlock-freedom is violated by the given causes.
 func broken(causes ...checker.CauseKind) checker.Verdict {
 	f := checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: causes[0]}}
@@ -18,8 +18,8 @@ func broken(causes ...checker.CauseKind) checker.Verdict {
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// TestARunCountsForEachCause: a run counts once for its law and once for each cause. Parts that are counted separately
-// add up to the same in any order.
+// TestARunCountsForEachCause checks that a run counts once for its law and once for each cause. Adding parts that were
+// counted separately gives the same result in any order.
 func TestARunCountsForEachCause(t *testing.T) {
 	runs := []checker.Verdict{broken(checker.NoQuorumLeft), broken(checker.StuckInCycle, checker.NoQuorumLeft),
 		broken(checker.NoQuorumLeft, checker.StuckInCycle, checker.StuckWithoutHolder)}
@@ -47,7 +47,7 @@ func TestARunCountsForEachCause(t *testing.T) {
 	}
 }
 
-// TestUpperBound: the bound is the rate at which n runs pass with a probability of 5 %: (1 - rate)^n = 0.05.
+// TestUpperBound checks that the bound is the rate at which n runs pass with a probability of 5 %: (1 - rate)^n = 0.05.
 func TestUpperBound(t *testing.T) {
 	if UpperBound(0) != 1 {
 		t.Error("something is known of no runs")

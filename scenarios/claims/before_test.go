@@ -12,8 +12,8 @@ import (
 )
 
 // TestACauseLiesBeforeItsEffect uses package slow, the literal reading of the laws, to determine when each law was
-// broken. Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have
-// happened by then. The finding itself must not say that the law was broken later.
+// violated. Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have
+// happened by then. The finding itself must not give a later time for the violation.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	rounds, each := 2, 1
 	if testkit.Full() {
@@ -42,7 +42,8 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	}
 }
 
-// order compares the times in a finding with the instant at which its law was broken, according to the literal reading.
+// order compares the times in a finding with the instant at which its law was violated according to the literal
+// reading.
 func order(w *Wrongs, s *Story, literal slow.Breach) {
 	wrong := func(kind string, at int) {
 		e := &s.History.Events[at]
@@ -59,7 +60,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 		e := &s.History.Events[i]
 		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
 	}
-	// Two leases overlap from the later grant on, although the client learns of its grant only afterwards.
+	// Two leases overlap from the later grant on, although the client learns of its grant only later.
 	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
 		wrong("said to be broken later", s.At)
 	}
@@ -70,12 +71,12 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 	}
 	for _, i := range s.Witness {
 		switch e := &s.History.Events[i]; {
-		// For fault-tolerance, the late return itself shows the violation.
+		// For fault-tolerance, the late return is the violation.
 		case e.Grant != nil && s.Law != checker.FaultTolerance:
 			if e.Grant.Granted > literal.Broken {
 				wrong("a lease that was granted later", i)
 			}
-		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault that began in time may end later
+		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault may end later if it began in time
 		case e.Process == history.Nemesis, e.Process == history.Resource,
 			slices.Contains(s.History.Header.Servers, e.Process):
 			if later(i) {

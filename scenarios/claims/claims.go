@@ -1,13 +1,14 @@
 // Package claims tests what Fencepost says about a run by performing other runs that would refute it. It covers what a
 // report says in addition to its verdict: the faults that an explanation names, the order of cause and effect, the
-// remedies, every number. It also covers what must be true of any two related runs or histories, whatever the scenario,
-// the plan and the seed: for example, a fault on something that nobody uses changes no verdict, and a fault that is
-// split in two has the same effect as the whole. In this package, a story is a violation with the run that showed it.
+// remedies, and every number. It also tests relations that must hold between any two related runs or histories,
+// whatever the scenario, the plan and the seed. For example, a fault on something that nobody uses changes no verdict,
+// and a fault that is split in two has the same effect as the whole. In this package, a story is a violation with the
+// run that showed it.
 //
 // Goals: scenarios and plans that no search has chosen, and that are the same whenever a test runs. Each false
-// statement is kept as a file that reproduces it. A mistake in the simulator or the checker that no expectation covers
-// shows up as two runs that should agree and do not. FENCEPOST_FULL=1 tries many more. Non-goals: saying what is right
-// in a single run (checker/slow and the catalogue do that). Only tests import this package.
+// statement is stored as a file that reproduces it. A mistake in the simulator or the checker that no expectation
+// covers shows up as two runs that should agree but do not. FENCEPOST_FULL=1 tries many more. Non-goals: saying what is
+// right in a single run (checker/slow and the catalogue do that). Only tests import this package.
 package claims
 
 import (
@@ -24,8 +25,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subjects returns the scenarios of the catalogue, the mutants of the corpus, and the sound locks of the corpus, which
-// fail under the faults that they exclude. All tests of a process share these scenarios and must not change them.
+// Subjects returns the scenarios of the catalogue, the mutants of the corpus, and the corpus's sound locks, whose laws
+// are violated only under the faults that they exclude. All tests of a process share these scenarios and must not
+// change them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
 	list, err := everySubject()
@@ -55,15 +57,15 @@ var everySubject = sync.OnceValues(func() (list []*scenarios.Scenario, err error
 	return list, err
 })
 
-// Run is a run with the verdict on it.
+// Run is a run together with its verdict.
 type Run struct {
 	Scenario         *scenarios.Scenario
-	scenarios.Result // from round keptRounds on, valid only until the next run
+	scenarios.Result // valid only until the next run, except in the first keptRounds rounds
 	Verdict          checker.Verdict
 }
 
 // Runs performs the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
-// round runs every subject once: the first round with the subject's own faults, the others with a plan of a Walk. Every
+// round runs every subject once. The first round uses the subject's own faults; the others use a plan of a Walk. Every
 // second round with such plans also uses a variation of the subject. Two goroutines must not call Runs at the same
 // time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
@@ -86,7 +88,7 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	}
 }
 
-// newRun performs the run of a subject in a round.
+// newRun performs a subject's run of the given round.
 func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios.Scenario]*Walk) *Run {
 	t.Helper()
 	if round == 0 {
@@ -110,7 +112,7 @@ func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios
 	return runOf(t, w.scenario, runner, w.Plan(seed))
 }
 
-// walksOfSubjects and keptRuns keep the results of one call of Runs for the next. This is safe because no test changes
+// walksOfSubjects and keptRuns store the results of one call of Runs for the next. This is safe because no test changes
 // a run.
 var (
 	walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
@@ -122,7 +124,7 @@ type roundOf struct {
 	round int
 }
 
-// keptRounds is the number of rounds whose runs are kept; these are the rounds that tests run by default.
+// keptRounds is the number of rounds whose runs are stored. It is the number of rounds that tests perform by default.
 const keptRounds = 2
 
 func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {
@@ -134,8 +136,8 @@ func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesi
 	return &Run{s, result, checker.Check(result.History)}
 }
 
-// seedOf returns a seed that depends only on the name and the round, so that it does not change when other subjects are
-// added or removed.
+// seedOf returns a seed that depends only on the name and the round. It does not change when other subjects are added
+// or removed.
 func seedOf(name string, round int) uint64 {
 	const rounds = 1000
 	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
@@ -147,8 +149,8 @@ type Story struct {
 	checker.Finding
 }
 
-// Stories passes the violations in the runs to visit until visit returns false. It passes at most each violations with
-// the same scenario, law and cause.
+// Stories passes violations to visit until visit returns false. The violations are those of the runs of the given
+// number of rounds, but at most each violations with the same scenario, law and cause.
 func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}
@@ -169,8 +171,8 @@ func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	})
 }
 
-// file returns the run's scenario file, with the faults of its plan instead of the scenario's own and without
-// expectations.
+// file returns a scenario file for the run. It contains the faults of the run's plan instead of the scenario's own
+// faults, and no expectations.
 func (r *Run) file() (string, error) {
 	d, err := format.ParseDocument(r.Scenario.Name, r.Scenario.Text())
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 func token(e *history.Event) string { return strconv.FormatInt(int64(e.Token), 10) }
 
-// tokens checks the fencing tokens of two grants. Its groups (see words) are: WHO LOCK TIME COUNT COUNT WHO TIME.
+// tokens checks the fencing tokens of two grants. The groups of its pattern are WHO LOCK TIME COUNT COUNT WHO TIME (see
+// words).
 func (p *proof) tokens(m []string) string {
 	got := func(name, attempt, when, number string) string {
 		i := p.acquire(history.OK, name, attempt, m[3], when)
@@ -22,8 +23,8 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[7], m[8], m[9], cmp.Or(m[6], m[5])))
 }
 
-// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt: NAMED WHO
-// did LOCK TIME WHO.
+// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. The groups
+// of its pattern are NAMED WHO did LOCK TIME WHO.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"extended": history.KeyProlonged}[m[4]]
@@ -36,7 +37,7 @@ func (p *proof) trespass(m []string) string {
 	})
 }
 
-// effect checks that the resource accepted an operation op of an attempt at the given time.
+// effect checks that the resource accepted an operation of an attempt at the given time. op is the kind of operation.
 func (p *proof) effect(op, name, attempt, when string) string {
 	return p.shown(op, func(_ int, e *history.Event) bool {
 		return e.F == history.Apply && e.Type == history.OK && string(e.Op) == op && of(e.Of, name, attempt) &&
@@ -44,9 +45,9 @@ func (p *proof) effect(op, name, attempt, when string) string {
 	})
 }
 
-// stale checks that a write was accepted after an operation of a later grant. Its groups are WHO TIME op WHO TIME LOCK,
-// followed either by the time at which the later grant was requested and the time of the other grant (TIME TIME), or by
-// the tokens of the two grants (COUNT COUNT).
+// stale checks that a write was accepted after an operation of a later grant. The groups of its pattern are WHO TIME op
+// WHO TIME LOCK, followed by two more. These are TIME TIME (when the later grant was requested, and the time of the
+// other grant), or COUNT COUNT (the tokens of the two grants).
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -63,7 +64,7 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn checks which value a write was computed from: value WHO TIME value op TIME.
+// builtOn checks which value a write was computed from. The groups of its pattern are value WHO TIME value op TIME.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
@@ -72,11 +73,11 @@ func (p *proof) builtOn(m []string) string {
 		}))
 }
 
-// overwritten checks that a value had been overwritten: value WHO TIME.
+// overwritten checks that a value had been overwritten. The groups of its pattern are value WHO TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks for how long nobody acquired a lock. Its groups are NAMED LOCK TIME TIME calm TIME TIME, where calm is
-// text about faults.
+// stuck checks for how long nobody acquired a lock. The groups of its pattern are NAMED LOCK TIME TIME calm TIME TIME,
+// where calm is text about faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -108,12 +109,12 @@ func (p *proof) stuck(m []string) string {
 	return p.calm(m[5], since, over)
 }
 
-// calm checks that the explanation mentions faults under way between two times if and only if there were any.
+// calm checks that the explanation mentions faults between two times if and only if there were any.
 func (p *proof) calm(said string, since, over history.Time) string {
 	if p.Cause.Kind == checker.NoQuorumLeft {
 		return unless(said == "", "it says nothing of faults")
 	}
-	since += 1000 // the story states it in whole microseconds
+	since += 1000 // the explanation states the time in whole microseconds
 	for i := range p.History.Events {
 		e := &p.History.Events[i]
 		if e.Process != history.Nemesis || e.Type != history.Invoke || e.Time >= over {
@@ -148,13 +149,13 @@ func (p *proof) isServer(s history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) })
 }
 
-// quorum checks the size of the quorum: COUNT.
+// quorum checks the size of the quorum. The only group of its pattern is COUNT.
 func (p *proof) quorum(m []string) string {
 	n := strconv.Itoa(p.History.Header.Quorum)
 	return unless(n == m[1], n)
 }
 
-// askedAgain checks that a client requested a lock again that it already held: NAMED LOCK TIME.
+// askedAgain checks that a client requested a lock that it already held. The groups of its pattern are NAMED LOCK TIME.
 func (p *proof) askedAgain(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(slices.ContainsFunc(p.sections, func(s *Section) bool {
@@ -163,8 +164,8 @@ func (p *proof) askedAgain(m []string) string {
 	}), "it did not hold it then")
 }
 
-// circle checks that clients wait for each other in a cycle. Its only group is the whole list of "NAMED waits for LOCK"
-// clauses.
+// circle checks that clients wait for each other in a cycle. The only group of its pattern is the whole list of "NAMED
+// waits for LOCK".
 func (p *proof) circle(m []string) string {
 	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
 	if len(waits) < 2 {
@@ -184,20 +185,22 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped checks since when a client has held the lock, and what the declared hold is: NAMED TIME TIME.
+// uncapped checks since when a client has held the lock, and what its declared hold is. The groups of its pattern are
+// NAMED TIME TIME.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
 		unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
 }
 
-// diedHolding checks that a client crashed while it held the lock: NAMED TIME TIME.
+// diedHolding checks that a client crashed while it held the lock. The groups of its pattern are NAMED TIME TIME.
 func (p *proof) diedHolding(m []string) string {
 	return unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
 		"it did not hold the lock when it crashed")
 }
 
-// leftKey checks that a key of a crashed client is still there, and when it expires: NAMED TIME FAULTS NAMED TIME TIME.
+// leftKey checks that a key of a crashed client still exists, and when it expires. The groups of its pattern are NAMED
+// TIME FAULTS NAMED TIME TIME.
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
 	return cmp.Or(unless(p.crashed(m[1], m[2]), "it did not crash then"),
@@ -214,13 +217,13 @@ func (p *proof) leftKey(m []string) string {
 		}))
 }
 
-// diedLast checks that the last holder crashed at the given time: NAMED TIME.
+// diedLast checks that the last holder crashed at the given time. The groups of its pattern are NAMED TIME.
 func (p *proof) diedLast(m []string) string {
 	return unless(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
-// keyStays checks a key that a server set at the given time for an attempt or a process: it still existed when the law
-// was broken, and it stays for the stated reason.
+// keyStays checks a key that a server set at the given time for an attempt or a process. The key must have existed when
+// the law was violated, and it must remain for the stated reason.
 func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && of(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
@@ -252,8 +255,8 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	return unless(why == truth, truth)
 }
 
-// leftBehind checks that a client gave up or left its section, and left its key behind: NAMED how attempt TIME NAMED
-// TIME FAULTS why.
+// leftBehind checks that a client gave up or left its section without removing its key. The groups of its pattern are
+// NAMED how attempt TIME NAMED TIME FAULTS why.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -271,13 +274,13 @@ func (p *proof) leftBehind(m []string) string {
 	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), unless(done != Open, "it did nothing then"))
 }
 
-// leftByItself checks that the key of a client's own earlier attempt keeps that client waiting: NAMED NAMED TIME FAULTS
-// why NAMED.
+// leftByItself checks that a client waits for the key of its own earlier attempt. The groups of its pattern are NAMED
+// NAMED TIME FAULTS why NAMED.
 func (p *proof) leftByItself(m []string) string {
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), unless(p.waitsThen(m[8]), "it does not wait"))
 }
 
-// waitsThen reports whether a process was waiting for a lock when the law was broken.
+// waitsThen reports whether a process was waiting for a lock when the law was violated.
 func (p *proof) waitsThen(name string) bool {
 	return p.event(func(i int, e *history.Event) bool {
 		if e.F != history.Acquire || e.Type != history.Invoke || !is(e.Process, "", name, "") ||
@@ -289,7 +292,8 @@ func (p *proof) waitsThen(name string) bool {
 	}) != Open
 }
 
-// missedTurn checks that a waiting client's key is the first in line, and since when: NAMED NAMED TIME TIME NAMED.
+// missedTurn checks that a waiting client's key is the first in the queue, and since when. The groups of its pattern
+// are NAMED NAMED TIME TIME NAMED.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -301,7 +305,8 @@ func (p *proof) missedTurn(m []string) string {
 		unless(p.waitsThen(m[5]), "it does not wait"))
 }
 
-// slow checks that an operation took too long although nothing prevented it: op LOCK NAMED TIME TIME who TIME.
+// slow checks that an operation took too long although nothing prevented it. The groups of its pattern are op LOCK
+// NAMED TIME TIME who TIME.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]
 	e := &p.History.Events[call]
@@ -322,7 +327,7 @@ func (p *proof) slow(m []string) string {
 	return ""
 }
 
-// refusedKey checks the last record of the key whose release was refused: NAMED how TIME.
+// refusedKey checks the last record of a key whose release was refused. The groups of its pattern are NAMED how TIME.
 func (p *proof) refusedKey(m []string) string {
 	call := p.read.Events[0]
 	release, last := &p.History.Events[call], ""
@@ -343,7 +348,8 @@ func (p *proof) refusedKey(m []string) string {
 	return unless(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))
 }
 
-// keptKey checks that a release left its keys as they were: NAMED LOCK TIME TIME TIME TIME how TIME.
+// keptKey checks that a release did not change its keys. The groups of its pattern are NAMED LOCK TIME TIME TIME TIME
+// how TIME.
 func (p *proof) keptKey(m []string) string {
 	call := p.read.Events[0]
 	e := &p.History.Events[call]
@@ -367,8 +373,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there returns the phrase about the servers that were up and reachable. They are a quorum of a service's members, of
-// single servers, or of masters with all their replicas.
+// there returns the text that says which servers were up and reachable: a quorum of a service's members, of single
+// servers, or of masters with all their replicas.
 func (p *proof) there() string {
 	h := &p.History.Header
 	var names []string
@@ -386,25 +392,26 @@ func (p *proof) there() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged checks the number of cases that were judged for a law that holds: COUNT.
+// judged checks the number of cases that were judged for a law that holds. The only group of its pattern is COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)
 }
 
-// bound checks the bound within which an operation should succeed: TIME.
+// bound checks the time within which an operation should succeed. The only group of its pattern is TIME.
 func (p *proof) bound(m []string) string {
 	bound := p.History.Header.Bound
 	return unless(at(bound, m[1]), bound.String())
 }
 
-// stillWaits checks that a client has waited for a lock since the given time: NAMED LOCK TIME.
+// stillWaits checks that a client has waited for a lock since the given time. The groups of its pattern are NAMED LOCK
+// TIME.
 func (p *proof) stillWaits(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(call != Open && p.returned(call) == Open, "it does not wait")
 }
 
-// grant checks that a lock was granted to a client at the given time: LOCK NAMED TIME.
+// grant checks that a lock was granted to a client at the given time. The groups of its pattern are LOCK NAMED TIME.
 func (p *proof) grant(m []string) string {
 	return unless(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// entered checks that two sections overlap: WHO LOCK TIME WHO TIME, and how the first client left.
+// entered checks that two sections overlap. The groups of its pattern are WHO LOCK TIME WHO TIME left, where left says
+// how the earlier section ended.
 func (p *proof) entered(m []string) string {
 	if p.History.Header.Permits > 1 {
 		return p.crowded(m)
@@ -31,7 +32,7 @@ func (p *proof) entered(m []string) string {
 		left))
 }
 
-// left says how a section ended.
+// left returns a text that says how a section ended.
 func (p *proof) left(s *Section) string {
 	if s.End == Open {
 		return "it never did"
@@ -46,10 +47,11 @@ func (p *proof) left(s *Section) string {
 	}
 }
 
-// other matches one more holder of a semaphore: WHO TIME left.
+// other matches the text about one more holder of a semaphore. Its groups are WHO TIME left.
 var other = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
-// crowded checks that a section began while all permits were in use: WHO LOCK TIME WHO TIME left others.
+// crowded checks that a section began while all permits were in use. The groups of its pattern are WHO LOCK TIME WHO
+// TIME left others.
 func (p *proof) crowded(m []string) string {
 	holders := append([][]string{append([]string{""}, m[5:9]...)}, other.FindAllStringSubmatch(m[9], -1)...)
 	if len(holders) != p.History.Header.Permits {
@@ -74,19 +76,20 @@ func (p *proof) crowded(m []string) string {
 	return "no such section began while all permits were in use"
 }
 
-// permitted checks that there is one holder more than there are permits: COUNT COUNT.
+// permitted checks that there is one more holder than there are permits. The groups of its pattern are COUNT COUNT.
 func (p *proof) permitted(m []string) string {
 	n := p.History.Header.Permits
 	return unless(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
-// permits checks how many permits the lock has: COUNT.
+// permits checks how many permits the lock has. The only group of its pattern is COUNT.
 func (p *proof) permits(m []string) string {
 	n := p.History.Header.Permits
 	return unless(m[1] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
-// sideBySide checks that one key was set while another stood: WHO NAMED TIME WHO TIME.
+// sideBySide checks that a key was set while another key existed. The groups of its pattern are WHO NAMED TIME WHO
+// TIME.
 func (p *proof) sideBySide(m []string) string {
 	return p.shown("key that was set beside the other", func(i int, e *history.Event) bool {
 		if e.F != history.KeySet || !p.together(string(e.Process), m[3]) || !of(e.Of, m[1], m[2]) || !at(e.Time, m[4]) {
@@ -104,8 +107,8 @@ func (p *proof) sideBySide(m []string) string {
 	})
 }
 
-// twoLeases checks that two leases overlap: WHO how LOCK TIME WHO TIME TIME. The group how says whether the first lease
-// was granted or extended.
+// twoLeases checks that two leases overlap. The groups of its pattern are WHO how LOCK TIME WHO TIME TIME, where how
+// says whether the first lease was granted or extended.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
@@ -127,7 +130,8 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart checks that there was no server that both of two grants counted: NAMED servers NAMED servers.
+// apart checks that two grants counted different servers, with none in common. The groups of its pattern are NAMED
+// servers NAMED servers.
 func (p *proof) apart(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -150,7 +154,8 @@ func (p *proof) apart(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
-// leaseEnded checks when a lease ended: WHO TIME. A lease that ends at the instant of its grant does not count.
+// leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. The groups of its
+// pattern are WHO TIME.
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
@@ -172,17 +177,18 @@ func (p *proof) leaseEnded(m []string) string {
 	return truth
 }
 
-// writersLease checks when the writer's lease ended: TIME.
+// writersLease checks when the writer's lease ended. The only group of its pattern is TIME.
 func (p *proof) writersLease(m []string) string {
 	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// writerReleased checks when the writer called release: TIME.
+// writerReleased checks when the writer called release. The only group of its pattern is TIME.
 func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// releaseCalled checks when release was called, and that the lease would have lasted longer: WHO TIME.
+// releaseCalled checks when release was called, and that the lease would have lasted longer. The groups of its pattern
+// are WHO TIME.
 func (p *proof) releaseCalled(m []string) string {
 	for _, s := range p.sections {
 		if s.Release < 0 || !is(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
@@ -194,7 +200,8 @@ func (p *proof) releaseCalled(m []string) string {
 	return "it called no release then"
 }
 
-// ends maps the words for how a key was removed to its reasons; losses maps the reasons of a loss to words.
+// ends maps each text about the removal of a key to the possible reasons in the history. losses maps the reasons why a
+// key was lost to texts.
 var (
 	ends = map[string][]history.Why{
 		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},
@@ -208,8 +215,8 @@ var (
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
 )
 
-// keyWent checks how and when a key was removed. Its groups are: extension WHO NAMED how TIME, down because, by WHO.
-// The group down says how the server had gone down before.
+// keyWent checks how and when a key was removed. The groups of its pattern are extension WHO NAMED how TIME, down
+// because, by WHO. The group down says how the server had gone down before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
@@ -237,7 +244,7 @@ func (p *proof) keyWent(m []string) string {
 	return ""
 }
 
-// together reports whether two servers are the same or share keys. They share keys if they are a master and its
+// together reports whether two servers are the same server or share keys. They share keys if they are a master and its
 // replicas (one of which may have been promoted), or members of one service.
 func (p *proof) together(a, b string) bool {
 	h := &p.History.Header
@@ -247,7 +254,7 @@ func (p *proof) together(a, b string) bool {
 		})
 }
 
-// wentDown says how the server of event at last went down before that event.
+// wentDown returns a text that says how the server in the event at index at last went down before that event.
 func (p *proof) wentDown(at int) string {
 	how, server := "never did", p.History.Events[at].Process
 	for i := range p.History.Events[:at] {
@@ -265,7 +272,7 @@ func (p *proof) wentDown(at int) string {
 	return how
 }
 
-// due returns when the key that was removed by event i had been due to expire.
+// due returns the time at which the key that event i removed should have expired.
 func (p *proof) due(i int) (due history.Time) {
 	gone := &p.History.Events[i]
 	for j := range p.History.Events[:i] {
@@ -280,7 +287,8 @@ func (p *proof) due(i int) (due history.Time) {
 
 func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
 
-// takenForOver checks that a client treated a key of another attempt as expired: NAMED WHO NAMED TIME.
+// takenForOver checks that a client treated the key of another attempt as expired. The groups of its pattern are NAMED
+// WHO NAMED TIME.
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
 		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
@@ -288,7 +296,7 @@ func (p *proof) takenForOver(m []string) string {
 	})
 }
 
-// setNext returns the owner of the first event after the i-th that does not say that a key is gone.
+// setNext returns the owner named in the first event after event i that does not record the removal of a key.
 func (p *proof) setNext(i int) history.Attempt {
 	for _, e := range p.History.Events[i+1:] {
 		if e.F != history.KeyGone {
@@ -298,22 +306,22 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// early checks how long before its time a key expired: TIME TIME.
+// early checks how long a key expired before its time. The groups of its pattern are TIME TIME.
 func (p *proof) early(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
 }
 
-// counted checks until when a client considered its lease valid: NAMED TIME.
+// counted checks until when a client considered its lease valid. The groups of its pattern are NAMED TIME.
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated checks when a lease was granted and until when it was stated to last: NAMED TIME TIME. If the second time is
-// missing, the lease had ended when it was granted.
+// stated checks when a lease was granted, and until when the client was told that it would last. The groups of its
+// pattern are NAMED TIME TIME. If the second time is missing, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
@@ -321,7 +329,7 @@ func (p *proof) stated(m []string) string {
 	})
 }
 
-// likewise checks a list of servers, each with the time at which a key expired there.
+// likewise checks a list of servers, each with the time at which a key expired on it.
 func (p *proof) likewise(m []string) string {
 	for _, place := range pattern(`on NAMED at TIME`).FindAllStringSubmatch(m[1], -1) {
 		if truth := p.shown("expiry: "+place[0], func(_ int, e *history.Event) bool {
@@ -333,8 +341,8 @@ func (p *proof) likewise(m []string) string {
 	return ""
 }
 
-// undone checks that a key expired at the first time, and not at the later time to which it had been extended: TIME
-// TIME.
+// undone checks that a key expired at the first time, and not at the later time to which it had been extended. The
+// groups of its pattern are TIME TIME.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
 		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {
@@ -351,12 +359,14 @@ func (p *proof) keySet(server, whose, when string) string {
 	})
 }
 
-// twoMasters checks that two masters set keys of two clients: NAMED NAMED TIME NAMED NAMED TIME.
+// twoMasters checks that two masters set keys of two clients. The groups of its pattern are NAMED NAMED TIME NAMED
+// NAMED TIME.
 func (p *proof) twoMasters(m []string) string {
 	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), unless(m[1] != m[4], "they are one"))
 }
 
-// prolongedByDeposed checks that a replaced master extended a key: NAMED NAMED TIME NAMED TIME TIME.
+// prolongedByDeposed checks that a master that had been replaced extended a key. The groups of its pattern are NAMED
+// NAMED TIME NAMED TIME TIME.
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -367,8 +377,9 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a member extended a lease that a new leader ended anyway. In the clause, m stands for
-// NAMED NAMED TIME NAMED TIME TIME.
+// prolongedInVain checks that a member extended a lease, but that a new leader ended the lease anyway. The groups of
+// its pattern are NAMED NAMED TIME (member, client, extension) NAMED TIME TIME (new leader, its start, end of the
+// lease).
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -382,7 +393,7 @@ func (p *proof) prolongedInVain(m []string) string {
 		}))
 }
 
-// spells checks that each fault lasted for the stated time: times and FAULTS.
+// spells checks that each fault lasted for the stated time. The groups of its pattern are a list of times, and FAULTS.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
 	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
@@ -398,8 +409,8 @@ func (p *proof) spells(m []string) string {
 	return ""
 }
 
-// spell returns the time from which and until which a fault lasted. The fault struck at event place. to is Never if its
-// end is not recorded.
+// spell returns the time of a fault's start and end. place is the index of the event at which the fault struck. to is
+// Never if the end is not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]
@@ -412,7 +423,8 @@ func (p *proof) spell(place string) (from, to history.Time) {
 	return struck.Time, p.History.Events[over].Time
 }
 
-// heldUp checks that a client's operation took effect later than it was called: op NAMED TIME TIME.
+// heldUp checks that a client's operation took effect later than it was called. The groups of its pattern are op NAMED
+// TIME TIME.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"
@@ -429,7 +441,7 @@ func (p *proof) heldUp(m []string) string {
 	})
 }
 
-// waited checks how long a client waited for another lock: NAMED LOCK TIME TIME.
+// waited checks how long a client waited for another lock. The groups of its pattern are NAMED LOCK TIME TIME.
 func (p *proof) waited(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	if call == Open {

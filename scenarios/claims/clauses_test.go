@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clauses lists the phrases of explanations that state numbers, each with the function that checks it.
+// clauses lists the phrases of explanations that contain numbers, each with the function that checks them.
 var clauses = []clause{
 	// two sections, two leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not yet `+
@@ -66,7 +66,7 @@ var clauses = []clause{
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
-	// clients that were stuck, and the clients that they waited for
+	// clients that were stuck, and the clients for which they waited
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; at most TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
@@ -103,17 +103,17 @@ var clauses = []clause{
 	says(`The grant of LOCK to NAMED at TIME`, (*proof).grant),
 }
 
-// stays matches the phrases that say why a key does not go away.
+// stays matches the phrases that say why a key remains.
 const stays = `(never expires|stays as long as the session does|was extended again, last at TIME|is due to expire at TIME)`
 
-// is reports whether a name in an explanation denotes the process, and the attempt if the explanation names one. Case
-// is ignored, because the name may begin a sentence.
+// is reports whether a name in an explanation means the process p. If the explanation also states an attempt, it must
+// be a. Case is ignored, because the name may begin a sentence.
 func is(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// of reports whether an attempt belongs to the process that an explanation names, and has the attempt's number if the
-// explanation states one.
+// of reports whether attempt a belongs to the process that an explanation names. If the explanation also states an
+// attempt, it must be a.
 func of(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
 	return is(history.Process(p), a, name, attempt)
@@ -132,7 +132,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown returns "" if an event matches. Otherwise it returns a text that says that there is no such event.
+// shown returns "" if an event matches. Otherwise it returns a text which says that there is no such event.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what
@@ -140,7 +140,7 @@ func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) s
 	return ""
 }
 
-// acquire returns the index of a process's acquire event of the given type and time, or Open if there is none.
+// acquire returns the index of the acquire event with the given type, process and time, or Open if there is none.
 func (p *proof) acquire(typ history.Type, name, attempt, lock, when string) int {
 	return p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == typ && is(e.Process, e.Attempt, name, attempt) &&
@@ -155,7 +155,7 @@ func (p *proof) crashed(name, when string) bool {
 	}) != Open
 }
 
-// returned returns the index of the event with which the call at index call returned, or Open if it never returned.
+// returned returns the index of the event that ends the call at index call, or Open if the call never returned.
 func (p *proof) returned(call int) int {
 	c := &p.History.Events[call]
 	return p.event(func(i int, e *history.Event) bool {
@@ -164,7 +164,7 @@ func (p *proof) returned(call int) int {
 	})
 }
 
-// unless returns "" if right is true, and otherwise truth.
+// unless returns "" if right is true. Otherwise it returns the text truth.
 func unless(right bool, truth string) string {
 	if right {
 		return ""

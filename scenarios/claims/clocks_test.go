@@ -27,9 +27,9 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 
 // If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
 // outside. There are two exceptions, because a running server keeps readings of its wall clock in memory and compares
-// them with later ones. One is the time of the last fsync with everysec: after a jump the server fsyncs at once, so
-// that a crash loses less and a slow fsync delays more. The other is the last acknowledgement of each replica with
-// min-replicas-to-write: after a jump forward, no replica has acknowledged recently.
+// them with later readings. One is the time of the last fsync with everysec. After a jump the server fsyncs at once, so
+// a crash loses less and a slow fsync delays more. The other is the last acknowledgement of each replica with
+// min-replicas-to-write. After a jump forward, it seems that no replica has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -53,7 +53,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	}
 }
 
-// comparesClocks reports whether a run depends on a server that compares its clock with a reading from before the jump.
+// comparesClocks reports whether some server in a run compares its clock with a reading from before the jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis &&
 		s.Servers.Persistence == store.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
@@ -61,7 +61,7 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// A jump of all clocks also changes nothing for a lock whose clients state its expiry as an absolute time, or for the
+// A jump of all clocks also makes no difference to a lock whose clients set its expiry as an absolute time, or to the
 // probe, which acquires the lock last.
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
@@ -91,7 +91,7 @@ func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	}
 }
 
-// scaled returns the scenario with fixed delays, and with all its times multiplied by the given factor.
+// scaled returns the scenario with fixed delays, and with all times multiplied by the given factor.
 func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	c := *s
 	fixed := func(d sim.Delay) sim.Delay { return sim.Delay{Lo: by * d.Lo, Hi: by * d.Lo} }
@@ -115,8 +115,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	return &c
 }
 
-// timeless reports whether every time that matters for the scenario and the plan is set by a key of the scenario. This
-// is so if there are no replicas, no consensus among servers, and no fsync once a second that could matter.
+// timeless reports whether every time that matters to the scenario and the plan is set by a key of the scenario. This
+// is so if there are no replicas, no consensus among servers, and no once-per-second fsync that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.Kind().OneLog {
 		return false
@@ -127,10 +127,10 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// If all times are doubled, the run is the same at half the speed, except where Redis has times of its own. Redis
-// rounds to milliseconds, so within two milliseconds something else may happen. It also searches for expired keys every
-// 100 ms, and whatever follows such a search waits for the fsync of the deletion. The time for which a waiter may be
-// stuck includes one second that is the same for all scenarios (Header.Slack); the longer run is judged with two
+// If all times are doubled, the run is the same at half the speed, except where Redis uses fixed times. Redis rounds to
+// milliseconds, so within two milliseconds something else may happen. It also searches for expired keys every 100 ms,
+// and whatever follows such a search waits for the fsync of the deletion. The time for which a waiting client may be
+// stuck includes one second that is the same for all scenarios (Header.Slack). The longer run is judged with two
 // seconds instead.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
@@ -175,7 +175,8 @@ func about(events []history.Event, i int) string {
 	return line(&events[i])
 }
 
-// diverge returns the first index at which two runs have different events, apart from their times; -1 if there is none.
+// diverge returns the first index at which two runs have different events, apart from their times. It returns -1 if
+// there is none.
 func diverge(a, b []history.Event) int {
 	what := func(e history.Event) history.Event {
 		e.Index, e.Time, e.Until, e.Grant, e.Fault = 0, 0, 0, nil, nil
@@ -195,7 +196,7 @@ func diverge(a, b []history.Event) int {
 	return -1
 }
 
-// nearExpiry reports whether a key expired within the given number of milliseconds of event i.
+// nearExpiry reports whether a key expired at most the given number of milliseconds before or after event i.
 func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 	if i >= len(events) {
 		i = len(events) - 1

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame checks that a change of plans that should make no difference changes neither effects, verdicts nor causes.
+// asTheSame changes plans in a way that should make no difference. It checks that effects, verdicts and causes stay the
+// same.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -36,14 +37,15 @@ func asTheSame(t *testing.T, relation string, few, many int,
 	}
 }
 
-// splittable reports whether a fault has a length that can be divided, so that two consecutive faults replace it. A
+// splittable reports whether a fault's length can be divided, i.e. whether two consecutive faults can replace it. A
 // drift cannot be divided: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
-// Two halves of a fault, the second of which strikes as the first ends, have the same effect as the whole.
+// If a fault is split into two halves, and the second half strikes when the first ends, they have the same effect as
+// the whole.
 func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 	asTheSame(t, "split in time", 6, 150,
 		func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -61,7 +63,7 @@ func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 		})
 }
 
-// A cut or a pause that strikes at the start, before anything else happens, can also be split without changing its
+// Also a cut or a pause that strikes at the start, before anything else happens, can be split without changing its
 // effect.
 func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	tried := newTally(t, "split in time from 0s")
@@ -91,8 +93,8 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	}
 }
 
-// parts returns a cut for each pair of linked processes of a cut. With oneWay, it returns a cut for each direction of
-// each pair.
+// parts divides a cut into one cut for each pair of linked processes. With oneWay, it returns one cut for each
+// direction of each pair.
 func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fault) {
 	for _, a := range f.Left {
 		for _, b := range f.Right {
@@ -116,8 +118,8 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 	return list
 }
 
-// A cut has the same effect as cuts of all its pairs of processes, and each of these has the same effect as cuts of its
-// two directions.
+// A cut has the same effect as separate cuts of all its pairs of processes. Each of these has the same effect as cuts
+// of its two directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 	asTheSame(t, "pairs and directions of cuts", 6, 150,
 		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -153,7 +155,7 @@ func TestTheSidesOfACutCanBeSwapped(t *testing.T) {
 		})
 }
 
-// The order of lines in a plan matters only among faults that strike or end at the same instant.
+// The order of the lines of a plan matters only for faults that strike or end at the same instant.
 func TestTheOrderOfLinesOfAPlanDoesNotMatter(t *testing.T) {
 	asTheSame(t, "order of lines", 4, 60, func(r *rand.Rand, _ *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan {
 		if len(p.Faults) < 2 || coincide(p.Faults) {
@@ -166,7 +168,7 @@ func TestTheOrderOfLinesOfAPlanDoesNotMatter(t *testing.T) {
 	})
 }
 
-// coincide reports whether two of the faults may strike or end at the same instant.
+// coincide reports whether any two of the faults may strike or end at the same instant.
 func coincide(faults []nemesis.Fault) bool {
 	type moment struct {
 		at time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// copied returns a copy of a history in which everything may be changed.
+// copied returns a deep copy of a history, which may be changed freely.
 func copied(h *history.History) *history.History {
 	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	for i := range c.Events {
@@ -30,7 +30,7 @@ func copied(h *history.History) *history.History {
 	return c
 }
 
-// moments calls f with each time that the history states.
+// moments calls f for each time in the history.
 func moments(h *history.History, f func(*history.Time)) {
 	f(&h.Header.End)
 	for i := range h.Events {
@@ -49,7 +49,8 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges the histories of many runs, before and after change, and passes both verdicts to compare.
+// onHistories judges the histories of many runs, before and after change, and passes both verdicts to the function
+// compare.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()
@@ -72,8 +73,8 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 	}
 }
 
-// same fails the test unless the verdicts agree in everything except their wording: in outcomes, causes, and where laws
-// were broken.
+// same fails the test unless two verdicts agree in outcomes, causes, and where laws were violated. Their wording may
+// differ.
 func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
 	alike := func(f, g checker.Finding) bool {
@@ -88,7 +89,7 @@ func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	}
 }
 
-// The verdict does not depend on when a run began.
+// The verdict does not depend on the time at which a run began.
 func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 	for _, by := range []time.Duration{time.Nanosecond, time.Hour} {
 		onHistories(t, "shifted by "+by.String(), 3, 60, func(h *history.History) *history.History {
@@ -98,7 +99,7 @@ func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 	}
 }
 
-// The verdict does not depend on names: clients swap their names, and locks get new ones.
+// The verdict does not depend on names. The test swaps the names of clients and gives the locks new names.
 func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 	onHistories(t, "renamed", 4, 100, func(h *history.History) *history.History {
 		clients := ordinary(h)
@@ -116,12 +117,12 @@ func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 	}, same)
 }
 
-// ordinary returns the clients other than the probe.
+// ordinary returns the clients except the probe.
 func ordinary(h *history.History) []history.Process {
 	return slices.DeleteFunc(slices.Clone(h.Header.Clients), func(p history.Process) bool { return p == history.Probe })
 }
 
-// rename renames processes and locks, also in the names of attempts, which begin with the name of their client.
+// rename renames processes and locks. It also renames attempts, whose names begin with the name of their client.
 func rename(h *history.History, process func(history.Process) history.Process, lock func(history.Lock) history.Lock) {
 	attempt := func(a history.Attempt) history.Attempt {
 		if client, number, ok := strings.Cut(string(a), "/"); ok {
@@ -156,9 +157,9 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// A history is merged with a copy of itself, in which other clients use other locks on the same servers at the same
-// times. The merged history breaks the laws that the original breaks. The probe is left out, because it is one client
-// and would have to do two things at once.
+// A history is merged with a copy of itself. In the copy, other clients use other locks on the same servers at the same
+// times. The merged history violates the same laws as the original. The probe is left out, because it is one client and
+// would have to do two things at once.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	second := func(p history.Process) history.Process { return p + "-b" }
 	tried := newTally(t, "two copies")
@@ -208,8 +209,8 @@ func renumber(h *history.History) {
 	}
 }
 
-// interleaved puts each event of the second history after its original. A fault that does not strike clients is kept
-// only once.
+// interleaved puts each event of the second history after the corresponding event of the first. A fault that does not
+// strike clients is included only once.
 func interleaved(one, other *history.History, clients []history.Process) *history.History {
 	both := &history.History{Header: one.Header}
 	both.Header.Clients = slices.Concat(one.Header.Clients, other.Header.Clients)
@@ -230,13 +231,13 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce lists the laws that a single event can break: as soon as a history contains that event and the witness, it
-// shows the violation. Other laws depend on what must happen within some time, or on an explanation of all values read.
+// atOnce lists the laws that a single event can violate: a history that contains this event and the witness shows the
+// violation. Other laws depend on what must happen within some time, or on an explanation of all values read.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// Later events do not repair a violation: if a prefix of a history breaks a law, so does the whole history. A law that
-// holds in the whole history is therefore not violated in a prefix, though it may be undecided or unchecked there. A
-// law that holds in a prefix may be violated later.
+// Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Therefore a
+// law that holds in the whole history is not violated in a prefix, though it may be undecided or unchecked there. A law
+// that holds in a prefix may be violated later.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")
 	for _, s := range subjects(t) {

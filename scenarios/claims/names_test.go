@@ -39,7 +39,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 			}
 		}
 		least := 100
-		if d.Name == locks.LeaseObject { // its names have only letters, digits, - and .
+		if d.Name == locks.LeaseObject { // its names may only contain letters, digits, - and .
 			least = 5
 		}
 		if allowed < least {
@@ -48,7 +48,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	}
 }
 
-// spelled lists all words that consist of the given letters, up to a length.
+// spelled lists all words of the given letters, up to a maximum length.
 func spelled(letters string, most int) (words []string) {
 	if most == 0 {
 		return nil
@@ -62,7 +62,7 @@ func spelled(letters string, most int) (words []string) {
 	return words
 }
 
-// shortLived returns settings that give a lock a TTL of four seconds, or the least that the protocol takes.
+// shortLived returns settings that give a lock a TTL of four seconds, or the protocol's minimum if that is longer.
 func shortLived(d *locks.Definition) string {
 	if d.Name == locks.LeaseObject {
 		return "ttl: 4s, renew-deadline: 3s, retry-period: 1s"
@@ -87,7 +87,7 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	}
 	v := checker.Check(r.History)
 	laws := []checker.Law{checker.MutualExclusion, checker.DeadlockFreedom, checker.FaultTolerance}
-	if d.Name == locks.PermitList { // its free permits stand on the server, so that no acquire finds it empty
+	if d.Name == locks.PermitList { // the server stores the free permits, so no acquire finds it empty
 		laws = laws[:2]
 	}
 	for _, law := range laws {
@@ -109,8 +109,8 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	return true
 }
 
-// A lock name is refused if the real service refuses it or cannot tell it from another name of the scenario. Each such
-// name is reported at its position.
+// A lock name is refused if the real service refuses it or cannot distinguish it from another name in the scenario.
+// Each such name is reported at its position.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",

@@ -15,26 +15,26 @@ import (
 
 // Necessity checks the faults that explanations name, by running the plans again without them.
 //
-// A fault is named in vain if the same law is still broken by the same cause without it, possibly between other
-// processes. This must be so both with and without the faults that strike after the violation. A fault that belongs to
-// a minimal group of named faults is not in vain: without the whole group the law holds.
+// A fault is named in vain if, without it, the same law is still violated by the same cause, possibly between other
+// processes. This must be so both with and without the faults that strike after the violation. A fault is not named in
+// vain if it belongs to a minimal group of named faults such that the law holds without the whole group.
 //
-// A fault is missing if the explanation names no fault although the law holds without this one, under the story's seed
-// and also under other seeds.
+// A fault is missing if the explanation names no fault, but the law holds without this fault, with the story's seed and
+// also with other seeds.
 type Necessity struct {
-	Stories, Named int // numbers of stories, and of named faults, that were tried
+	Stories, Named int // number of stories, and number of named faults, that were tried
 
 	t      testing.TB
 	wrongs *Wrongs
-	again  *single.Trials // runs of the story's scenario
+	again  *single.Trials // performs runs of the story's scenario
 }
 
-// NewNecessity returns a Necessity that adds false statements to wrongs. Their kinds begin with "in vain" for faults
-// named in vain, and with "missing" for faults that should have been named.
+// NewNecessity returns a Necessity that adds false statements to wrongs. The kind of such a statement begins with "in
+// vain" if a fault is named in vain, and with "missing" if a fault should have been named.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
 // Story checks the faults that a story's explanation names. It also adds to the story the trials that a report would
-// have.
+// contain.
 func (n *Necessity) Story(s *Story) {
 	n.again = single.NewTrials(s.Scenario)
 	n.Stories++
@@ -45,8 +45,8 @@ func (n *Necessity) Story(s *Story) {
 	s.Finding = v.Findings[0]
 	named := n.names(s)
 	later := single.Later(s.Plan, s.History, &s.Finding)
-	whose := ""                       // whether the latest run showed "the same" violation, or one "between others"
-	stays := func(drop ...int) bool { // whether the violation does not occur
+	whose := ""                       // whether the latest run showed "the same" violation or one "between others"
+	stays := func(drop ...int) bool { // whether the violation does not occur without the given faults
 		same := func(drop ...int) bool {
 			f := n.without(s, s.Plan.Seed, drop...)
 			b := f.By(s.Cause)
@@ -72,9 +72,9 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks the trials that come with a story. The explanation must not name a fault that its trial found
-// unnecessary. If the trial of a single fault found that fault necessary, the explanation must name some fault. If the
-// law is still violated without a fault that was found necessary, the cause must be a different one.
+// trials checks the trials of a story. The explanation must not name a fault that its trial found unnecessary. If the
+// trial of a single fault found that fault necessary, the explanation must name some fault. If the law is still
+// violated without a fault that was found necessary, the cause must be a different one.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -105,17 +105,17 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of an explanation that says that the violation does not occur without a certain fault.
+// alone matches the sentence of an explanation which says that the violation does not occur without a certain fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
-// repeated reports whether the plan has another fault that a history records with the same text.
+// repeated reports whether the plan has another fault that has the same text in a history.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
-// names returns, for each fault that an explanation names, its places in the plan. A fault in the text that the finding
-// does not list, and a listed fault that is not in the plan, count as wrong.
+// names returns, for each fault that an explanation names, the fault's indices in the plan. It reports an error for a
+// fault in the text that the finding does not list, and for a listed fault that is not in the plan.
 func (n *Necessity) names(s *Story) [][]int {
 	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
@@ -136,7 +136,7 @@ func (n *Necessity) names(s *Story) [][]int {
 	return named
 }
 
-// longestFirst orders the places of faults so that no line comes before a longer line that contains it.
+// longestFirst returns the indices of the faults, sorted such that no line comes before a longer line that contains it.
 func longestFirst(faults []nemesis.Fault) []int {
 	places := make([]int, len(faults))
 	for i := range places {
@@ -148,11 +148,12 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. The number of runs that break the law with a fault must exceed
-// the number that break it without the fault by at least often. A smaller difference is attributed to chance.
+// others is the number of other seeds that are tried. A fault counts as necessary if the number of runs that violate
+// the law with the fault exceeds the number without the fault by at least often. A smaller difference may be due to
+// chance.
 const others, often = 10, 5
 
-// unnamed looks for a fault that an explanation without named faults should have named.
+// unnamed looks for a fault that should have been named in an explanation that names no fault.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
 		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {
@@ -176,7 +177,7 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 	}
 }
 
-// without judges the law in a run of the plan with the given seed and without the faults at the given places.
+// without judges the law in a run of the plan with the given seed. drop lists the indices of faults to leave out.
 func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
 	p := s.Plan
 	p.Seed = seed
@@ -187,8 +188,8 @@ func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding 
 	return v.Of(s.Law)
 }
 
-// together reports whether fault i belongs to a minimal group of named faults: without the whole group the violation
-// does not occur, but without only a part of the group it does.
+// together reports whether fault i belongs to a minimal group of named faults. Without the whole group the violation
+// does not occur; without only a part of the group it does.
 func together(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false

@@ -53,12 +53,12 @@ type proof struct {
 	*Run
 	checker.Finding
 	seen     int         // number of cases in which a law that holds was judged, according to the literal reading
-	read     slow.Breach // the breach, by the literal reading
+	read     slow.Breach // the breach according to the literal reading
 	sections []*Section
 	said     map[string]int // how often each clause occurred
 }
 
-// explained yields everything that a verdict explains: its findings and their further breaches.
+// explained yields everything that a verdict explains: its findings and the further breaches in them.
 func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	return func(yield func(checker.Finding) bool) {
 		for _, f := range v.Findings {
@@ -71,24 +71,24 @@ func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	}
 }
 
-// about makes p check the finding f, which the literal reading has judged as well.
+// about makes p check the finding f. literal is the verdict of the literal reading on the same run.
 func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 	of := literal.Of(string(f.Law))
 	p.Finding, p.seen = f, of.Judged
 	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
 }
 
-// wrong is a number in an explanation that is not right.
+// wrong describes a number in an explanation that is not correct.
 type wrong struct{ kind, what string }
 
-// lease is a period during which a client inside its section had been told that it held the lock.
+// lease is a period during which a client in its critical section had been told that it held the lock.
 type lease struct {
 	of       *Section
-	at       int // index of the event that states it
+	at       int // index of the event that states the lease
 	from, to history.Time
 }
 
-// leases returns the leases of a section. A lease ends where the next one begins, or when the section calls release.
+// leases returns the leases of a section. A lease ends when the next one begins, or when the section calls release.
 func (p *proof) leases(s *Section) (all []lease) {
 	for _, at := range s.Grants {
 		g := p.History.Events[at].Grant
@@ -107,9 +107,10 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
-// words replaces the placeholders in the pattern of a clause: NAMED by a process, WHO by a process and, if stated, its
-// attempt, LOCK by a lock or a value in quotes, TIME by an instant or a duration, FAULTS by lines of faults in
-// parentheses, and COUNT by a number. Each becomes one group of the regular expression, except WHO, which becomes two.
+// words replaces the placeholders in the pattern of a clause: NAMED with a process, WHO with a process and, if stated,
+// its attempt, LOCK with a lock or a value in quotes, TIME with an instant or a duration, FAULTS with lines of faults
+// in parentheses, and COUNT with a number. Each becomes one group of the regular expression, except WHO, which becomes
+// two.
 var words = strings.NewReplacer(
 	"WHO", `(NAME)(?: \(attempt ([^)]+)\))?`,
 	"NAMED", `(NAME)`,
@@ -118,15 +119,15 @@ var words = strings.NewReplacer(
 	"FAULTS", `(?: \(((?:«\d+»(?:; )?)+)\))?`,
 	"COUNT", `(\d+)`)
 
-// processes matches the names of processes, also with a capital letter at the beginning of a sentence.
+// processes matches the names of processes. At the beginning of a sentence they may begin with a capital letter.
 const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|consul|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))
 }
 
-// clause is a phrase of an explanation that states numbers. truth checks the groups of its pattern. It returns "" if
-// they are right, and otherwise what is right.
+// clause is a phrase of an explanation that contains numbers. The function truth checks the groups of the phrase's
+// pattern. It returns "" if they are right, and otherwise a text that says what is right.
 type clause struct {
 	text string
 	*regexp.Regexp
@@ -144,7 +145,7 @@ var (
 	number     = regexp.MustCompile(`\d+(\.\d+)?`)
 )
 
-// check returns how many numbers the explanation contains, and which of them are wrong.
+// check returns the number of numbers in the explanation, and the wrong ones.
 func (p *proof) check() (numbers int, all []wrong) {
 	text := p.marked()
 	rest := []byte(text)
@@ -172,7 +173,7 @@ func (p *proof) check() (numbers int, all []wrong) {
 	return len(number.FindAllString(names.ReplaceAllString(text, ""), -1)), all
 }
 
-// marked returns the explanation with the text of each fault replaced by the index of the event at which it struck.
+// marked returns the explanation, with the text of each fault replaced by the index of the event at which it struck.
 func (p *proof) marked() string {
 	text := p.Explanation
 	var struck []int

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// plans returns how many random plans each scenario gets: few, or many in a full test.
+// plans returns the number of random plans for each scenario: few, or many in a full test.
 func plans(few, many int) int {
 	if testkit.Full() {
 		return many
@@ -27,8 +27,8 @@ func plans(few, many int) int {
 // tally counts the combinations of scenario, plan and seed for which a relation was tested.
 type tally struct{ tried int }
 
-// newTally returns a tally for a relation. At the end of the test it logs the number of combinations, and fails the
-// test if there are none.
+// newTally returns a tally for a relation. At the end of the test it logs the number of combinations. If there are
+// none, the test fails.
 func newTally(t *testing.T, relation string) *tally {
 	t.Helper()
 	n := &tally{}
@@ -44,7 +44,7 @@ func newTally(t *testing.T, relation string) *tally {
 func (n *tally) done() { n.tried++ }
 
 // subjects returns the scenarios of the catalogue and the locks of the corpus. Unless the test is a full one, it
-// returns a tenth of them, which depends on the name of the test.
+// returns only a tenth of them, chosen by the name of the test.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	const shares = 10
@@ -103,14 +103,14 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	return o
 }
 
-// isDeadline reports whether the value of a member ends with a time of day in milliseconds: when the member expires.
-// 1e12 is in the year 2001; no counter gets that far.
+// isDeadline reports whether the value of a member ends with the member's expiry, as a time of day in milliseconds. A
+// number above 1e12 (a time in 2001) is taken as such a time, because no counter gets that high.
 func isDeadline(e *history.Event) bool {
 	millis, err := strconv.ParseInt(e.Value[strings.LastIndex(e.Value, " ")+1:], 10, 64)
 	return e.F == history.KeySet && e.Member != "" && err == nil && millis > 1e12
 }
 
-// line returns everything that an event says, except its index and times of day, as text.
+// line returns the contents of an event as text, without its index and without times of day.
 func line(e *history.Event) string {
 	value := e.Value
 	if isDeadline(e) {
@@ -124,7 +124,7 @@ func line(e *history.Event) string {
 		e.Token, " ", value, " ", e.Of, " ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
 }
 
-// laws lists each law of a verdict with its outcome and, if causes is true, its cause.
+// laws lists each law of a verdict with its outcome and, if causes is true, with its cause.
 func laws(v checker.Verdict, causes bool) string {
 	var b strings.Builder
 	for _, f := range v.Findings {
@@ -137,7 +137,7 @@ func laws(v checker.Verdict, causes bool) string {
 	return b.String()
 }
 
-// differ reports whether two runs had different effects. If so, it fails the test and says where the difference begins.
+// differ reports whether two runs had different effects. If so, it fails the test and says where they begin to differ.
 func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	t.Helper()
 	if slices.Equal(a.events, b.events) {
@@ -157,7 +157,7 @@ func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	return true
 }
 
-// with returns the plan with the given faults instead of its own.
+// with returns the plan with the given faults in place of its own.
 func with(p nemesis.Plan, faults ...nemesis.Fault) nemesis.Plan {
 	p.Faults = faults
 	return p

@@ -6,19 +6,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Section is one hold of a lock as its client saw it, computed from the history independently of the checker. Its
-// numbers are indices of events, or Open for an event that never came.
+// Section is one hold of a lock as its client saw it, computed from the history independently of the checker. The
+// numbers are indices of events, or Open if there was no such event.
 type Section struct {
 	Process history.Process
 	Lock    history.Lock
 	Attempt history.Attempt
 	Shared  bool
-	Grants  []int // indices of the acquire ok and of each extend ok
-	End     int   // where its release was called, it learned that the lock was lost, or it crashed
-	Release int   // where its release was called
+	Grants  []int // indices of the events "acquire ok" and "extend ok"
+	End     int   // when the client called release, learned that the lock was lost, or crashed
+	Release int   // when the client called release
 }
 
-// Open stands for the index of an event that never came.
+// Open stands for the index of an event that does not exist.
 const Open = -1
 
 // Sections lists the sections of a history in the order in which they began.
@@ -64,7 +64,7 @@ func Sections(h *history.History) (all []*Section) {
 }
 
 // Overlaps lists the pairs of sections of one lock that overlap and are not both shared. They are ordered by the
-// beginning of the second section, and if that is equal, by the beginning of the first.
+// beginning of the second section, and then by the beginning of the first.
 func Overlaps(h *history.History) (pairs [][2]*Section) {
 	all := Sections(h)
 	for j, b := range all {
@@ -77,8 +77,8 @@ func Overlaps(h *history.History) (pairs [][2]*Section) {
 	return pairs
 }
 
-// Crowds returns, for each section that began while as many others of its lock as there are permits were open, these
-// others and the section itself, in the order in which they began.
+// Crowds returns a crowd for each section that began while all permits of its lock were in use. A crowd is a list of
+// the sections that used the permits, and this section, in the order in which they began.
 func Crowds(h *history.History) (crowds [][]*Section) {
 	all := Sections(h)
 	for i, b := range all {

@@ -15,7 +15,7 @@ import (
 )
 
 // If no client of a run uses the resource, a fault on the resource or on a link to it changes no verdict. There is one
-// exception: the run lasts until the fault is over, and may therefore judge a law that it could not judge before.
+// exception: the run lasts until the fault is over, so it may judge a law that was not judged before.
 func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	tried := newTally(t, "faults on what nobody uses")
 	for _, s := range subjects(t) {
@@ -39,8 +39,8 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy returns the later verdict, but with the earlier finding for each law that holds in the later verdict and was
-// not judged in the earlier one.
+// asSeenBy returns a copy of the later verdict. If a law holds in the later verdict and was not judged in the earlier
+// one, the copy contains the earlier finding.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
@@ -71,7 +71,7 @@ func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	}
 }
 
-// renamedCommand returns the plan with each fault that names the command from changed to name the command to.
+// renamedCommand returns the plan with the command from renamed to the command to in each fault that names it.
 func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {
@@ -82,7 +82,7 @@ func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	return p
 }
 
-// Settings that differ but make the server behave the same give the same run.
+// Different settings that make the server behave the same give the same run.
 func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 	tried := newTally(t, "equal settings")
 	for _, s := range subjects(t) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// naming maps processes to their new names. A process that it does not contain keeps its name.
+// naming maps processes to their new names. A process that is not in the map keeps its name.
 type naming map[sim.ProcessID]sim.ProcessID
 
 func (n naming) of(p sim.ProcessID) sim.ProcessID {
@@ -24,7 +24,7 @@ func (n naming) of(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// plan returns the plan for the same run with the new names.
+// plan returns the plan for the same run with renamed processes.
 func (n naming) plan(p nemesis.Plan) nemesis.Plan {
 	q := with(p)
 	for _, f := range p.Faults {
@@ -33,7 +33,7 @@ func (n naming) plan(p nemesis.Plan) nemesis.Plan {
 	return q
 }
 
-// shuffledNames returns a naming that exchanges the names of the given processes at random.
+// shuffledNames returns a naming that permutes the names of the given processes at random.
 func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	n := naming{}
 	for i, j := range r.Perm(len(ids)) {
@@ -43,7 +43,7 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 }
 
 // beforeProbe returns the part of the history before the probe began. The probe is left out because it always has the
-// first client's settings. Values that clients draw at random (for keys, and for their work) are removed, because they
+// settings of client-1. Values that clients draw at random (for keys, and for their work) are removed, because they
 // depend on the clients' names.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
@@ -64,9 +64,9 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 	return h
 }
 
-// symmetric runs scenarios with fixed delays and without random waits, and checks that a change of names changes
-// nothing else. One random choice depends on names all the same: for each connection it decides whether a client that
-// continues after a pause first finds its answers or its timers. A few runs therefore differ after such a pause.
+// symmetric runs scenarios with fixed delays and without random waits, and checks that renaming changes nothing else.
+// One random choice still depends on names. For each connection, it decides whether a client that continues after a
+// pause first finds its answers or its timers. Therefore a few runs differ after such a pause.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()
@@ -74,10 +74,10 @@ func symmetric(t *testing.T, relation string, few, many int,
 	for _, s := range subjects(t) {
 		if b := s.Servers.Backend; b == locks.OnZooKeeper || b == locks.OnKubernetes || b == locks.OnConsul ||
 			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
-			continue // clients wait a random time before they reconnect, or for an answer, or choose at random
+			continue // clients wait for a random time before they reconnect or for an answer, or choose at random
 		}
 		if p := s.Clients[0].Lock.Protocol; p == locks.Semaphore || p == locks.ReadWrite {
-			continue // records of members that end together are in the order of their random names
+			continue // if members end together, their records are in the order of their random names
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
 			fixed := scaled(s, 1)
@@ -113,7 +113,7 @@ func symmetric(t *testing.T, relation string, few, many int,
 	}
 }
 
-// clientContinued reports whether a client continued after a pause.
+// clientContinued reports whether any client continued after a pause.
 func clientContinued(events []history.Event) bool {
 	return slices.ContainsFunc(events, func(e history.Event) bool {
 		return e.Process == history.Nemesis && e.Type != history.Invoke && e.F.Does() == history.Stops &&
@@ -136,7 +136,7 @@ func firstDifference(a, b []history.Event) int {
 	return -1
 }
 
-// It makes no difference to the locks which client does what.
+// If the clients are permuted, the run is permuted in the same way.
 func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted clients", 3, 100, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		starts := map[time.Duration]bool{}
@@ -144,7 +144,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 			starts[c.Work.Start.Lo] = true
 		}
 		if len(s.Clients) < 2 || len(starts) < len(s.Clients) {
-			return nil, nil // if clients start at the same time, the first in the list goes first
+			return nil, nil // if clients start at the same time, the one that is first in the list acts first
 		}
 		names := shuffledNames(r, s.Targets().Clients)
 		other := *s
@@ -159,7 +159,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	})
 }
 
-// For Redlock the masters are interchangeable, as long as a client sends requests to them in the same order.
+// The masters of a Redlock are interchangeable, provided that a client sends requests to them in the same order.
 func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		if (s.Servers.Backend != locks.OnRedis || s.Servers.N < 2) || s.Servers.Replicas > 0 {

@@ -11,17 +11,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// describing lists the keys of a scenario file that do not affect a run whose plan is given.
+// describing lists the keys of a scenario file that do not affect a run with a given plan.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
-// fixed lists the keys that a variation does not change: how long a run lasts, and what is required of the lock.
+// fixed lists the keys that a variation does not change. They say how long a run lasts and what is required of the
+// lock.
 var fixed = []string{"limit", "bound"}
 
-// mostVaried is the largest number of settings that a variation changes.
+// mostVaried is the maximum number of settings that a variation changes.
 const mostVaried = 3
 
-// Variation returns s with one to three settings changed, for all clients or for one, to any values that the format
-// accepts. It has no faults of its own. Equal seeds give equal variations.
+// Variation returns s with one to three settings changed, for all clients or for one. The new values are any that the
+// format accepts. The result has no faults of its own. Equal seeds give equal variations.
 func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
 	dice := rand.New(rand.NewPCG(seed, 0x76617279))
 	doc, err := format.ParseDocument(s.Name, s.Text())
@@ -53,8 +54,8 @@ func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) 
 	return varied, err
 }
 
-// value returns a random value of a form: one of its words, or a number. Numbers that would make a run too long are
-// left out.
+// value returns a random value of the given form: one of its words, or a number. It avoids numbers that would make a
+// run too long.
 func value(dice *rand.Rand, f *format.Form) string {
 	length := func() int64 { return (10 << dice.IntN(10)) * int64(time.Millisecond) } // 10 ms to 5 s
 	delay := func() string {
@@ -76,6 +77,6 @@ func value(dice *rand.Rand, f *format.Form) string {
 	case format.Duration:
 		return format.DurationText(f.Nearest(length()))
 	default:
-		return "" // not accepted
+		return "" // the format does not accept it
 	}
 }

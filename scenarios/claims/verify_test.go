@@ -15,8 +15,8 @@ import (
 )
 
 // small returns scenarios that are small enough to try every placement of one fault. Their delays and waits are fixed,
-// because a verification covers only fixed ones. Some of the locks are not sound; a verification that finds a
-// counterexample implies nothing for this test.
+// because a verification covers only fixed ones. Some of the locks are not sound. If a verification finds a
+// counterexample, the test skips the lock.
 func small() (texts []string) {
 	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
 	const single = "servers: {redis: 1, version: tair, persistence: {append-fsync: always}}\n" + work
@@ -42,7 +42,7 @@ func small() (texts []string) {
 	return texts
 }
 
-// If no placement of one fault breaks a law, no random fault of the same kinds breaks it.
+// If a verification finds that no placement of one fault violates a law, no random fault of the same kinds violates it.
 func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0
@@ -62,7 +62,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 		}
 		for _, kind := range kinds {
 			if kind == nemesis.Cut && (s.Servers.Backend != locks.OnRedis || s.Servers.N != 1) {
-				continue // a random cut may cut off several servers; verify cuts one link in one direction
+				continue // a random cut may affect several servers, but verify cuts one link in one direction
 			}
 			v, err := verify.Scenario(context.Background(), s,
 				verify.Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{kind}})

@@ -16,24 +16,24 @@ import (
 )
 
 // Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
-// length, rate and moment independently of the others, and tries again if the scenario does not accept the result.
-// Every fault that the scenario accepts can occur, including faults that its mix excludes. Walk does not use the mixes
-// from which the searches draw. Two goroutines must not use it at the same time.
+// length, rate and time independently of the others, and tries again if the scenario does not accept the result. Every
+// fault that the scenario accepts can occur, even if its mix excludes the fault. Walk does not use the mixes that the
+// searches use. Two goroutines must not use it at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	names    nemesis.Names
 	all      []sim.ProcessID
-	passed   []string      // points that clients pass in a fault-free run: "after the 2nd acquired by client-1"
+	passed   []string      // points that clients pass in a fault-free run, such as "after the 2nd acquired by client-1"
 	horizon  time.Duration // duration of the fault-free run
-	usages   []string      // usage lines of the kinds that the scenario accepts
+	usages   []string      // usage lines of the kinds of faults that the scenario accepts
 	dice     *rand.Rand
 }
 
-// the smallest and the largest number of faults in a plan
+// the minimum and the maximum number of faults in a plan
 const fewest, most = 2, 4
 
-// NewWalk prepares to draw plans for s. To do so, it runs s once without faults.
+// NewWalk prepares to draw plans for s. It runs s once without faults.
 func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	t.Helper()
 	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets()}
@@ -60,7 +60,7 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 }
 
 // accepted returns the usage lines of the kinds of faults that the scenario accepts. They depend only on the names of
-// its processes. Finding them means trying thousands of lines, so walks with the same names share the result.
+// its processes. To find them, it tries thousands of lines, so walks with the same names share the result.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -80,7 +80,7 @@ var acceptedOf sync.Map // maps names, as text, to usage lines
 
 func (w *Walk) seed(n uint64) { w.dice = rand.New(rand.NewPCG(n, 0x636c61696d73)) }
 
-// Plan returns the plan of a seed, with that seed for its run. Equal seeds give equal plans.
+// Plan returns the plan of a seed. Its run uses the same seed. Equal seeds give equal plans.
 func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	w.seed(seed)
 	for {
@@ -96,11 +96,11 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is how often a line is drawn again if the scenario does not accept it. This is enough even for a kind that
-// takes two names that belong together, as one random pair in twenty does.
+// tries is the maximum number of times that a line is drawn if the scenario does not accept it. This is enough even for
+// a kind that takes two names that belong together, of which only one random pair in twenty is valid.
 const tries = 300
 
-// fault draws a fault of a kind. It returns false if the scenario accepts none.
+// fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts none.
 func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	for range tries {
 		if f, err := nemesis.Parse(w.line(usage)); err == nil && nemesis.Validate(f, w.names) == nil {
@@ -110,8 +110,8 @@ func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	return nemesis.Fault{}, false
 }
 
-// line builds a fault line from a usage line. It replaces each placeholder by a random value, and keeps or drops each
-// part in brackets.
+// line builds a fault line from a usage line. It replaces each placeholder with a random value, and keeps or drops each
+// part in brackets at random.
 func (w *Walk) line(usage string) string {
 	for {
 		open := strings.IndexByte(usage, '[')
@@ -159,7 +159,7 @@ func (w *Walk) line(usage string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
 }
 
-// when returns a random moment: with equal chance a time of the run or a point that a client passes in it.
+// when returns a random time, or a random point that a client passes in the run. Both are equally likely.
 func (w *Walk) when() string {
 	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
 		return w.passed[w.dice.IntN(len(w.passed))]
@@ -167,14 +167,15 @@ func (w *Walk) when() string {
 	return "at " + nemesis.FormatDuration(time.Duration(w.dice.Int64N(int64(w.horizon)+1)).Round(time.Millisecond))
 }
 
-// length returns a duration from 8 ms to twice the length of the run, with short ones as likely as long ones.
+// length returns a duration from 8 ms to twice the length of the run. Short and long durations are equally likely on a
+// logarithmic scale.
 func (w *Walk) length() string {
 	d := time.Duration(w.doubling(int64(8*time.Millisecond), max(2*int64(w.horizon), int64(time.Second))))
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
-// doubling returns a random number from least to most. The range is divided into steps, each twice as high as the one
-// before, and each step is equally likely.
+// doubling returns a random number from least to most. The range is divided into parts that end at twice their start,
+// and each part is equally likely.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

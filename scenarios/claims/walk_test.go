@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestAWalkGoesEverywhere checks that the plans drawn for some scenarios contain faults of every kind and on every
+// TestAWalkGoesEverywhere checks that the plans drawn for some scenarios contain faults of every kind and for every
 // process.
 func TestAWalkGoesEverywhere(t *testing.T) {
 	kinds, points := map[nemesis.Kind]int{}, map[bool]int{}
@@ -53,7 +53,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 	t.Log(kinds, points)
 }
 
-// TestWhatIsKeptShowsTheRun reads the file of a run again, and checks that it gives the same plan and the same run.
+// TestWhatIsKeptShowsTheRun reads the stored file of a run, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {

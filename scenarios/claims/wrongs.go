@@ -12,22 +12,22 @@ import (
 )
 
 // Wrongs collects false statements, grouped by kind. At the end of the test it logs some cases of each kind. It also
-// writes all cases to list.txt in the test's artifact directory, with a scenario file for each; "go test -artifacts
-// -outputdir DIR" keeps them.
+// writes all cases to list.txt in the test's artifact directory, and a scenario file for each case. To keep these
+// files, use "go test -artifacts -outputdir DIR".
 type Wrongs struct {
 	t      testing.TB
 	folder string
 	kinds  map[string][]string
 }
 
-// NewWrongs returns a Wrongs that reports at the end of test t.
+// NewWrongs returns a Wrongs. At the end of test t, it reports the cases that it has collected.
 func NewWrongs(t testing.TB) *Wrongs {
 	w := &Wrongs{t, t.ArtifactDir(), map[string][]string{}}
 	t.Cleanup(w.report)
 	return w
 }
 
-// Add records that something in a story is false, and writes the file that reproduces the story.
+// Add records a false statement in a story, and writes a file that reproduces the story.
 func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.t.Helper()
 	text, err := s.file()
@@ -50,8 +50,8 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path returns the path of a file with the given name and text. It adds a number to the name if another text has the
-// same name, because different scenarios may share name and seed.
+// path returns the path of a file with the given name and text. If a file with the same name but another text exists,
+// it adds a number to the name. Different scenarios may have the same name and seed.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
 	for n := 2; ; n++ {
@@ -63,7 +63,7 @@ func (w *Wrongs) path(name, text string) string {
 	}
 }
 
-// Count returns the number of cases whose kind has the prefix.
+// Count returns the number of cases whose kind begins with the prefix.
 func (w *Wrongs) Count(prefix string) (n int) {
 	for kind, cases := range w.kinds {
 		if strings.HasPrefix(kind, prefix) {
@@ -73,7 +73,7 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is the maximum number of cases of each kind that are logged; list.txt has the complete list.
+// mostLogged is the maximum number of cases of each kind to log; list.txt has the complete list.
 const mostLogged = 10
 
 // report logs the cases of each kind, the most frequent kind first, and writes list.txt.

@@ -1,16 +1,16 @@
-// Package features summarizes a run as a small set of events that its locks experienced, for example: an attempt was
+// Package features summarizes a run as a small set of events that its locks experienced. For example: an attempt was
 // abandoned and its key removed; a request took effect after its attempt was abandoned; a key disappeared while its
-// holder relied on it. An event that occurred in no run was not tested.
+// holder relied on it. If an event did not occur in any run, it was not tested.
 //
-// Goals: features are derived from the history alone, so that they are the same for Redis, etcd, ZooKeeper and
-// libraries of unknown code; each can be printed in plain English; deriving them costs little in comparison with the
-// run. Non-goals: judging. A broken law is not a feature.
+// Goals: features are derived only from the history, so they are the same for Redis, etcd, ZooKeeper and libraries of
+// unknown code; each can be printed in plain English; deriving them costs little in comparison with the run. Non-goals:
+// judging. The violation of a law is not a feature.
 package features
 
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// What happens to an attempt, from its first request to its grant. The names shorten attempt to try.
+// What happens to an attempt, from its first request to its grant. In the names, an attempt is called try.
 const (
 	tryLost Feature = iota
 	keyTakenBack
@@ -72,7 +72,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// How a hold ends, and what remains of it.
+	// How a hold ends, and what remains after it.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection
@@ -92,7 +92,7 @@ const (
 	takenOverAsked
 	copiedTooLate
 
-	Things = iota // number of features
+	Things = iota // the number of features
 )
 
 var words = [Things]string{
@@ -179,7 +179,7 @@ var words = [Things]string{
 // String describes the feature, such as "a lease was extended".
 func (f Feature) String() string { return words[f] }
 
-// set is a set of features; list has them in the order in which they were added. The zero set is empty.
+// set is a set of features. list contains them in the order in which they were added. The zero set is empty.
 type set struct {
 	bits [(Things + 63) / 64]uint64
 	list []Feature

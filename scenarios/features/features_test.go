@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// smallest maps each feature to a minimal history that has it: if any line is removed, the feature is lost.
+// smallest maps each feature to a minimal history that has it. If any line is removed, the history no longer has the
+// feature.
 var smallest = map[Feature]string{
 	tryLost:            "r1 sets c1/1; c1 acquire fail",
 	keyTakenBack:       "r1 sets c1/1; r1 removes c1/1",
@@ -93,8 +94,8 @@ var smallest = map[Feature]string{
 	copiedTooLate:  "r2 copies c1/1",
 }
 
-// parsed reads lines such as "@3s c1 gets c1/1 until 9s". A line without a time happens a millisecond after the line
-// before it.
+// parsed parses lines such as "@3s c1 gets c1/1 until 9s". If a line has no time, it happens one millisecond after the
+// line before it.
 func parsed(t *testing.T, lines []string) *history.History {
 	h := &history.History{Header: history.Header{Locks: []history.Lock{"lock"}, TTL: history.Of(10 * time.Second)}}
 	now := history.Time(0)
@@ -158,7 +159,7 @@ func parsed(t *testing.T, lines []string) *history.History {
 			if verb == "refuses" {
 				e.Type = history.Fail
 			}
-		default: // c1 acquire fail c1/1
+		default: // such as "c1 acquire fail c1/1"
 			e.F, e.Type, e.Of = history.F(strings.ReplaceAll(verb, "-", " ")), types[words[2]], ""
 			if len(rest) > 0 {
 				e.Attempt = history.Attempt(rest[0])
@@ -198,7 +199,7 @@ func TestEachEventHasASmallestHistory(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFeature: the probe, and keys that are not locks, give no feature.
+// TestWhatIsNoFeature checks that the probe, and keys that do not belong to a lock, give no feature.
 func TestWhatIsNoFeature(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 acquire fail", "c2 acquire fail"})
@@ -209,7 +210,7 @@ func TestWhatIsNoFeature(t *testing.T) {
 	}
 }
 
-// TestAnotherMemberTakesOver: in a replicated service such as etcd, the records show which member leads.
+// TestAnotherMemberTakesOver checks that the records of a replicated service such as etcd show which member leads.
 func TestAnotherMemberTakesOver(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 gets c1/1", "r2 prolongs c1/1"})

@@ -7,14 +7,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Reader derives the features of one run after another. The zero Reader is ready to use.
+// Reader finds the features of one run after another. The zero Reader is ready to use.
 type Reader struct {
 	met    set
 	header *history.Header
 	locks  []lock
 }
 
-// lock is the state of a lock at some event of the history.
+// lock is the state of a lock at some point of the history.
 type lock struct {
 	name   history.Lock
 	tries  []try
@@ -22,9 +22,9 @@ type lock struct {
 	askers []history.Process
 	inside int             // number of attempts whose holders are in their sections
 	left   history.Time    // when the latest section ended
-	free   history.Time    // time since which no key exists
+	free   history.Time    // time since which the lock has had no key
 	token  history.Token   // highest token so far
-	leader history.Process // for a replicated service such as etcd: the member that leads, according to the records
+	leader history.Process // in a replicated service such as etcd: the leading member, according to the records
 }
 
 // phase is the state of an attempt.
@@ -34,20 +34,20 @@ const (
 	asked phase = iota
 	givenUp
 	holding
-	releasing // release called, no answer yet
-	returned  // its release returned, or its holder noticed the loss of the lock
+	releasing // release was called but has not returned
+	returned  // release has returned, or the holder has noticed that the lock was lost
 	crashed
 )
 
-// try is an attempt at a lock.
+// try is an attempt to acquire a lock.
 type try struct {
 	name    history.Attempt
 	process history.Process
 	phase   phase
-	set     int          // number of keys it has set
-	stand   int          // number of its own keys that exist
-	gone    int          // number of keys that disappeared while it was held
-	until   history.Time // end of its validity
+	set     int          // number of keys that the attempt has set
+	stand   int          // number of the attempt's keys that exist
+	gone    int          // number of keys that disappeared while the attempt held the lock
+	until   history.Time // end of the attempt's validity
 }
 
 // key is a place where a lock's key can exist: on a server and, if several attempts can hold the key there, under one
@@ -55,17 +55,17 @@ type try struct {
 type key struct {
 	server history.Process
 	member string
-	of     int // index into tries
+	of     int // index of the owner in tries
 	stands bool
 	until  history.Time
 }
 
-// closely lists the intervals within which one event is said to closely follow another. Each interval is a feature of
-// its own.
+// closely lists the intervals for which one event is said to follow another closely. Each interval is a separate
+// feature.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds the feature for the shortest interval of closely that contains after. The parameter e is the feature for
-// the first interval; the features for the other intervals follow it.
+// follows adds the feature for the shortest interval in closely that is at least as long as after. It adds nothing if
+// there is none. e is the feature for the first interval. The features for the other intervals have the next numbers.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -79,7 +79,7 @@ func (r *Reader) follows(after history.Time, e Feature) {
 }
 
 // Read returns the features of a run in ascending order. The slice is valid until the next call. The probe's first
-// event and everything after it are ignored, because nobody else is active by then.
+// event and everything after it are ignored, because no other client is active by then.
 func (r *Reader) Read(h *history.History) []Feature {
 	r.met.reset()
 	r.header = &h.Header
@@ -114,7 +114,7 @@ func (r *Reader) read(e *history.Event) {
 	}
 	at := slices.IndexFunc(r.locks, func(l lock) bool { return l.name == e.Lock })
 	if at < 0 {
-		return // this is not the key of a lock
+		return // the key does not belong to a lock
 	}
 	l := &r.locks[at]
 	if r.header.OneService() && e.F.IsKey() && !e.F.IsCopy() && e.Process != l.leader {
@@ -160,8 +160,9 @@ func (r *Reader) happensIf(so bool, e Feature) {
 	}
 }
 
-// try returns the index of the attempt with a name; without a name, the attempt is named after the process. If the
-// attempt is new, try adds it and marks the process's earlier attempts that were not granted as abandoned.
+// try returns the index of the attempt with the given name. If the name is empty, the attempt has the name of the
+// process. If the attempt is new, try adds it, and marks the process's earlier attempts that were not granted as
+// abandoned.
 func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	if name == "" {
 		name = history.Attempt(by)
@@ -177,7 +178,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp marks the attempts of a process that were not granted as abandoned.
+// giveUp marks those attempts of a process as abandoned that were not granted.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
@@ -187,8 +188,8 @@ func (r *Reader) giveUp(l *lock, p history.Process) {
 	}
 }
 
-// key returns the place of the key that a record names. All members of a replicated service such as etcd share one
-// place per key.
+// key returns the key that a record refers to. For a replicated service such as etcd, the copies on all members are one
+// key.
 func (r *Reader) key(l *lock, e *history.Event) *key {
 	server := e.Process
 	if r.header.OneService() {
@@ -207,8 +208,8 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether a key of another attempt exists on a server other than k's, or on any server if k is nil. It
-// ignores keys with members, which several attempts can hold at once.
+// another reports whether a key of another attempt exists on a server other than that of k, or on any server if k is
+// nil. It ignores keys with members, which several attempts can hold at once.
 func (l *lock) another(of int, k *key) bool {
 	for i := range l.keys {
 		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {
@@ -218,7 +219,7 @@ func (l *lock) another(of int, k *key) bool {
 	return false
 }
 
-// validity returns the latest end of a validity among all attempts; 0 if no attempt has one.
+// validity returns the latest time at which the validity of any attempt ends. It returns 0 if no attempt has one.
 func (l *lock) validity() (latest history.Time) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.until != history.Never {
@@ -481,7 +482,7 @@ func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	r.happensIf(t.gone == 3, thirdKeyGone)
 }
 
-// leftGone adds the feature for a key that disappeared while its holder was outside its critical section.
+// leftGone adds the feature for a key that disappeared while its holder was outside its section.
 func (r *Reader) leftGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own && t.phase == givenUp:

@@ -4,6 +4,6 @@ package temporary
 
 import "io/fs"
 
-// owned returns true: where files have no owner that this program could read, each user has a folder for temporary
-// files of his own.
+// owned returns true. This program cannot read the owners of files on these systems, but each user has a separate
+// folder for temporary files.
 func owned(fs.FileInfo) bool { return true }

@@ -1,9 +1,9 @@
-// Package temporary makes folders for what a process needs only while it runs: a test binary, the data of servers, a
+// Package temporary creates folders for what a process needs only while it runs: a test binary, the data of servers, a
 // page with a secret.
 //
-// Goals: such a folder is gone when its process has closed it; if the process was killed, at whatever moment, the next
-// process of the same user that makes or closes such a folder removes what was left. A folder that is in use is never
-// removed. Non-goals: ending what a killed process has started, which may go on for a moment and write again.
+// Goals: such a folder is removed when its process closes it. If the process was killed, at whatever moment, the next
+// process of the same user that creates or closes such a folder removes what was left. A folder that is in use is never
+// removed. Non-goals: ending what a killed process has started, which may continue for a moment and write again.
 package temporary
 
 import (
@@ -19,21 +19,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// prefix begins the names of all folders, and of their lock files beside them, in the system's folder for temporary
-// files.
+// prefix is the beginning of the names of all folders and of their lock files. They are in the system's folder for
+// temporary files.
 const prefix = "fencepost-temporary-"
 
-// suffix makes the name of a lock file from that of its folder. A process locks this file before it makes, uses or
-// removes the folder.
+// suffix is added to the name of a folder to get the name of its lock file. A process locks this file before it
+// creates, uses or removes the folder.
 const suffix = ".lock"
 
-// Folder is a folder that only this user can read.
+// Folder is a temporary folder that only this user can read.
 type Folder struct {
 	path string
 	lock *flock.Flock
 }
 
-// New makes an empty folder, and removes those that killed processes of this user have left. The caller must close it.
+// New creates an empty folder, and removes the folders that killed processes of this user have left. The caller must
+// close the Folder.
 func New() (*Folder, error) {
 	sweep()
 	for {
@@ -47,7 +48,7 @@ func New() (*Folder, error) {
 		case err != nil:
 			return nil, errors.Join(err, os.Remove(file.Name()))
 		case f == nil:
-			continue // another process has removed the file before it was locked
+			continue // another process removed the file before it was locked
 		}
 		if err := os.Mkdir(f.path, 0o700); err != nil {
 			return nil, errors.Join(err, f.remove())
@@ -59,7 +60,8 @@ func New() (*Folder, error) {
 // Path returns the path of the folder.
 func (f *Folder) Path() string { return f.path }
 
-// Close removes the folder with all that is in it. An error names what remains, which a later process removes.
+// Close removes the folder and everything in it. If it fails, the error names what remains; a later process removes
+// that.
 func (f *Folder) Close() error {
 	err := f.remove()
 	sweep()
@@ -68,7 +70,7 @@ func (f *Folder) Close() error {
 
 // remove removes a folder and its lock file.
 func (f *Folder) remove() (err error) {
-	for range 10 { // what was started there may still be creating a file
+	for range 10 { // a process that was started there may still be creating a file
 		if err = os.RemoveAll(f.path); err == nil {
 			break
 		}
@@ -76,15 +78,15 @@ func (f *Folder) remove() (err error) {
 	if err != nil {
 		return errors.Join(err, f.lock.Close())
 	}
-	open := os.Remove(f.lock.Path()) // Windows removes no open file
+	open := os.Remove(f.lock.Path()) // Windows does not remove open files
 	f.lock.Close()
 	if open != nil {
-		_ = os.Remove(f.lock.Path()) // if it fails, another process has locked the file, and removes it
+		_ = os.Remove(f.lock.Path()) // if this fails, another process has locked the file and will remove it
 	}
 	return nil
 }
 
-// claim locks a folder, whether it is there or not. It returns nil if another process uses it or has removed it.
+// claim locks a folder, which need not exist. It returns nil if another process uses the folder or has removed it.
 func claim(path string) (*Folder, error) {
 	flags := os.O_RDONLY | safefile.NoFollow
 	info, err := os.Lstat(path + suffix)
@@ -115,7 +117,8 @@ func claim(path string) (*Folder, error) {
 	return &Folder{path, lock}, nil
 }
 
-// sweep removes each folder of this user that no process uses. What cannot be removed now is left to the next process.
+// sweep removes each folder of this user that no process uses. If it cannot remove a folder now, it leaves it to the
+// next process.
 func sweep() {
 	all, _ := os.ReadDir(os.TempDir())
 	for _, entry := range all {
@@ -123,7 +126,7 @@ func sweep() {
 			continue
 		}
 		name, isLock := strings.CutSuffix(entry.Name(), suffix)
-		info, err := entry.Info() // a symbolic link is not followed
+		info, err := entry.Info() // symbolic links are not followed
 		if err != nil || !owned(info) || !isLock && !info.IsDir() {
 			continue
 		}

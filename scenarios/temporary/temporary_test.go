@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// role is an environment variable. If it is set, the test binary acts as a second process, and the value says which.
+// role is an environment variable. If it is set, the test binary acts as a second process; the value selects what it
+// does.
 const role = "FENCEPOST_TEMPORARY_ROLE"
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// hold makes a folder with a file, prints its path, and waits to be killed.
+// hold creates a folder with a file, prints its path, and waits to be killed.
 func hold() error {
 	f, err := New()
 	if err == nil {
@@ -46,7 +47,8 @@ func hold() error {
 	return err
 }
 
-// makeMany makes and closes folders, and fails if one is not empty at first or vanishes in use.
+// makeMany creates and closes folders. It fails if a new folder is not empty, or if a folder vanishes while it is in
+// use.
 func makeMany() error {
 	for range 50 {
 		f, err := New()
@@ -78,7 +80,7 @@ func process(as string) *exec.Cmd {
 	return c
 }
 
-// alone makes a folder the system's one for temporary files, and returns it.
+// alone creates a folder that replaces the system's folder for temporary files, and returns its path.
 func alone(t *testing.T) string {
 	dir := t.TempDir()
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
@@ -98,8 +100,8 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestAFolderLastsAsLongAsItsProcess: another process does not remove it while it is used, and the next one removes it
-// when its process was killed.
+// TestAFolderLastsAsLongAsItsProcess checks that another process does not remove a folder while it is in use. If its
+// process was killed, the next process removes the folder.
 func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 	dir := alone(t)
 	c := process("holds")
@@ -151,8 +153,8 @@ func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 	}
 }
 
-// TestEachStateThatAKillLeavesIsRemoved: between any two steps of New and Close, and also if a program that was started
-// there has made the folder again.
+// TestEachStateThatAKillLeavesIsRemoved checks that a folder is removed if its process was killed between any two steps
+// of New and Close, even if a program that it had started has created the folder again.
 func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	dir := alone(t)
 	for i, files := range [][]string{
@@ -184,7 +186,8 @@ func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotItsOwnStays: files, links, folders of other names, and those of other users.
+// TestWhatIsNotItsOwnStays checks that files, links, folders with other names, and folders of other users are not
+// removed.
 func TestWhatIsNotItsOwnStays(t *testing.T) {
 	dir := alone(t)
 	precious := filepath.Join(t.TempDir(), "precious")
@@ -197,7 +200,7 @@ func TestWhatIsNotItsOwnStays(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, want[1]), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if runtime.GOOS != "windows" { // which lets only some users make links
+	if runtime.GOOS != "windows" { // on Windows, only some users may create links
 		for _, name := range []string{prefix + "link", prefix + "lock" + suffix} {
 			want = append(want, name)
 			if err := os.Symlink(precious, filepath.Join(dir, name)); err != nil {
@@ -224,7 +227,8 @@ func TestWhatIsNotItsOwnStays(t *testing.T) {
 	}
 }
 
-// TestManyProcessesMakeFolders: none of them removes what another one uses, and nothing is left.
+// TestManyProcessesMakeFolders checks that no process removes what another one uses, and that nothing is left in the
+// end.
 func TestManyProcessesMakeFolders(t *testing.T) {
 	dir := alone(t)
 	var all sync.WaitGroup
