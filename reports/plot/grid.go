@@ -1,26 +1,26 @@
 package plot
 
-// Grid is a map of points in rows and columns, each of which has a rank. Marching squares divide the area between the
-// points into regions of equal rank: in each square, the borders are straight lines between the places at which the
-// rank changes on its sides.
+// Grid is a map of points in rows and columns. Each point has a rank. Marching squares divide the area between the
+// points into regions of equal rank. In each square, the borders are straight lines between the places on its sides at
+// which the rank changes.
 type Grid struct {
-	X, Y  []float64        // coordinates of the columns and of the rows
-	Rank  []int            // of the points, row by row; where several ranks meet, the middle has the highest
-	Cross map[Side]float64 // the coordinate along a side at which its rank changes; if it is missing, the middle
+	X, Y []float64 // coordinates of the columns and of the rows
+	Rank []int     // ranks of the points, row by row; where several ranks meet, the middle has the highest
+	// the coordinate at which the rank changes along a side; if it is missing, the middle of the side
+	Cross map[Side]float64
 }
 
-// Side is a side of a square. It begins at the point with index Point and leads to the next one along an axis: 0 is X,
-// 1 is Y.
+// Side is a side of a square. It leads from the point with index Point to the next point along an axis: 0 is X, 1 is Y.
 type Side struct{ Point, Axis int }
 
-// corner is a corner of a square, or the place at which the rank changes on a side (cross).
+// corner is a corner of a square, or the place at which the rank changes along a side (cross).
 type corner struct {
 	Point
 	rank  int
 	cross bool
 }
 
-// squares calls visit for each square, with its corners and crossings in the order around it.
+// squares calls visit for each square, with the corners and crossings in their order around the square.
 func (g *Grid) squares(visit func(around []corner)) {
 	n := len(g.X)
 	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }
@@ -49,8 +49,8 @@ func (g *Grid) squares(visit func(around []corner)) {
 	}
 }
 
-// parts divides the boundary of a square at its crossings. Each part leads from one crossing to the next. All corners
-// between them have the rank of the part's second element.
+// parts divides the boundary of a square at its crossings. Each part goes from one crossing to the next. All corners in
+// between have the rank of the part's second element.
 func parts(around []corner) (all [][]corner) {
 	for i, c := range around {
 		if !c.cross {
@@ -65,7 +65,7 @@ func parts(around []corner) (all [][]corner) {
 	return all
 }
 
-// Areas returns polygons that fill the regions of each rank. inks contains the color of each rank.
+// Areas returns polygons that fill the regions of all ranks. inks contains the color of each rank.
 func (g *Grid) Areas(inks []Ink) (areas []Area) {
 	add := func(rank int, around []corner) {
 		area := Area{Ink: inks[rank]}

@@ -2,7 +2,7 @@ package plot
 
 import "testing"
 
-// inside reports whether a position lies in a polygon.
+// inside reports whether a point lies in a polygon.
 func inside(shape []Point, at Point) bool {
 	in := false
 	for i, a := range shape {
@@ -14,14 +14,14 @@ func inside(shape []Point, at Point) bool {
 	return in
 }
 
-// square returns a grid of one square, with a known crossing on each of its sides.
+// square returns a grid with one square and a known crossing on each of its sides.
 func square(ranks ...int) *Grid {
 	return &Grid{X: []float64{0, 10}, Y: []float64{0, 10}, Rank: ranks,
 		Cross: map[Side]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
 }
 
-// For every combination of ranks at the four corners of a square, the areas agree with the sides: from each corner up
-// to the crossing of a side, the colour is that of the corner's rank.
+// For every combination of ranks at the four corners of a square, the areas agree with the sides: the color between a
+// corner and the crossing of a side is the color of the corner's rank.
 func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	inks := []Ink{{Name: "0"}, {Name: "1"}, {Name: "2"}}
 	tried := 0
@@ -67,7 +67,7 @@ func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	}
 }
 
-// The border of a rank begins and ends at crossings of sides, and passes each crossing of the rank once.
+// The border of a rank begins and ends at crossings, and passes each crossing of that rank exactly once.
 func TestBordersPassEveryCrossing(t *testing.T) {
 	for n := range 16 {
 		ranks := []int{n & 1, n >> 1 & 1, n >> 2 & 1, n >> 3}

@@ -10,31 +10,31 @@ import (
 type canvas interface {
 	polygon(i Ink, points ...Point)
 	line(s Style, points ...Point)
-	circle(s Style, at Point, r float64) // filled if the style has no width
+	circle(s Style, at Point, r float64) // a filled circle if the style has no width
 	write(t text, at Point, words string)
 }
 
-// Lengths of the strokes of a dashed line, and of the gaps between them.
+// Lengths of the dashes of a dashed line, and of the gaps between them, in points.
 const dash, gap = 5, 3
 
 // markRadius is the radius of the largest mark.
 const markRadius = 4.5
 
-// Lengths at an axis.
+// Sizes and distances at an axis, in points.
 const (
 	labelSize = 12.0 // font size of the axis label
 	tickSize  = 11.0 // font size of the labels of ticks and of the legend
 	padding   = 8.0  // distance between the area and a tick
 	tickEnd   = padding + 6
 	tickLabel = tickEnd + 3
-	// The least distance between ticks, on a horizontal and on a vertical axis.
+	// The minimum distance between ticks, on a horizontal and on a vertical axis, in points.
 	tickWidth, tickHeight = 45.0, 24.0
 )
 
 // box is a rectangle within the picture.
 type box struct{ left, top, right, bottom float64 }
 
-// plane is the part of the picture in which values are drawn.
+// plane is the part of the picture between the axes.
 type plane struct {
 	canvas
 	box
@@ -61,7 +61,7 @@ func (d *Diagram) draw(c canvas, b box) {
 	}
 }
 
-// cut shortens words that are too wide for room, at a space.
+// cut shortens words that are too wide for room. It cuts at a space.
 func (t *text) cut(words string, room float64) string {
 	if t.width(words) <= room {
 		return words
@@ -72,7 +72,7 @@ func (t *text) cut(words string, room float64) string {
 	return words + " …"
 }
 
-// legend draws the entries of the legend in one or more rows. It returns the lower end of the legend.
+// legend draws the entries of the legend in one or more rows. It returns the position of the legend's lower edge.
 func (d *Diagram) legend(c canvas, b box) float64 {
 	const signWidth, between, lineHeight = 22, 20, 16
 	t := text{Ink: Black, size: tickSize}
@@ -104,7 +104,7 @@ func (d *Diagram) legend(c canvas, b box) float64 {
 	return y + 10
 }
 
-// area returns the part of a box that remains when the axes have their space.
+// area returns the part of a box that remains after the axes have taken their space.
 func (d *Diagram) area(b box) box {
 	t := text{size: tickSize}
 	widest := 0.0
@@ -115,7 +115,7 @@ func (d *Diagram) area(b box) box {
 	b.top += tickSize / 2
 	b.bottom -= labelSize + 5 + tickSize + tickLabel
 	right := b.right
-	for _, tick := range d.X.ticks(right-b.left, tickWidth) { // leave room for the labels at the right end
+	for _, tick := range d.X.ticks(right-b.left, tickWidth) { // leave room for a label at the right end
 		beyond := float64(t.width(tick.Label)/2) - float64((1-d.X.share(tick.Value))*(right-b.left))
 		b.right = min(b.right, right-beyond)
 	}
@@ -125,8 +125,8 @@ func (d *Diagram) area(b box) box {
 // share returns the position of v along the axis, from 0 to 1.
 func (a *Axis) share(v float64) float64 { return (v - a.Min) / (a.Max - a.Min) }
 
-// ticks returns the ticks of the axis. If it has none, they are round numbers: as many as have room on the length, but
-// nine at most.
+// ticks returns the ticks of the axis. If the axis has none, they are round numbers: as many as fit into the length,
+// but at most nine.
 func (a *Axis) ticks(length, room float64) []Tick {
 	if len(a.Ticks) > 0 {
 		return a.Ticks
@@ -146,7 +146,7 @@ func (a *Axis) ticks(length, room float64) []Tick {
 	return ticks
 }
 
-// at returns the position of a value in the picture.
+// at returns the position in the picture of a point given in the units of the axes.
 func (p *plane) at(v Point) Point {
 	return Point{p.left + float64(p.X.share(v.X)*(p.right-p.left)), p.bottom - float64(p.Y.share(v.Y)*(p.bottom-p.top))}
 }
@@ -178,12 +178,12 @@ func (p *plane) axes(around box) {
 	p.write(name, Point{around.left + labelSize, (p.top + p.bottom) / 2}, p.Y.Label)
 }
 
-// areas draws the areas, and their names if there is room.
+// areas draws the areas. It adds their names if there is room.
 func (p *plane) areas() {
 	for _, a := range p.Areas {
 		points := p.all(a.Points)
 		p.polygon(a.Ink, points...)
-		p.line(Style{Ink: a.Ink, Width: .7}, append(points, points[0])...) // covers the seams between areas
+		p.line(Style{Ink: a.Ink, Width: .7}, append(points, points[0])...) // hide the seams between areas
 	}
 	for _, a := range p.Areas {
 		t := text{Ink: a.Text, size: 14, anchor: .5}
@@ -217,8 +217,8 @@ func (p *plane) lines() {
 	}
 }
 
-// beside writes the value of a line on a background of its own: to the right of the line if the value is low, else to
-// the left, or on the other side if there is no room.
+// beside writes the value of a line on a background of its own. The value is to the right of the line if it is low, and
+// otherwise to the left. If there is no room, it is on the other side.
 func (p *plane) beside(l Line, at Point) {
 	t := text{Ink: l.Ink, size: labelSize}
 	width := t.width(l.Value)

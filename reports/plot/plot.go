@@ -1,9 +1,9 @@
 // Package plot draws diagrams with two axes as SVG or PNG. A diagram has areas, with lines and marks drawn over them,
 // and a legend.
 //
-// Goals: equal diagrams give equal bytes, for SVG on every platform; on a page the diagram uses the colors of the page,
-// so that they follow the theme; whatever a color expresses, a shape expresses too. A float64() around a product keeps
-// compilers from fusing the product with a sum, which would round differently.
+// Goals: equal diagrams give equal bytes, for SVG on every platform; on a page, the diagram uses the colors of the page
+// and so follows the theme; everything that a color expresses is also expressed by a shape. A float64() around a
+// product keeps compilers from fusing the product with a sum, which would round differently.
 //
 // Non-goals: other diagrams. gonum.org/v1/plot is not used: its colors are constants, its pictures have no name for a
 // screen reader, its sums are rounded differently on different platforms, and it adds 7 MB to the program and 9 s of
@@ -12,48 +12,49 @@ package plot
 
 import "image/color"
 
-// Ink is a colour. On a page it is the CSS variable --plot-NAME.
+// Ink is a color. On a page it is the CSS variable --plot-NAME.
 type Ink struct {
 	Name string
 	RGB  color.NRGBA
 }
 
-// The inks of a diagram's own parts.
+// The colors of the parts that every diagram has.
 var (
 	Black  = Ink{"black", color.NRGBA{0x14, 0x14, 0x14, 0xff}}
 	Soft   = Ink{"soft", color.NRGBA{0x55, 0x5a, 0x62, 0xff}}
 	Ground = Ink{"ground", color.NRGBA{0xff, 0xff, 0xff, 0xff}}
 )
 
-// Point is a position: in the units of the axes, or, within a picture, in points (1/72 inch) from its upper left
-// corner.
+// Point is a position. In a diagram, it is in the units of the axes. Within a picture, it is in points (1/72 inch) from
+// the upper left corner.
 type Point struct{ X, Y float64 }
 
 // Diagram is a diagram. Areas are drawn first, then lines, then marks, each in the order of its list.
 type Diagram struct {
 	Title, Subtitle string // above the diagram; the subtitle is shortened if there is no room
-	Description     string // for readers who cannot see the diagram
+	Description     string // a description for readers who cannot see the diagram
 	X, Y            Axis
 	Areas           []Area
 	Lines           []Line
 	Marks           []Mark
-	Columns, Rows   int // at most this many marks are side by side; marks are made small enough not to touch
+	// maximum numbers of marks next to each other; the marks are made so small that they do not touch
+	Columns, Rows int
 }
 
 // Axis is the horizontal or the vertical axis.
 type Axis struct {
 	Label    string
 	Min, Max float64 // the values at its two ends
-	Ticks    []Tick  // none: a few round numbers
+	Ticks    []Tick  // if there are none, a few round numbers are used
 }
 
-// Tick is a value that has a label on an axis.
+// Tick is a labeled value on an axis.
 type Tick struct {
 	Value float64
 	Label string
 }
 
-// Words returns an axis on which the words are at the values 0, 1 and so on.
+// Words returns an axis with the given words at the values 0, 1 and so on.
 func Words(label string, words []string) Axis {
 	a := Axis{Label: label, Min: -0.5, Max: float64(len(words)) - 0.5}
 	for i, word := range words {
@@ -67,13 +68,13 @@ type Area struct {
 	Ink    Ink
 	Points []Point
 	Name   string // shown in the middle of the area, if there is room
-	Text   Ink    // colour of the name
+	Text   Ink    // color of the name
 }
 
 // Style says how a line is drawn.
 type Style struct {
 	Ink    Ink
-	Width  float64 // in points
+	Width  float64 // width in points
 	Dashed bool
 }
 
@@ -81,9 +82,9 @@ type Style struct {
 type Line struct {
 	Style
 	Points []Point
-	Name   string // in the legend; if empty, the line has no entry there
+	Name   string // name in the legend; if empty, the line has no entry there
 	Value  string // shown beside a vertical line
-	Low    bool   // the value is at the line's lower end
+	Low    bool   // whether the value is at the line's lower end
 }
 
 // Shape is the shape of a mark.
@@ -103,5 +104,5 @@ type Mark struct {
 	Shape Shape
 	Ink   Ink
 	At    Point
-	Name  string // in the legend, which has one entry for each shape
+	Name  string // name in the legend, which has one entry for each shape
 }

@@ -19,7 +19,7 @@ var (
 	blue = Ink{"blue", color.NRGBA{0, 0, 0xff, 0xff}}
 )
 
-// sample returns a diagram with every element, and with two lines of the same name.
+// sample returns a diagram with every kind of element, and with two lines that have the same name.
 func sample() *Diagram {
 	d := &Diagram{Title: "Title", Subtitle: "one two " + strings.Repeat("more ", 80), Description: `what is "it"`,
 		X: Axis{Label: "across, seconds", Max: 12}, Y: Words("up", []string{"never", "a<b & c"}), Columns: 5, Rows: 2,
@@ -49,7 +49,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// On a page no colour is a constant; apart from the colours, the picture does not change.
+// On a page, no color is a constant. Apart from the colors, the picture is the same.
 func TestOnPage(t *testing.T) {
 	page := sample().OnPage(400, 300)
 	if strings.Contains(page, `="#`) {
@@ -64,7 +64,7 @@ func TestOnPage(t *testing.T) {
 	}
 }
 
-// A PNG has the expected pixels inside and outside of each shape.
+// A PNG has the expected pixels inside and outside each shape.
 func TestPNG(t *testing.T) {
 	var b, again bytes.Buffer
 	if err := errors.Join(sample().PNG(&b, 400, 300, 144), sample().PNG(&again, 400, 300, 144)); err != nil {
@@ -95,7 +95,7 @@ func TestPNG(t *testing.T) {
 		{12, 70, red}, {16, 70, Ground}, {20, 70, red}, {20, 71.2, Ground}, // the dashes
 		{70, 20, blue}, {76.9, 26.9, blue}, {77.2, 27.2, Ground}, {60.2, 20, blue}, {59.8, 20, Ground}, // the disc
 		{70, 50, Ground}, {81.8, 50, red}, {82.2, 50, Ground}, {78.2, 50, red}, {77.8, 50, Ground}, // the ring
-		{75, 80, Ground}, {72.2, 80, blue}, {77.8, 80, blue}, {75, 89, Ground}, // two bars, around their centre
+		{75, 80, Ground}, {72.2, 80, blue}, {77.8, 80, blue}, {75, 89, Ground}, // two bars, around their center
 		{90, 80, Ground}, {90, 77.2, red}, {90, 82.8, red}, {99, 77.2, Ground}, // the same, turned
 	} {
 		if got := color.NRGBAModel.Convert(to.At(int(p.x*10), int(p.y*10))); got != p.ink.RGB {
@@ -104,8 +104,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// The widths agree with the widths of Arial, for which Liberation Sans was designed as a substitute. They are in
-// thousandths of the font's size, from Adobe's metrics of Helvetica.
+// The widths agree with the widths of Arial, which Liberation Sans was designed to replace. They are in thousandths of
+// the font size, from Adobe's metrics of Helvetica.
 func TestWidths(t *testing.T) {
 	for words, want := range map[string]float64{"": 0, "a": 556, "i": 222, "W": 944, "iW": 222 + 944,
 		"10 s": 556*2 + 278 + 500} {
@@ -118,7 +118,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// Ticks are round numbers, none lies beyond the ends of the axis, and there are a few even if there is little room.
+// Ticks are round numbers. None is beyond the ends of the axis. There are at least a few, even if there is little room.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi, length, room float64

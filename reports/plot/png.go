@@ -75,7 +75,7 @@ func (to raster) line(s Style, points ...Point) {
 func (to raster) circle(s Style, at Point, r float64) {
 	var outer, inner []Point
 	half := float64(s.Width / 2)
-	const corners = 48 // so many that none is visible
+	const corners = 48 // enough that they are not visible
 	for i := range corners + 1 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
 		on := func(r float64) Point { return Point{at.X + float64(r*cos), at.Y + float64(r*sin)} }
@@ -88,8 +88,8 @@ func (to raster) circle(s Style, at Point, r float64) {
 	to.polygon(s.Ink, outer...)
 }
 
-// face returns the font in a size in pixels. No package variable holds the fonts, so that a program that draws no PNG
-// is linked without them.
+// face returns the font in a size given in pixels. The fonts are not kept in a package variable, so a program that
+// draws no PNG is linked without them.
 func (t *text) face(size float64) font.Face {
 	ttf := liberationsansregular.TTF
 	if t.bold {
@@ -101,7 +101,7 @@ func (t *text) face(size float64) font.Face {
 	}
 	face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72})
 	if err != nil {
-		panic(err) // never returned
+		panic(err) // this error is never returned
 	}
 	return face
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fonts are the fonts in which a viewer shows the text, in order of preference.
+// fonts lists the fonts in which a viewer shows the text, in order of preference.
 const fonts = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
 // svg is a canvas that writes SVG.
@@ -33,7 +33,7 @@ func (d *Diagram) svg(width, height float64, onPage bool) string {
 	return to.String()
 }
 
-// number writes a length with at most two decimals; no viewer shows more.
+// number formats a length with at most two decimals. No viewer shows more.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(float64(v*100))/100+0, 'f', -1, 64)
 }
@@ -77,7 +77,7 @@ func (to *svg) circle(s Style, at Point, r float64) {
 	fmt.Fprintf(to, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", number(at.X), number(at.Y), number(r), how)
 }
 
-// write also states the width of the words, so that they fit their place in another font too.
+// write writes words. It also states their width, so that they fit their place even in another font.
 func (to *svg) write(t text, at Point, words string) {
 	x, y := number(at.X), number(at.Y)
 	how := map[float64]string{0.5: ` text-anchor="middle"`, 1: ` text-anchor="end"`}[t.anchor]

@@ -1,25 +1,25 @@
 package plot
 
-// text says how words are written. The font is Liberation Sans.
+// text describes the font, size and placement of words. The font is Liberation Sans.
 type text struct {
 	Ink
 	size   float64 // size of the font, in points
-	anchor float64 // position of the words relative to their place: 0 begins there, 0.5 is centred, 1 ends there
+	anchor float64 // where the words are relative to their position: 0 begins there, 0.5 is centered, 1 ends there
 	bold   bool
-	turned bool // written upwards
+	turned bool // whether the words run upwards
 }
 
-// capital is the height of capital letters, as a share of the font's size.
+// capital is the height of capital letters, as a fraction of the font size.
 const capital = 0.72
 
-// em is the font's size in the units of its advances.
+// em is the font size in the units of the advances.
 const em = 2048
 
-// advance is how far a rune moves the pen in the regular and in the bold font, in units of the font.
+// advance is the distance that a rune moves the pen, in the regular and in the bold font, in units of the font.
 type advance struct{ regular, bold int }
 
-// width returns the width of the words in points, without kerning. A rune without a known advance counts as wide as the
-// font's size, which few characters of any font exceed.
+// width returns the width of the words in points, without kerning. A rune without a known advance is assumed to be as
+// wide as the font size. Few characters of any font are wider.
 func (t *text) width(words string) float64 {
 	units := 0
 	for _, r := range words {

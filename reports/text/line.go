@@ -1,23 +1,23 @@
-// Package text lays text out for a terminal: lines in columns of cells, wrapped and cut to a width, with a few styles,
+// Package text lays out text for a terminal: lines in columns of cells, wrapped and cut to a width, with a few styles,
 // and commands that can be pasted as they stand.
 //
 // Goals: no line is wider than the terminal, except the address of a page; nothing that a terminal would execute is
-// written; the same text gives the same bytes whatever the environment says.
-// Non-goals: asking a terminal for its width or its colours, and knowing what the text is about.
+// written; the same text always gives the same bytes, whatever the environment variables. Non-goals: asking a terminal
+// for its width or its colors, and knowing what the text is about.
 //
 // The package github.com/clipperhouse/displaywidth decides how many cells a character takes and where text may be cut.
 // charmbracelet/x/ansi and lipgloss measure with the same library. It is used directly because with x/ansi an
-// environment variable (RUNEWIDTH_EASTASIAN) changes what is written. Three things are written by hand. Wrap, because
-// x/ansi breaks words at each hyphen and so divides "client-1". Styles, because they are only four escapes. Columns,
-// because they are at fixed cells, so that two reports can be compared line by line; because one cell can have signs of
-// several styles; and because columns continue beside wrapped words. A lipgloss table would need a style function for
-// the same result, and would fill each row with spaces to its end.
+// environment variable (RUNEWIDTH_EASTASIAN) changes what is written. Three features are implemented here. Wrap,
+// because x/ansi breaks words at each hyphen and so divides "client-1". Styles, because they are only four escapes.
+// Columns, because they are at fixed cells, so that two reports can be compared line by line; because one cell can have
+// signs of several styles; and because columns continue beside wrapped words. A lipgloss table would need a style
+// function for the same result, and would fill each row with spaces to its end.
 package text
 
 import "strings"
 
-// Style says how a piece of text is set off. No meaning is expressed by the style alone: without colour, a report reads
-// the same.
+// Style says how a piece of text stands out. The style alone never carries meaning: without color, a report says the
+// same.
 type Style uint8
 
 // The styles.
@@ -29,7 +29,7 @@ const (
 	Yellow
 )
 
-// Styles lists the escapes that a text may contain on a terminal with colours.
+// Styles lists the escapes that a text may contain on a terminal with colors.
 var Styles = append(escapes[Bold:], reset)
 
 var escapes = [...]string{Bold: "\x1b[1m", Red: "\x1b[1;31m", Green: "\x1b[32m", Yellow: "\x1b[33m"}
@@ -39,7 +39,7 @@ const reset = "\x1b[0m"
 // Line is one line of a text report under construction.
 type Line struct {
 	parts []part
-	cells int // display cells so far
+	cells int // number of display cells so far
 }
 
 type part struct {
@@ -47,7 +47,7 @@ type part struct {
 	text  string
 }
 
-// Add appends text. Control characters, which a terminal would execute, become spaces.
+// Add appends text. It replaces control characters, which a terminal would execute, with spaces.
 func (l *Line) Add(s Style, text string) *Line {
 	text = Printable(text)
 	if text == "" {
@@ -62,7 +62,7 @@ func (l *Line) Add(s Style, text string) *Line {
 	return l
 }
 
-// To appends spaces up to the given column.
+// To appends spaces until the line reaches the given column.
 func (l *Line) To(column int) *Line {
 	if n := column - l.cells; n > 0 {
 		l.Add(Plain, strings.Repeat(" ", n))
@@ -70,8 +70,8 @@ func (l *Line) To(column int) *Line {
 	return l
 }
 
-// Right appends text that ends at the given column.
+// Right appends text so that it ends at the given column.
 func (l *Line) Right(end int, text string) *Line { return l.To(end-Cells(text)).Add(Plain, text) }
 
-// Cells returns how many cells the line takes so far.
+// Cells returns the number of cells that the line takes so far.
 func (l *Line) Cells() int { return l.cells }

@@ -1,6 +1,6 @@
 package text
 
-// This file defines how counts, shares, lists and times are written. All forms of a report use it.
+// This file defines how counts, shares, lists and times are written in all forms of a report.
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Count returns a number of things: "1 run", "12 runs".
+// Count formats a number of things: "1 run", "12 runs".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -28,7 +28,7 @@ func CountGrouped(n int, what string) string {
 	return Grouped(n) + " " + what + "s"
 }
 
-// Grouped writes 1234567 as 1,234,567. n must not be negative.
+// Grouped formats a number with commas: "1,234,567". n must not be negative.
 func Grouped(n int) string {
 	digits := strconv.Itoa(n)
 	var b strings.Builder
@@ -41,8 +41,8 @@ func Grouped(n int) string {
 	return b.String()
 }
 
-// Large writes a number that may be very large. From a million on it has two significant digits: "1.6 trillion", "1.2 ×
-// 10^21". n must not be negative.
+// Large formats a number that may be very large. From a million on, the result has two significant digits: "1.6
+// trillion", "1.2 × 10^21". n must not be negative.
 func Large(n float64) string {
 	if n < 999_500 {
 		return Grouped(int(math.Round(n)))
@@ -57,7 +57,7 @@ func Large(n float64) string {
 	return strconv.FormatFloat(scale, 'f', -1, 64) + " " + name
 }
 
-// Percentage writes a share from 0 to 1 with two significant digits, or three from 99.5 % on: "4.2 %", "100 %".
+// Percentage formats a share from 0 to 1 with two significant digits, or with three from 99.5 % on: "4.2 %", "100 %".
 func Percentage(share float64) string {
 	digits := 2
 	if share >= 0.995 {
@@ -66,7 +66,7 @@ func Percentage(share float64) string {
 	return strconv.FormatFloat(100*share, 'g', digits, 64) + " %"
 }
 
-// Join joins words with commas, and the last word with last instead: with " or " it returns "a, b or c".
+// Join joins words with commas, and puts last before the last word: with " or " it returns "a, b or c".
 func Join(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -74,10 +74,10 @@ func Join(words []string, last string) string {
 	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }
 
-// Sentence makes words a sentence, with a capital and a full stop. words must not be empty.
+// Sentence turns words into a sentence with a capital letter and a full stop. words must not be empty.
 func Sentence(words string) string { return history.Capital(words) + "." }
 
-// Lasting returns a length of time in the unit that suits it: "350 µs", "12 ms", "1.25 s", "31.0 s".
+// Lasting formats a length of time in a suitable unit: "350 µs", "12 ms", "1.25 s", "31.0 s".
 func Lasting(t history.Time) string {
 	switch {
 	case t >= 10e9:
@@ -90,7 +90,7 @@ func Lasting(t history.Time) string {
 	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
 }
 
-// Instant returns a point in true time, to the millisecond, with its unit: "10.131 s".
+// Instant formats a point in true time to the millisecond, with its unit: "10.131 s".
 func Instant(t history.Time) string {
 	if t == history.Never {
 		return Clock(t)
@@ -98,7 +98,7 @@ func Instant(t history.Time) string {
 	return Clock(t) + " s"
 }
 
-// Clock returns a point in true time without its unit, for a column of seconds: "10.131".
+// Clock formats a point in true time without its unit, for a column of seconds: "10.131".
 func Clock(t history.Time) string {
 	if t == history.Never {
 		return "never"
@@ -114,10 +114,10 @@ func Microseconds(t history.Time) string {
 	return strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
 }
 
-// Milliseconds returns a time in ms with one decimal, without its unit.
+// Milliseconds formats a time in ms with one decimal, without its unit.
 func Milliseconds(d time.Duration) string { return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64) }
 
-// Decimal writes a number below a hundred with one decimal, and a larger one with none.
+// Decimal formats a number below a hundred with one decimal, and a larger number without decimals.
 func Decimal(x float64) string {
 	if x < 99.95 {
 		return strconv.FormatFloat(x, 'f', 1, 64)

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestLargeNumbersHaveTwoDigits also covers numbers that are rounded up to the next power of ten.
+// TestLargeNumbersHaveTwoDigits checks Large, including numbers that are rounded up to the next power of ten.
 func TestLargeNumbersHaveTwoDigits(t *testing.T) {
 	for n, want := range map[float64]string{0: "0", 1: "1", 999_499: "999,499", 999_500: "1 million",
 		1_249_000: "1.2 million", 99_600_000: "100 million", 1.39e11: "140 billion",

@@ -2,11 +2,11 @@ package text
 
 import "strings"
 
-// Command writes a command for a person to paste, after a label if it has one. Its spaces are kept as they are. A
-// command that does not fit on a line is continued on the next, with a backslash before the line break, as a shell
-// allows.
+// Command writes a command for a person to paste, after a label if there is one. The spaces in the command are kept. If
+// the command does not fit on a line, it continues on the next line. A backslash before the line break tells the shell
+// so.
 func (p *Writer) Command(indent int, label, text string) {
-	shift := p.shift // a continued argument must begin at the very left
+	shift := p.shift // the rest of a broken argument must start in the first column
 	p.Indent(-shift, func() { p.command(shift+indent, label, Printable(text)) })
 }
 
@@ -25,7 +25,7 @@ func (p *Writer) command(indent int, label, text string) {
 			p.Put(ln.Add(Bold, `\`))
 			ln = new(Line).To(indent + 2)
 		}
-		for ln.cells+Cells(arg) > room { // continued at the very left: a space would split the argument
+		for ln.cells+Cells(arg) > room { // continue in the first column: a space would split the argument
 			head, rest := breakArgument(arg, room-ln.cells)
 			p.Put(ln.Add(Bold, head+`\`))
 			ln, arg = new(Line), rest
@@ -35,11 +35,11 @@ func (p *Writer) command(indent int, label, text string) {
 	p.Put(ln)
 }
 
-// breakArgument splits an argument so that its beginning fits into width cells, after a slash if it has one. Between
-// single quotes a backslash would be part of the argument; there, the first part closes the quotes and the rest opens
-// them again.
+// breakArgument splits an argument so that its first part fits into width cells. It prefers to split after a slash. A
+// backslash between single quotes would be part of the argument. So if the split is between single quotes, the first
+// part closes the quotes and the rest opens them again.
 func breakArgument(arg string, width int) (head, rest string) {
-	head = Clip(arg, width-1) // room for a quote
+	head = Clip(arg, width-1) // leave room for a quote
 	if i := strings.LastIndexByte(head, '/'); i > 0 {
 		head = head[:i+1]
 	}
@@ -61,8 +61,8 @@ func breakArgument(arg string, width int) (head, rest string) {
 
 // quoting tracks the quotes of a command as a shell reads it.
 type quoting struct {
-	open    rune // the quote within which the next character is, or 0
-	escaped bool // a backslash precedes the next character
+	open    rune // the kind of quotes that enclose the next character, or 0
+	escaped bool // whether a backslash precedes the next character
 }
 
 func (q *quoting) pass(r rune) {
@@ -78,8 +78,8 @@ func (q *quoting) pass(r rune) {
 	}
 }
 
-// arguments splits a command before each argument; the spaces after an argument stay with it. Spaces within quotes do
-// not split it.
+// arguments splits a command before each argument. The spaces after an argument stay with it. It does not split at
+// spaces inside quotes.
 func arguments(text string) []string {
 	var out []string
 	var q quoting

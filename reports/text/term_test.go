@@ -10,7 +10,7 @@ import (
 func TestCells(t *testing.T) {
 	for s, want := range map[string]int{
 		"": 0, "lock": 4, "分散ロック": 10, "é": 1, "e\u0301": 1, "█│┐✗⋮▸░▒▄▀┆┘": 12, "✓±–·…": 5, "🔒": 2, "잠금": 4,
-		"👩‍💻": 2, "🇩🇪": 2, // one character each, of several code points
+		"👩‍💻": 2, "🇩🇪": 2, // each is a single character that consists of several code points
 	} {
 		if got := Cells(s); got != want {
 			t.Errorf("cells(%q) = %d, want %d", s, got, want)
@@ -60,7 +60,7 @@ func TestWrappedCommandPastesAsOneCommand(t *testing.T) {
 		}
 		text += " " + a
 	}
-	for n := range 40 { // a name with a quote, at any position of the line
+	for n := range 40 { // a name with a quote, at every position in the line
 		name := "it's " + strings.Repeat("o", 30+n) + "'s lock"
 		args = append(args, name)
 		text += " '" + strings.ReplaceAll(name, "'", `'\''`) + "'"

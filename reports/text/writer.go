@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Writer writes lines of at most width cells, except addresses of pages. It keeps the first error.
+// Writer writes lines of at most width cells. Only addresses of pages may be wider. It keeps the first error.
 type Writer struct {
 	w     io.Writer
 	width int
-	shift int // cells before each line
+	shift int // number of empty cells before each line
 	color bool
 	lines int
-	gap   bool          // write an empty line before the next line
-	watch string        // a word to look for in what is written; empty for none
-	seen  bool          // the word was written
+	gap   bool          // whether to write an empty line before the next line
+	watch string        // a word to look for in what is written; empty if there is none
+	seen  bool          // whether the word was written
 	kept  *bytes.Buffer // what a draft has written; nil if this is not a draft
 	err   error
 }
@@ -25,30 +25,30 @@ func New(w io.Writer, width int, color bool) *Writer {
 	return &Writer{w: w, width: width, color: color}
 }
 
-// Width returns the largest number of cells in a line.
+// Width returns the maximum number of cells in a line.
 func (p *Writer) Width() int { return p.width }
 
-// Lines returns how many lines were written.
+// Lines returns the number of lines written so far.
 func (p *Writer) Lines() int { return p.lines }
 
 // Err returns the first error of the underlying writer.
 func (p *Writer) Err() error { return p.err }
 
-// Watch makes the writer record, from now on, whether it writes the given word. The word must be in lower case.
+// Watch makes the writer record whether it writes the given word from now on. The word must be in lower case.
 func (p *Writer) Watch(word string) { p.watch = word }
 
-// mention records the watched word if the text contains it.
+// mention records that the text contains the watched word, if it does.
 func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
 
-// Mentioned reports whether the watched word was written since Forget.
+// Mentioned reports whether the watched word was written since the last call of Forget.
 func (p *Writer) Mentioned() bool { return p.seen }
 
-// Forget resets Mentioned to false.
+// Forget makes Mentioned return false until the word is written again.
 func (p *Writer) Forget() { p.seen = false }
 
-// Put writes a line, cut at the width and without trailing spaces.
+// Put writes a line. It cuts the line at the width and removes trailing spaces.
 func (p *Writer) Put(l *Line) {
 	var b strings.Builder
 	if p.gap {
@@ -88,13 +88,13 @@ func (p *Writer) Put(l *Line) {
 // Blank writes an empty line.
 func (p *Writer) Blank() { p.Put(new(Line)) }
 
-// Gap sets whether an empty line comes before the next line, if there is a next line. It returns the previous setting.
+// Gap sets whether an empty line is written before the next line, if there is one. It returns the previous setting.
 func (p *Writer) Gap(wanted bool) (before bool) {
 	before, p.gap = p.gap, wanted
 	return before
 }
 
-// Indent indents all lines that the function write writes, by a number of cells.
+// Indent indents all lines that write writes by a number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells
@@ -102,14 +102,14 @@ func (p *Writer) Indent(cells int, write func()) {
 	p.width, p.shift = width, shift
 }
 
-// Text wraps text to the width and writes it, each line indented by the given number of cells.
+// Text wraps text to the width and writes it. Each line is indented by the given number of cells.
 func (p *Writer) Text(s Style, indent int, text string) {
 	for _, t := range Wrap(text, p.width-indent) {
 		p.Put(new(Line).To(indent).Add(s, t))
 	}
 }
 
-// Hang writes text after a label. If it is wrapped, it continues below the text, not below the label.
+// Hang writes text after a label. If the text is wrapped, its next lines begin below the text, not below the label.
 func (p *Writer) Hang(indent int, label string, s Style, text string) {
 	from := indent + Cells(label)
 	for i, t := range Wrap(text, p.width-from) {
@@ -121,8 +121,8 @@ func (p *Writer) Hang(indent int, label string, s Style, text string) {
 	}
 }
 
-// Flow writes items after each other, two spaces apart, on as many lines as needed. It breaks an item only if the item
-// is wider than a line.
+// Flow writes items one after the other, two spaces apart, on as many lines as needed. It breaks an item only if the
+// item is wider than a line.
 func (p *Writer) Flow(title string, items []string) {
 	ln := new(Line).Add(Plain, title)
 	fresh := true
@@ -149,11 +149,11 @@ func (p *Writer) Rule() {
 	p.Put(ln)
 }
 
-// Margin returns the column at which the right-aligned verdict ends. On a wide terminal it is not at the edge, so that
-// the verdict is near the rest of the line.
+// Margin returns the column at which the right-aligned verdict ends. On a wide terminal this is not the right edge, so
+// that the verdict stays near the rest of the line.
 func (p *Writer) Margin() int { return min(p.width, 100) }
 
-// Draft returns a writer that keeps its lines, to be written with p.Include if there is room for them.
+// Draft returns a writer that keeps its lines. p.Include writes them if there turns out to be room.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
 	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch,
@@ -173,8 +173,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes the subject of a report (name) at the left and its verdict (standing) at the right margin. The parameter
-// what describes the size of the result; it may be empty.
+// Title writes the subject of a report (name) on the left and its verdict (standing) at the right margin. what
+// describes the size of the result. It may be empty.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what
@@ -184,7 +184,7 @@ func (p *Writer) Title(name, what, standing string, tone Style) {
 	p.Put(ln.To(p.Margin()-Cells(standing)-2).Add(Plain, "  ").Add(tone, standing))
 }
 
-// Columns writes items after a label at the left, in as many columns of equal width as fit.
+// Columns writes items to the right of a label, in as many columns of equal width as fit.
 func (p *Writer) Columns(label string, items []string) {
 	const gap = 3
 	from, wide := Cells(label), 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// written returns what a function writes at a given width, without color.
+// written returns what the function write writes at a given width, without color.
 func written(width int, write func(*Writer)) string {
 	var b strings.Builder
 	write(New(&b, width, false))
@@ -127,8 +127,8 @@ func TestTheFirstErrorIsKept(t *testing.T) {
 	}
 }
 
-// Indented lines end at the same column as others. A command's argument that is broken continues at the very left, as a
-// shell needs it.
+// Indented lines end at the same column as others. If an argument of a command is broken, the rest begins in the first
+// column, because a shell needs that.
 func TestIndentedLines(t *testing.T) {
 	got := written(20, func(p *Writer) {
 		p.Indent(4, func() {
