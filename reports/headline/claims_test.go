@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestEveryNumberOfAHeadlineIsRight recomputes from the history how many clients were inside together, for how long,
-// and how many other laws held. A headline may contain no other number.
+// TestEveryNumberOfAHeadlineIsRight computes from the history how many clients were inside together, for how long, and
+// how many other laws held, and compares this with the headline. A headline may contain no other numbers.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {
@@ -49,7 +49,8 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	}
 }
 
-// These expressions find what a headline says that can be recomputed, names with digits, and numbers that remain.
+// These expressions find the parts of a headline that can be recomputed, the names that contain digits, and any numbers
+// that remain.
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
@@ -62,7 +63,7 @@ var (
 	number = regexp.MustCompile(`[\d.]*\d`)
 )
 
-// untrue corrects what a headline says about a finding; it returns "" if the headline is right.
+// untrue returns what is wrong with a headline about a finding, or "" if the headline is right.
 func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	rest, wrong := crowded(r, f, text)
 	if wrong != "" {
@@ -114,7 +115,7 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	return ""
 }
 
-// crowded corrects what a headline says about the holders of a semaphore. rest is what it says besides.
+// crowded returns what is wrong in a headline about the holders of a semaphore. rest is the rest of the headline.
 func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string) {
 	permits, crowds := r.History.Header.Permits, claims.Crowds(r.History)
 	if m := few.FindStringSubmatch(text); m != nil {
@@ -145,10 +146,11 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 	return strings.Replace(text, m[0], "", 1), ""
 }
 
-// never is longer than any run.
+// never is a duration longer than any run.
 const never = history.Never
 
-// together returns how long sections overlapped, of which the last began last; never if none ended.
+// together returns how long sections overlapped: from the beginning of the last one until one of them ended. It returns
+// never if none of them ended.
 func together(h *history.History, sections ...*claims.Section) history.Time {
 	end := never
 	for _, s := range sections {
@@ -162,7 +164,8 @@ func together(h *history.History, sections ...*claims.Section) history.Time {
 	return end - h.Events[sections[len(sections)-1].Grants[0]].Time
 }
 
-// lasting returns a function that reports whether a duration agrees with the words, in which the last digit is rounded.
+// lasting returns a function that reports whether a duration agrees with the words of a headline. The last digit in the
+// words is rounded.
 func lasting(m []string) func(history.Time) bool {
 	switch {
 	case strings.HasSuffix(m[0], "moment"):
@@ -179,7 +182,7 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a process was paused when a lease that was stated to it ended.
+// pausedPast reports whether a process was paused at the end of a lease that it had been told of.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

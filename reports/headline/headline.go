@@ -1,7 +1,7 @@
 // Package headline summarizes a verdict in one sentence, which a reader sees first, before the picture and the laws.
 //
-// Goals: the sentence is true of every history that can be judged; if several laws are violated, it is about the most
-// important one; names and lengths come from the history itself. Non-goals: the full explanation, which is in the
+// Goals: the sentence is true for every history that can be checked; if several laws are violated, it is about the most
+// important one; names and durations come from the history itself. Non-goals: the full explanation, which is in the
 // findings, and the comparison with what was expected.
 package headline
 
@@ -61,7 +61,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	return text.Sentence(words)
 }
 
-// because joins what happened and why. It is empty if either is empty.
+// because joins what happened and why. It returns "" if either is empty.
 func because(what, why string) string {
 	if what == "" || why == "" {
 		return ""
@@ -101,7 +101,7 @@ func calm(h *history.History, v checker.Verdict) string {
 	return "Nothing was checked."
 }
 
-// apart says that mutual exclusion held.
+// apart returns the sentence for a run in which mutual exclusion held.
 func apart(h *history.History) string {
 	where, aside := "inside", ""
 	if len(h.Header.Locks) > 1 {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clashes are the causes for which two grants of one lock overlap.
+// clashes lists the causes that can make two grants of one lock overlap.
 var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedByNone,
 	checker.GrantedTwice, checker.DeposedMaster,
 	checker.ValidityMiscounted, checker.ExpiredEarly,
@@ -23,7 +23,7 @@ var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedB
 	checker.LostInFailover, checker.Evicted, checker.RemovedByOperator, checker.SessionExpired,
 	checker.CauseNotRecorded}
 
-// given lists the causes that the checker gives for each law.
+// given lists the causes that the checker can give for each law.
 var given = map[checker.Law][]checker.CauseKind{
 	checker.LeaseExclusion: clashes,
 	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.NeverRenewed,
@@ -48,7 +48,7 @@ var details = map[checker.CauseKind][]string{
 	checker.StuckBehindAbandoned: {"", checker.SessionLives, checker.KeptProlonged, checker.TurnNotTaken},
 }
 
-// declared reads the names of the constants for causes from the source of the checker: kinds and variants.
+// declared reads the source of the checker and returns the names of the constants for causes: kinds and variants.
 func declared(t *testing.T) (kinds, variants []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../checker/cause.go", nil, 0)
@@ -76,8 +76,8 @@ func declared(t *testing.T) (kinds, variants []string) {
 	return kinds, variants
 }
 
-// A cause that is added to the checker needs a headline; otherwise the headline only names the cause in the checker's
-// words.
+// Every cause in the checker needs a headline. Without one, the headline would only repeat the checker's name for the
+// cause.
 func TestEveryCauseHasAHeadline(t *testing.T) {
 	kinds, variants := declared(t)
 	seen, seenVariants := map[string]bool{}, map[string]bool{}
@@ -147,7 +147,7 @@ func at(seconds float64, p history.Process, f history.F, typ history.Type) histo
 	return e
 }
 
-// paused returns the event with which a pause of client-1 begins or ends.
+// paused returns the event that begins or ends a pause of client-1.
 func paused(seconds float64, typ history.Type) history.Event {
 	return history.Event{Time: history.Time(seconds * 1e9), Process: history.Nemesis, F: history.Pause, Type: typ,
 		Fault: &history.Fault{On: []history.Process{"client-1"}, Ends: true}}
@@ -212,7 +212,7 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 	}
 }
 
-// The end of another attempt of the same client does not end the overlap.
+// The end of another attempt by the same client does not end the overlap.
 func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 	earlier := at(11.1, "client-2", history.Lost, history.OK)
 	earlier.Attempt = "client-2/0"
@@ -268,7 +268,7 @@ func TestTheGravestLawComesFirst(t *testing.T) {
 	}
 }
 
-// No headline claims more than the laws say.
+// A headline claims no more than the laws say.
 func TestHeadlinesOfCalmRuns(t *testing.T) {
 	holds, unchecked, undecided := checker.Holds, checker.Unchecked, checker.Undecided
 	shared := at(0, "client-1", history.Acquire, history.OK)

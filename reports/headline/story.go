@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// story is a violation of a law in a history.
+// story is a violation of a law, together with the history in which it occurred.
 type story struct {
 	h *history.History
 	f *checker.Finding
 }
 
-// lock returns the name of the lock if there are several, else "the lock".
+// lock returns the name of the lock if there are several locks, otherwise "the lock".
 func (s *story) lock() string {
 	if len(s.h.Header.Locks) > 1 && s.f.Lock != "" {
 		return strconv.Quote(string(s.f.Lock))
@@ -31,7 +31,7 @@ func name(p history.Process) string {
 	return string(p)
 }
 
-// process returns the name of holder i, or otherwise if it is unknown.
+// process returns the name of the process of holder i. If it is unknown, process returns otherwise.
 func (s *story) process(i int, otherwise string) string {
 	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
 		return name(s.f.Holders[i])
@@ -49,8 +49,8 @@ func (s *story) about() string {
 	return string(s.f.About)
 }
 
-// two says that two clients, or one client twice, were in or had something at the same time. For a semaphore, it says
-// that more clients were or had it than there are permits.
+// two says that two clients, or one client twice, were in a section or had something at the same time. For a semaphore,
+// it says that more clients did than there are permits.
 func (s *story) two(once, both, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, both, what)
@@ -83,7 +83,7 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the time until which all holders were recorded.
+// recorded returns the time until which the history records all holders.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {
@@ -94,8 +94,8 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap returns for how long the holders were inside together, from the time at which the last one entered until one
-// of them left. over is false if none left.
+// overlap returns how long the holders were inside together: from the time at which the last one entered until one of
+// them left. over is false if none of them left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
@@ -113,7 +113,7 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether a holder other than the last acquired the lock with the event at a position.
+// entered reports whether the event at a position is the acquire of a holder other than the last.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]
 	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock &&
@@ -136,7 +136,7 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
 }
 
-// why says why two grants of one lock overlapped.
+// why returns the reason why two grants of one lock overlapped.
 func (s *story) why() string {
 	who := s.about()
 	switch s.f.Cause.Kind {
@@ -191,7 +191,7 @@ func (s *story) why() string {
 	return ""
 }
 
-// removed says who removed the key of a holder.
+// removed says who removed a holder's key.
 func (s *story) removed(who string) string {
 	switch c := s.f.Cause; {
 	case c.Kind == checker.Evicted:
@@ -208,7 +208,7 @@ func (s *story) removed(who string) string {
 	return "the key of " + who + " was removed by a request that did not own it"
 }
 
-// miscounted says why a holder relied on a lease for longer than its key lived.
+// miscounted says why a holder relied on its lease after its key had expired.
 func (s *story) miscounted(who string) string {
 	open := func(e history.Event) bool {
 		return e.Process == s.f.About && e.Lock == s.f.Lock && e.Grant != nil && e.Grant.Open
@@ -281,7 +281,7 @@ func (s *story) data() string {
 	return ""
 }
 
-// owner says who changed a lock that it did not own.
+// owner says who changed a lock without owning it.
 func (s *story) owner() string {
 	by, whose := s.process(0, "somebody"), s.process(1, "another")+"'s lock"
 	if s.same() {

@@ -2,7 +2,8 @@ package html
 
 import "github.com/fencepost-sim/fencepost/checker"
 
-// Explained returns a word with an explanation that a page shows on demand. Without an explanation it is plain text.
+// Explained returns a word with an explanation that a page shows on demand. If the explanation is empty, it returns
+// plain text.
 func Explained(word, explanation string) Part {
 	if explanation == "" {
 		return Text(word)
@@ -10,18 +11,18 @@ func Explained(word, explanation string) Part {
 	return El("button", Attr("type", "button", "class", "says", "title", explanation), Text(word))
 }
 
-// Law returns a name, with an explanation if it is the name of a law.
+// Law returns a name. If it is the name of a law, it has an explanation.
 func Law(name string) Part { return Explained(name, checker.Law(name).Says()) }
 
-// Heading returns a heading for what follows.
+// Heading returns the heading of a section.
 func Heading(words string) Part { return All(El("h2", Law(words)), Newline) }
 
-// Note returns a remark under a name, which may be empty.
+// Note returns a remark with a name above it, which may be empty.
 func Note(name, words string) Part {
 	return All(El("p", Class("note"), El("b", Text(name)), Text(" "+words)), Newline)
 }
 
-// Finding explains the violation of a law. It does not show the witness.
+// Finding explains the violation of a law, but does not show its witness.
 func Finding(f *checker.Finding) Part {
 	paragraph := func(class, words string) Part {
 		return If(words != "", El("p", Class(class), Text(words)), Newline)

@@ -31,7 +31,7 @@ func All(parts ...Part) Part {
 	}
 }
 
-// Each returns the parts that the function part returns for the elements of a list.
+// Each calls the function part for each element of a list and returns the results as one part.
 func Each[T any](list []T, part func(T) Part) Part {
 	return func(in *html.Node) {
 		for _, one := range list {
@@ -48,8 +48,8 @@ func If(condition bool, parts ...Part) Part {
 	return All(parts...)
 }
 
-// Attr returns attributes. pairs alternates names and values; a value is written as by fmt.Print. In Attr and in Text,
-// unprintable characters are written as escapes.
+// Attr returns attributes. pairs alternates names and values. A value is formatted as by fmt.Print. Attr and Text
+// replace unprintable characters with escapes.
 func Attr(pairs ...any) Part {
 	return func(in *html.Node) {
 		in.Attr = slices.Grow(in.Attr, len(pairs)/2)
@@ -60,7 +60,7 @@ func Attr(pairs ...any) Part {
 	}
 }
 
-// Class returns the attribute class.
+// Class returns a class attribute.
 func Class(names string) Part { return Attr("class", names) }
 
 // Text returns text. Nothing in it is treated as markup.
@@ -70,12 +70,12 @@ func Text(words string) Part {
 	}
 }
 
-// Raw returns markup, written as it is.
+// Raw returns markup, which is written unchanged.
 func Raw(markup string) Part {
 	return func(in *html.Node) { in.AppendChild(&html.Node{Type: html.RawNode, Data: markup}) }
 }
 
-// Newline is a line break in the source of a page, to keep its lines short.
+// Newline is a line break in the source of a page. It keeps the lines short.
 var Newline = Text("\n")
 
 // render returns the parts as markup.
@@ -83,7 +83,7 @@ func render(parts ...Part) string {
 	root, b := &html.Node{Type: html.DocumentNode}, &strings.Builder{}
 	All(parts...)(root)
 	if err := html.Render(b, root); err != nil {
-		panic(err) // an element that must be empty, such as <br>, has content
+		panic(err) // possible only if an element that must be empty, such as <br>, has content
 	}
 	return b.String()
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// hostile are texts that could be mistaken for markup or for parts of an address.
+// hostile lists texts that could be mistaken for markup or for parts of an address.
 var hostile = []string{`"><img src=x>`, `' onclick='x`, "</title></style></script><script>x</script>", "<!-- x",
 	"&lt;", "&amp;#60;b>", "javascript:x", "http://x/y", "//x/y", "../x", "x?y#z", "50%41", "a:b", "a b+c",
 	"a\rb\nc", "\x1b[2J", "\u202e", "é"}
 
-// TestTextStaysText writes hostile texts as the title, as text and in an attribute of a page, and reads them back.
+// TestTextStaysText uses hostile texts as the title, as text and in an attribute of a page, and reads them back.
 func TestTextStaysText(t *testing.T) {
 	for _, text := range hostile {
 		p := NewWriter(text, "")
@@ -52,13 +52,13 @@ func TestTextStaysText(t *testing.T) {
 	}
 }
 
-// TestAnAddressNamesAFileBeside checks that the address of a page beside another leads to its file, whatever the name
-// of the other page's file is.
+// TestAnAddressNamesAFileBeside checks that the link from a page to another page in the same folder leads to that
+// page's file, whatever the file is called.
 func TestAnAddressNamesAFileBeside(t *testing.T) {
 	page := &url.URL{Scheme: "file", Path: "/folder/page.html"}
 	for _, name := range hostile {
 		if strings.Contains(name, "/") {
-			continue // not a possible name of a file
+			continue // this cannot be the name of a file
 		}
 		address := NewWriter("", "/folder/"+name+".html").Beside("slug")
 		to, err := page.Parse(address)

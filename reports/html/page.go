@@ -1,12 +1,13 @@
 // Package html defines how the HTML pages look: functions that build their markup, the frame that all pages share, the
 // theme, and the script that explains words and copies commands.
 //
-// Goals: a page is a single file that loads nothing and can be read without its script; text never becomes markup.
-// Non-goals: what a page says, which the reports decide, and pictures, which packages timeline and sweep draw.
+// Goals: a page is a single file that loads nothing and can be read without its script; text is never treated as
+// markup. Non-goals: the content of a page, which the reports decide, and pictures, which packages timeline and sweep
+// draw.
 package html
 
 import (
-	_ "embed" // the parts of the pages
+	_ "embed" // for the files that pages are made of
 	"io"
 )
 
@@ -24,18 +25,18 @@ var (
 	PlotStyle string
 )
 
-// Application is an interactive page: its script asks a server or a worker for what it shows.
+// Application is an interactive page. Its script asks a server or a worker for the data that it shows.
 type Application struct {
 	Title  string
-	Style  string // in addition to the style of all pages
+	Style  string // style sheet in addition to the one that all pages have
 	Script string
-	Body   string // markup
-	// Policy lists directives of the content security policy that allow the page to do more than show itself, such as
-	// "connect-src 'self'".
+	Body   string // markup of the body
+	// Policy lists additional directives of the content security policy, such as "connect-src 'self'". They allow the
+	// page to do more than show itself.
 	Policy string
 }
 
-// Write writes the page. A returned error comes from w.
+// Write writes the page. Errors come from w.
 func (a *Application) Write(w io.Writer) error {
 	frame := newFrame(a.Title)
 	frame.style += a.Style
@@ -43,12 +44,12 @@ func (a *Application) Write(w io.Writer) error {
 	return protect(w, frame.around(Raw(a.Body)), "; "+a.Policy)
 }
 
-// frame is what all pages have in common: the title, the style, and the script that explains words and copies commands.
+// frame is what all pages have: a title, a style sheet, and the script that explains words and copies commands.
 type frame struct{ title, style, script string }
 
 func newFrame(title string) frame { return frame{title, pageStyle, frameScript} }
 
-// around returns the page with the given body.
+// around returns a page with the given body.
 func (f *frame) around(body Part) string {
 	return render(Raw("<!DOCTYPE html>\n"), El("html", Attr("lang", "en"), Newline,
 		El("head", Newline,

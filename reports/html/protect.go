@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// inline yields a page's scripts and styles, each with the name of its element.
+// inline yields the scripts and styles that a page contains, each with the name of its element.
 func inline(page string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for {
@@ -33,9 +33,10 @@ func inline(page string) iter.Seq2[string, string] {
 	}
 }
 
-// Protect writes the page that write produces, with a content security policy. The policy lets a browser use only the
-// scripts and styles that the page contains now, which it identifies by their hashes (Content Security Policy Level 3,
-// 2.3.1), and load nothing. Unprintable characters are written as escapes. A returned error comes from write or from w.
+// Protect writes the page that write produces and adds a content security policy. The policy allows a browser to use
+// only the scripts and styles that the page contains now, which it identifies by their hashes (Content Security Policy
+// Level 3, 2.3.1), and to load nothing. Unprintable characters are replaced with escapes. Errors come from write or
+// from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
 	if err := write(&page); err != nil {
@@ -44,8 +45,8 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is like Protect, but the directives in more are added to the policy and allow the page to do more. A returned
-// error comes from w.
+// protect is like Protect, but adds the directives in more to the policy. They allow the page to do more. Errors come
+// from w.
 func protect(w io.Writer, page, more string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}
@@ -63,7 +64,7 @@ func protect(w io.Writer, page, more string) error {
 	return err
 }
 
-// allowed returns the list of sources in a directive of the policy.
+// allowed returns the list of allowed sources for a directive of the policy.
 func allowed(sums []string) string {
 	if len(sums) == 0 {
 		return "'none'"

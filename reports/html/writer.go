@@ -7,28 +7,29 @@ import (
 	"strings"
 )
 
-// Writer builds a page from parts in the order in which they are put.
+// Writer builds a page from parts. The page contains them in the order in which they were added.
 type Writer struct {
 	frame frame
 	path  string
 	body  strings.Builder
 }
 
-// NewWriter begins a page that will be a file with the given path.
+// NewWriter begins a page for a file with the given path.
 func NewWriter(title, path string) *Writer { return &Writer{frame: newFrame(title), path: path} }
 
-// Beside returns the path of a page in the same folder. Its name is the name of the page at path, with the slug added
-// before the extension.
+// Beside returns the path of another page in the same folder as the page at path. Its file name is that of the page at
+// path with the slug added before the extension.
 func Beside(path, slug string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
 }
 
-// Beside returns the relative address of the page in the same folder that has the slug.
+// Beside returns the relative address of another page in the same folder, given by its slug.
 func (p *Writer) Beside(slug string) string {
 	return (&url.URL{Path: filepath.Base(Beside(p.path, slug))}).String()
 }
 
-// Mentions reports whether the page so far contains a word, even with a capital at the start of a sentence.
+// Mentions reports whether the page so far contains a word. It also finds the word with a capital letter, at the start
+// of a sentence.
 func (p *Writer) Mentions(word string) bool {
 	shown := p.body.String()
 	return strings.Contains(shown, word) || strings.Contains(shown, strings.ToUpper(word[:1])+word[1:])
@@ -37,7 +38,7 @@ func (p *Writer) Mentions(word string) bool {
 // Put adds parts to the page.
 func (p *Writer) Put(parts ...Part) { p.body.WriteString(render(parts...)) }
 
-// Card adds a card with a heading, which may be empty. The card contains what the function show puts.
+// Card adds a card with a heading, which may be empty. The card contains the parts that the function show adds.
 func (p *Writer) Card(heading string, show func()) {
 	p.Inside("section", "card", func() {
 		p.Put(If(heading != "", Heading(heading)))
@@ -45,7 +46,7 @@ func (p *Writer) Card(heading string, show func()) {
 	})
 }
 
-// Inside adds an element of the given name and class. It contains what the function show puts.
+// Inside adds an element with the given name and class. The element contains the parts that the function show adds.
 func (p *Writer) Inside(name, class string, show func()) {
 	p.Put(Raw("<" + name + ` class="` + class + `">`))
 	show()
@@ -66,10 +67,10 @@ func (p *Writer) Script(script string) {
 	}
 }
 
-// Body returns the markup of what was put, without the frame.
+// Body returns the markup of the parts that were added, without the frame.
 func (p *Writer) Body() string { return p.body.String() }
 
-// WriteDocument writes the whole page. A returned error comes from w.
+// WriteDocument writes the whole page. Errors come from w.
 func (p *Writer) WriteDocument(w io.Writer) error {
 	return protect(w, p.frame.around(All(El("main", Newline, Raw(p.Body())), Newline)), "")
 }

@@ -1,8 +1,8 @@
-// Package reporttest contains what the tests of reports share: a check of what must be true of every document in all
-// its forms, and a few histories written by hand, for checking the words and pictures of reports.
+// Package reporttest contains what the tests of reports share: a check that applies to every document in all its forms,
+// and a few histories written by hand, which are used to check the words and pictures of reports.
 //
 // Goals: one check for all documents; the code of a history reads like what happened, and builds a history that a run
-// could have recorded. Non-goals: what a document says, and judging a history: its findings are part of its code.
+// could have recorded. Non-goals: the content of a document, and checking a history: its findings are part of its code.
 package reporttest
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// LongCommand is a command that does not fit on a line of any text.
+// LongCommand is a command that is too long for one line of any text.
 const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' ` +
 	`--seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
 
-// Check reports what is wrong with a document: with its pages, or with its text at some width. Among other things, a
-// long command must be usable when pasted from the text; text and page must say that the work was interrupted if and
-// only if it was; and they must explain the probe if and only if they mention it.
+// Check returns an error that describes what is wrong with a document: with its pages, or with its text at some width.
+// Among other things, a reader must be able to paste a long command from the text. Text and page must say that the work
+// was interrupted if and only if it was. They must explain the probe if and only if they mention it.
 func Check(d *document.Document) (err error) {
 	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
 	says := func(form, text string) {

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Builder builds a history. At sets the true time of the events that follow.
+// Builder builds a history. Its method At sets the true time of the events that follow.
 type Builder struct {
 	H   history.History
 	now history.Time
 }
 
-// NewHistory begins a history of some clients and servers and one lock, with leases of 10 s.
+// NewHistory begins a history with the given numbers of clients and servers, one lock, and leases of 10 s.
 func NewHistory(clients, servers int) *Builder {
 	t := &Builder{}
 	for i := range clients {
@@ -52,8 +52,8 @@ func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string)
 	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
 }
 
-// Fault adds an event of a fault that strikes or ends, given by its line in a plan. If the line is not a valid line of
-// a plan, on lists the processes that it strikes.
+// Fault adds the beginning or the end of a fault, given by its line in a plan. If the line is not a valid line of a
+// plan, on lists the processes that the fault strikes.
 func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
@@ -64,15 +64,15 @@ func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Bu
 		Fault: &history.Fault{On: on}})
 }
 
-// Acquire adds a successful acquire: it is called at from, sets the key on the servers one after the other, and returns
-// at to.
+// Acquire adds a successful acquire. It is called at from, sets the key on one server after the other, and returns at
+// to.
 func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// enter adds the successful attempt of an acquire that was already called. It sends its requests from from on.
+// enter adds a successful attempt for an acquire whose call was already added. It sends its first request at from.
 func (t *Builder) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
@@ -96,7 +96,7 @@ func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...
 	return t
 }
 
-// use adds a read or write: the call, the resource's decision 0.4 ms later, and the return 0.8 ms after the call.
+// use adds a read or write. The resource decides 0.4 ms after the call, and the call returns after 0.8 ms.
 func (t *Builder) use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	ty := history.OK

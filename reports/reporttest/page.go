@@ -16,8 +16,9 @@ import (
 )
 
 var (
-	script    = regexp.MustCompile(`(?s)<script>.*?</script>`)
-	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`) // an address that is only a name, within a picture
+	script = regexp.MustCompile(`(?s)<script>.*?</script>`)
+	// an address in a picture that is only a name and is not loaded
+	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`)
 	loads     = regexp.MustCompile(
 		`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
 	inline    = regexp.MustCompile(`(?s)<(script|style)\b[^>]*>(.*?)</(?:script|style)>`)
@@ -26,8 +27,8 @@ var (
 	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // a line break that a shell ignores
 )
 
-// Page reports what is wrong with a page: it loads something, it contains hidden characters or something that its
-// policy forbids, or, apart from its script, it is not well-formed XML.
+// Page returns an error if a page loads something, contains hidden characters or something that its policy forbids, or
+// is not well-formed XML. Its script need not be well-formed.
 func Page(text string) error {
 	if err := safe(text); err != nil {
 		return err
@@ -46,9 +47,9 @@ func Page(text string) error {
 	}
 }
 
-// safe reports what is wrong with a page that shows text written by others. The page's policy must come first and must
-// name each inline script and style by its hash. The page must not contain what such a policy forbids, such as a style
-// attribute, since a browser would ignore it.
+// safe returns an error that describes what is wrong with a page that shows text written by others. The page's policy
+// must come first and must contain the hash of each inline script and style. The page must not contain anything that
+// such a policy forbids, such as a style attribute, because a browser would ignore it.
 func safe(text string) error {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
 	if i := strings.IndexFunc(text, hidden); i >= 0 {
@@ -74,8 +75,7 @@ func safe(text string) error {
 	return nil
 }
 
-// Explained returns the number of laws that a page names, each with its explanation. It returns an error if a law has
-// none.
+// Explained returns how many laws a page names with an explanation. It returns an error if a law has no explanation.
 func Explained(text string) (n int, err error) {
 	for _, law := range checker.Laws {
 		named := strings.Contains(text, ">"+string(law)+"<")
@@ -90,7 +90,8 @@ func Explained(text string) (n int, err error) {
 	return n, err
 }
 
-// Pasted returns how often a command occurs in a text in a form that a shell accepts, possibly over several lines.
+// Pasted returns how often a text contains a command in a form that a shell accepts. The command may extend over
+// several lines.
 func Pasted(text, call string) int {
 	return strings.Count(continued.ReplaceAllString(text, ""), call)
 }

@@ -15,7 +15,7 @@ type Story struct {
 	Findings          []checker.Finding
 }
 
-// Stories lists all stories by name. Make builds a new copy.
+// Stories lists all stories by name. Make builds a new copy of a story.
 var Stories = []struct {
 	Name string
 	Make func() Story
@@ -24,7 +24,7 @@ var Stories = []struct {
 	{"long", Long},
 }
 
-// story returns a Story of the history, in which all laws hold except those of the given findings.
+// story returns a Story of the history. All laws hold in it except those of the given findings.
 func (t *Builder) story(scenario, summary string, plan []string, broken ...checker.Finding) Story {
 	s := Story{Scenario: scenario, Summary: summary, Plan: plan, History: &t.H}
 	for _, law := range checker.Laws {
@@ -42,7 +42,7 @@ func (t *Builder) story(scenario, summary string, plan []string, broken ...check
 	return s
 }
 
-// agreed returns the judgements of two judges that agree on an outcome.
+// agreed returns the judgments of two judges that agree on an outcome.
 func agreed(o checker.Outcome) checker.Judges {
 	if o == checker.Violated {
 		return checker.Judges{Porcupine: checker.Refuted, Interval: checker.Refuted}
@@ -121,7 +121,7 @@ func Fenced() Story {
 			Remedy:      "none is needed: the resource refuses."})
 }
 
-// Restart is the story of a server that loses a lock in a crash.
+// Restart is the story of a server that crashes and so loses a lock.
 func Restart() Story {
 	const crash = "crash redis-3 losing everything at 1s, restart after 20ms"
 	t := NewHistory(2, 5)
@@ -160,7 +160,7 @@ func Calm() Story {
 	return t.story("sequential-vs-parallel", "Three clients take turns.", nil)
 }
 
-// Deadlock is the story of two locks, without a limit on renewal, that two clients acquire in opposite order.
+// Deadlock is the story of two clients that acquire two locks in opposite orders and renew them without limit.
 func Deadlock() Story {
 	t := NewHistory(2, 1)
 	t.H.Header.Locks = []history.Lock{"accounts", "orders"}
