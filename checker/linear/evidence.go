@@ -11,7 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Evidence is the result of a check together with the orders that porcupine tried, for a report.
+// Evidence is the result of a check, together with the orders that porcupine tried, which a report can draw.
 type Evidence struct {
 	Answer Answer
 	Ops    int
@@ -19,16 +19,16 @@ type Evidence struct {
 	info   porcupine.LinearizationInfo
 }
 
-// evidence runs the check on a budgeted model. It keeps the unbudgeted model for the drawing, which replays steps
-// without counting them.
+// evidence runs the check on a model with a budget. It keeps the model without a budget for the drawing, which replays
+// steps and does not count them.
 func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops []porcupine.Operation) *Evidence {
 	b := budgetFor(len(ops), maxSteps)
 	result, info := porcupine.CheckOperationsVerbose(budgeted(&b), ops, 0)
 	return &Evidence{Answer: b.answer(result == porcupine.Ok), Ops: len(ops), model: full, info: info}
 }
 
-// WriteHTML writes porcupine's interactive drawing as one page that needs no network. It shows one line per client, the
-// operations with their call and return, and the longest orders found. Equal evidence gives equal bytes.
+// WriteHTML writes porcupine's interactive drawing as a single page that needs no network. The page shows one line per
+// client, the operations with their call and return, and the longest orders found. Equal evidence gives equal bytes.
 func (e *Evidence) WriteHTML(w io.Writer) error {
 	var page bytes.Buffer
 	if err := porcupine.Visualize(e.model, e.info, &page); err != nil {
@@ -54,7 +54,7 @@ func (e *Evidence) WriteHTML(w io.Writer) error {
 // dataMark is the text that precedes the drawing's data on porcupine's page.
 const dataMark = "const data = "
 
-// drawing is the part of porcupine's data that has to be sorted.
+// drawing is the part of porcupine's data that must be sorted.
 type drawing struct {
 	Partitions []struct {
 		History               json.RawMessage
@@ -67,8 +67,8 @@ type drawing struct {
 	Annotations json.RawMessage
 }
 
-// inOrder sorts the orders that were found: longest first, then by content. Porcupine lists them in the random order of
-// a Go map.
+// inOrder sorts the orders that porcupine found: longest first, then by content. Porcupine lists them in the random
+// order of a Go map.
 func inOrder(data []byte) ([]byte, error) {
 	var d drawing
 	if err := json.Unmarshal(data, &d); err != nil {

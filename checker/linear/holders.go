@@ -2,21 +2,22 @@ package linear
 
 import "strings"
 
-// holders is the state of a lock that admits several sections at once: the numbers of the sections that are inside, in
-// ascending order, four bytes each. The first bit of a section that shares the lock is 0, otherwise 1. A count would
-// not do: if a section may have ended before its enter returned, a count would let it leave before it has entered.
+// holders is the state of a lock that can have several open sections. It contains the numbers of the open sections in
+// ascending order, four bytes each. The first bit is 0 if the section shares the lock, otherwise 1. Counting the
+// sections would not be enough: if a section may have ended before its enter returned, it could then leave before it
+// has entered.
 type holders string
 
-// sectionBytes is the number of bytes of a section's number in holders.
+// sectionBytes is the number of bytes that a section's number takes in holders.
 const sectionBytes = 4
 
-// alone is the first bit of a section that does not share the lock, in the first of its bytes.
+// alone is set in the first byte of a section that does not share the lock.
 const alone = 0x80
 
-// holdersStep returns the step of a lock that admits several sections at once. With one permit, a section that shares
-// the lock is entered while all others that are inside share it, too, and any other section while nobody is inside.
-// With several permits, a section is entered while fewer sections than permits are inside, whether it shares the lock
-// or not. A section is left after it was entered.
+// holdersStep returns the step function of a lock that can have several open sections. With one permit, a section that
+// shares the lock can be entered if all open sections share it too. Any other section can be entered only if no section
+// is open. With several permits, any section can be entered if fewer sections are open than there are permits. A
+// section can be left after it was entered.
 func holdersStep(permits int) step[holders, MutexOp] {
 	return func(s holders, op *MutexOp) (holders, bool) {
 		n := op.Section

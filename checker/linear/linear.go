@@ -1,6 +1,6 @@
-// Package linear asks porcupine whether operations on a lock, or on the data behind it, are linearizable.
+// Package linear asks porcupine whether operations on a lock, or on the data that it guards, are linearizable.
 //
-// Goals: the input is typed operations, the output is a plain answer or a drawing; none of porcupine's untyped values
+// Goals: the input is typed operations, the output is a plain answer or a drawing; porcupine's untyped values do not
 // leave the package. Non-goals: knowing events or laws. Package checker decides what counts as an operation.
 package linear
 
@@ -17,43 +17,44 @@ const Forever int64 = math.MaxInt64
 // Answer is the result of a check.
 type Answer uint8
 
-// The zero Answer is never a pass.
+// The answers. The zero Answer is never a pass.
 const (
 	Unknown      Answer = iota // the budget of steps ran out
-	TooMany                    // there are more operations than one question to porcupine may have
+	TooMany                    // there are more operations than a single call of porcupine may have
 	Linearizable               // some order of the operations explains what was observed
 	Refuted                    // no order of the operations explains what was observed
 )
 
-// maxSteps is the maximum number of steps of the model in one check. Linearizability is NP-hard. The budget counts
-// steps, not time, so that a history gets the same answer on every machine.
+// maxSteps is the maximum number of steps of the model in one check. Linearizability is NP-hard. The budget limits
+// steps and not time, so a history gets the same answer on every machine.
 const maxSteps = 1 << 20
 
-// Bounds on memory in bytes. maxMemory is what the steps of one check may take in total. A step takes stepMemory and
-// one bit for each operation, because porcupine remembers every step that was possible.
+// Limits on memory, in bytes. maxMemory limits the steps of one check together. A step takes stepMemory, plus one bit
+// for each operation, because porcupine remembers every step that was possible.
 const (
 	maxMemory  = 256 << 20
 	stepMemory = 200
 )
 
-// budget counts the steps of one check. Once it is used up, every step is refused, so that porcupine gives up soon.
+// budget counts the steps of one check. When it is used up, every further step is refused, so porcupine soon gives up.
 type budget struct {
 	left int // number of steps that may still be tried
 	room int // number of steps that may still be remembered
 }
 
-// budgetFor returns the budget for a check of that many operations and at most that many steps.
+// budgetFor returns the budget for a check of the given number of operations. It allows at most steps steps.
 func budgetFor(operations, steps int) budget {
 	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
 
-// spend reports whether another step may be tried.
+// spend uses up one step. It returns false if there is none left.
 func (b *budget) spend() bool {
 	b.left--
 	return b.left >= 0
 }
 
-// keep reports whether another step may be remembered. If not, no further steps may be tried either.
+// keep uses up the memory of one step. If there is none left, it returns false, and no further steps may be tried
+// either.
 func (b *budget) keep() bool {
 	if b.room--; b.room < 0 {
 		b.left = -1

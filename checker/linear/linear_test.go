@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// enter and leave return operations of section s that take effect between two positions.
+// enter and leave return an operation of section s that takes effect between two positions.
 func enter(s int, call, ret int64) MutexOp {
 	return MutexOp{Section: s, Client: s, Enter: true, Call: call, Return: ret}
 }
@@ -18,7 +18,7 @@ func leave(s int, call, ret int64) MutexOp {
 	return MutexOp{Section: s, Client: s, Call: call, Return: ret}
 }
 
-// whole asks a single question about all operations.
+// whole checks all operations with a single call of porcupine.
 func whole(ops []MutexOp) Answer {
 	p := Parts{Least: len(ops), Most: len(ops), Steps: maxSteps}
 	answer, _ := p.Mutex(ops)
@@ -61,8 +61,8 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 	}
 }
 
-// sectionsByForce reports whether some order of the operations that are left respects time and the definition of a
-// lock: of the sections that are inside at once, all share the lock, or there are no more than permits.
+// sectionsByForce reports whether the remaining operations have an order that respects time and the definition of a
+// lock: sections may be open at the same time only if all of them share the lock, or if there are no more than permits.
 func sectionsByForce(inside, left []MutexOp, permits int) bool {
 	optional := func(op MutexOp) bool { return op.Return == Forever }
 	if !slices.ContainsFunc(left, func(op MutexOp) bool { return !optional(op) }) {
@@ -91,8 +91,8 @@ func sectionsByForce(inside, left []MutexOp, permits int) bool {
 	return false
 }
 
-// TestALockAgreesWithItsDefinition: porcupine and a search of all orders agree on random sections, some of which are
-// shared and some of which may have ended before their enters returned.
+// TestALockAgreesWithItsDefinition checks that porcupine and a search through all orders agree on random sections. Some
+// of the sections are shared, and some may have ended before their enter returned.
 func TestALockAgreesWithItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	seen := map[Answer]int{}
@@ -104,7 +104,7 @@ func TestALockAgreesWithItsDefinition(t *testing.T) {
 			times := at[4*s:][:4]
 			slices.Sort(times)
 			in, out := enter(s, int64(times[0]), int64(times[1])), leave(s, int64(times[2]), int64(times[3]))
-			if r.IntN(3) == 0 { // it crashed, perhaps before its enter returned
+			if r.IntN(3) == 0 { // the client crashed, perhaps before enter returned
 				in.Return, out = int64(times[3]), leave(s, int64(times[1+r.IntN(2)]), Forever)
 			}
 			if r.IntN(2) == 0 {
@@ -164,13 +164,13 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// updatesByForce follows the definition: it reports whether some of the optional updates, and all others, can be put
-// into an order that respects real time and explains what was read.
+// updatesByForce implements the definition directly. It reports whether all updates, except any of the optional ones,
+// can be put into an order that respects real time and explains what was read.
 func updatesByForce(value string, left []Update) bool {
 	done := true
 	for i, u := range left {
 		done = done && u.Optional
-		first := true // nothing else returned before u was called
+		first := true // no other update returned before u was called
 		for _, o := range left {
 			first = first && (o.Return >= u.Call || o.Optional)
 		}
@@ -185,8 +185,8 @@ func updatesByForce(value string, left []Update) bool {
 	return done
 }
 
-// TestRegisterAgreesWithItsDefinition tries every combination of three updates of two values, with five ways to overlap
-// in time.
+// TestRegisterAgreesWithItsDefinition tries every combination of three updates and two values, with five ways in which
+// the updates can overlap in time.
 func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	values := []string{"", "a"}
 	spans := [][3][2]int64{{{0, 1}, {2, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}, {{0, 5}, {1, 2}, {3, 4}},
@@ -226,7 +226,7 @@ func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	}
 }
 
-// TestABudgetEndsInUnknown: forty readers that overlap, and a writer that cannot enter, have 2^40 orders.
+// TestABudgetEndsInUnknown uses forty readers that overlap and a writer that cannot enter, which have 2^40 orders.
 func TestABudgetEndsInUnknown(t *testing.T) {
 	ops := []MutexOp{enter(100, 0, 1)}
 	for i := range 40 {

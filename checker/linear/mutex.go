@@ -7,25 +7,25 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section, not the
-// process, because one process may be in two sections at once.
+// MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section and not
+// the process, because a process may be in two sections at the same time.
 type MutexOp struct {
-	Section int // number of the section, counted per lock, from 0
+	Section int // number of the section, starting from 0 for each lock
 	Enter   bool
-	Shared  bool // sections that are both shared may overlap
-	Client  int  // the client in whose row it is drawn, from 0
+	Shared  bool // two sections may overlap if both are shared
+	Client  int  // number of the client in whose row the operation is drawn, from 0
 	Name    string
-	// Call and Return are event positions; the operation takes effect between them. No two operations share a position,
-	// except the leaves that return Forever: they are called by a crash, at the first position at which the crash may
-	// have happened.
+	// Call and Return are event positions. The operation takes effect between them. All positions are different, except
+	// that several leave operations may have a Return of Forever. Such a leave is caused by a crash. Its Call is the
+	// first position at which the crash may have happened.
 	Call, Return int64
 }
 
-// mutexState is 0 while nobody is inside, and s+1 while section s is. Small numbers need no allocation when porcupine
+// mutexState is 0 if no section is open, and s+1 if section s is open. Small numbers need no allocation when porcupine
 // stores them in interfaces.
 type mutexState int
 
-// mutexStep is the step of a mutex without shared sections.
+// mutexStep is the step function of a mutex without shared sections.
 func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	own := mutexState(op.Section + 1)
 	if op.Enter {
@@ -34,8 +34,8 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	return 0, s == own
 }
 
-// MutexEvidence asks a single question about all operations on a lock with the given number of permits, and keeps what
-// is needed to draw the answer.
+// MutexEvidence checks all operations on a lock with the given number of permits by a single call of porcupine. It
+// keeps what is needed to draw the answer.
 func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 	several := admitsSeveral(ops, permits)
 	m := mutexModel(permits, several, nil)
@@ -50,13 +50,14 @@ func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 		appendMutexOperations(nil, ops))
 }
 
-// admitsSeveral reports whether several sections may be inside at once: those that share the lock, or the holders of
-// several permits.
+// admitsSeveral reports whether several sections may be open at the same time, because they share the lock or because
+// it has several permits.
 func admitsSeveral(ops []MutexOp, permits int) bool {
 	return permits > 1 || slices.ContainsFunc(ops, func(op MutexOp) bool { return op.Shared })
 }
 
-// mutexModel returns the model of a lock with a number of permits that admits several sections at once, or only one.
+// mutexModel returns the model of a lock with the given number of permits. several says whether several sections may be
+// open at the same time.
 func mutexModel(permits int, several bool, b *budget) porcupine.Model {
 	if several {
 		return model("", holdersStep(permits), b)

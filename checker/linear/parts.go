@@ -7,66 +7,68 @@ import (
 )
 
 // Parts checks the sections of a lock in parts, so that the memory of a check does not grow with the square of the
-// length of a history. A part ends at an instant at which nobody is inside: every section that was entered before it
-// (its enter had returned) was being left (its leave had been called). These sections are called the earlier ones, all
-// others the later ones. The whole is linearizable if and only if the earlier sections are and the later sections are:
+// length of a history. A part ends at an instant at which nobody is inside: every section that was entered before the
+// instant (its enter had returned) was being left (its leave had been called). These sections are called the earlier
+// sections, all others the later sections. The whole is linearizable if and only if the earlier sections and the later
+// sections each are:
 //
-// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared (of a
-// semaphore: no more sections than permits are open at once). This is also true of any subset of the sections, and
-// leaving out operations does not change the order of the others. So a legal order of the whole contains a legal order
-// of the earlier sections and one of the later sections.
+// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared (for a
+// semaphore: no more sections than permits are open at the same time). This is also true for any subset of the
+// sections, and leaving out operations does not change the order of the others. So a legal order of the whole contains
+// a legal order of the earlier sections and a legal order of the later sections.
 //
 // If: a legal order of the earlier sections followed by a legal order of the later sections is a legal order of the
 // whole. It respects time: the operations of the later sections returned after the instant (enters by definition;
 // leaves because they were called after their enters had returned), and the operations of the earlier sections were
 // called before it, so no later operation precedes an earlier one. It is legal: each earlier section has its leave, so
-// that nobody is inside when the later sections begin.
+// nobody is inside when the later sections begin.
 //
-// It does not matter which enters and leaves have been called but have not returned at the instant. By "only if", the
+// Enters and leaves that had been called but had not returned at the instant make no difference. By "only if", the
 // whole is refuted if any subset of its sections is refuted.
 //
 // Parts reuses its memory from one history to the next.
 type Parts struct {
-	// Least is the minimum number of sections of a part, except the last; it must be positive. A larger value saves
-	// time, since each question to porcupine costs as much as checking several sections.
+	// Least is the minimum number of sections in each part except the last. It must be positive. A larger value saves
+	// time, since each call of porcupine has a cost equal to that of checking several sections.
 	Least int
-	// Most is the maximum number of sections of one question. Of a longer part only that many are checked, so that it
-	// can be refuted but not confirmed.
+	// Most is the maximum number of sections in one call of porcupine. If a part is longer, only that many of its
+	// sections are checked, so it can be refuted but not confirmed.
 	Most int
-	// Steps is how many more steps of the model all questions together may take.
+	// Steps is the number of steps of the model that all calls of porcupine together may still take.
 	Steps int
-	// Permits is how many may be inside at once, if the lock is a semaphore; 0 or 1: it is a mutex.
+	// Permits is the maximum number of holders if the lock is a semaphore. It is 0 or 1 for a mutex.
 	Permits int
 
 	model      porcupine.Model
 	modeled    modeled
-	budget     *budget // the budget that model counts on
+	budget     *budget // the budget that model uses
 	operations []porcupine.Operation
 }
 
-// modeled is what a model was made for.
+// modeled says for which kind of lock a model was made.
 type modeled struct {
 	permits int
 	several bool
 }
 
-// MaxSections is the maximum number of sections of one question that Renew sets. Such a question takes 80 MB.
+// MaxSections is the value to which Renew sets Most. A call of porcupine with that many sections takes 80 MB.
 const MaxSections = 10_000
 
-// Renew sets the permits and the bounds for another history. With 8 to 250 sections per question, the time per section
-// is about the same. With fewer, porcupine tries fewer orders if many clients wait, because a question contains at most
-// as many waiters as sections. The steps suffice for a million operations, however many clients contend.
+// Renew sets the permits and the limits for another history. With 8 to 250 sections per call of porcupine, the time per
+// section is about the same. Fewer sections have another advantage if many clients wait: a call contains at most as
+// many waiters as sections, so porcupine has fewer orders to try. The steps are enough for a million operations,
+// however many clients contend for the lock.
 func (p *Parts) Renew(permits int) {
 	p.Least, p.Most, p.Steps, p.Permits = 16, MaxSections, 1<<24, permits
 }
 
 // Mutex reports whether the operations are those of a correct lock: whether there is an order in which each section is
-// entered while no other is open, except that shared sections may overlap. If the lock is a semaphore, each section is
-// entered while fewer sections are open than there are permits. A section that was never left has no leave operation.
-// The answer is the same as that of a single question about all operations, even where such a question would exceed its
+// entered while no other is open, except that shared sections may overlap. If the lock is a semaphore, each section
+// must be entered while fewer sections are open than there are permits. A section that was never left has no leave
+// operation. The answer is the same as if all operations were checked together, even if such a check would exceed its
 // budget. It is TooMany if some part has more than Most sections and no part is refuted. The operations of a section
 // must be adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the answer
-// is Refuted, refuted holds the operations of the refuted part.
+// is Refuted, refuted contains the operations of the refuted part.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {
@@ -86,7 +88,7 @@ func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	return answer, nil
 }
 
-// ask asks porcupine one question and deducts its steps from p.Steps.
+// ask calls porcupine once and deducts the steps used from p.Steps.
 func (p *Parts) ask(ops []MutexOp) Answer {
 	steps := min(p.Steps, maxSteps)
 	if steps == 0 {
@@ -103,9 +105,9 @@ func (p *Parts) ask(ops []MutexOp) Answer {
 	return answer
 }
 
-// first returns how many operations form the first part, and how many of them are checked.
+// first returns how many operations belong to the first part, and how many of these are checked.
 func (p *Parts) first(ops []MutexOp) (asked, part int) {
-	left := int64(math.MinInt64) // when the last of the sections so far called its leave
+	left := int64(math.MinInt64) // the latest call of leave among the sections so far
 	for sections := 1; part < len(ops); sections++ {
 		if sections > p.Least && left < ops[part].Return {
 			break

@@ -9,8 +9,8 @@ import (
 )
 
 // crowd returns a random history of sections of six clients. A client asks for the lock and enters once the lock is
-// free. If broken is set, it occasionally enters although the lock is not free. It then begins to leave, and the leave
-// returns, or its return is never seen.
+// free. If broken is set, it sometimes enters although the lock is not free. It then begins to leave. Its leave may
+// return, or the return may be missing.
 func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	type client struct {
 		enter, leave MutexOp
@@ -41,17 +41,18 @@ func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 			ops = append(ops, c.enter, c.leave)
 		case 2:
 			if c.doing, ops[where[c.enter.Section]].Call = 3, now; r.IntN(9) == 0 {
-				c.doing = 0 // the return is never seen
+				c.doing = 0 // the return is missing from the history
 			}
 		case 3:
 			c.doing, ops[where[c.enter.Section]].Return = 0, now
 		}
 	}
-	return slices.DeleteFunc(ops, func(op MutexOp) bool { return !op.Enter && op.Call == 0 }) // of sections still open
+	// remove the leaves of sections that are still open
+	return slices.DeleteFunc(ops, func(op MutexOp) bool { return !op.Enter && op.Call == 0 })
 }
 
-// TestPartsAnswerAsTheWhole checks histories of up to forty sections as a whole and in parts of many sizes. The answers
-// agree.
+// TestPartsAnswerAsTheWhole checks histories of up to forty sections, first as a whole and then in parts of many sizes.
+// The answers must agree.
 func TestPartsAnswerAsTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 19))
 	seen, divided := map[Answer]int{}, 0
@@ -86,8 +87,8 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly: if a hundred clients wait all the time, any of them may be the next to enter,
-// and there are too many orders to try. A part contains only the clients that enter in it, and can be checked.
+// TestManyWhoWaitAreTooManyAtOnceOnly: if a hundred clients wait all the time, any of them may be the next to enter, so
+// there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)
@@ -107,7 +108,8 @@ func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	}
 }
 
-// TestPartsShareTheirSteps: when the steps are used up, no more questions are asked, but an earlier refutation counts.
+// TestPartsShareTheirSteps: when the steps are used up, porcupine is not called again, but an earlier refutation
+// counts.
 func TestPartsShareTheirSteps(t *testing.T) {
 	var ops []MutexOp
 	for i := range 10 {

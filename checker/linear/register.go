@@ -7,22 +7,22 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Update is a client's read-modify-write of the data behind a lock, as one atomic operation that read the value Read
-// and wrote the value Written.
+// Update is a client's read-modify-write of the data that a lock guards. It is one atomic operation that read the value
+// Read and wrote the value Written.
 type Update struct {
-	Blind    bool   // it read nothing, so it may overwrite any value
-	Optional bool   // the outcome is unknown: it took effect once or never; Return must be Forever
+	Blind    bool   // the update read nothing, so it may overwrite any value
+	Optional bool   // the outcome is unknown: the update took effect once or never; Return must be Forever
 	Read     string // the value it read
 	Written  string
-	Client   int // the client in whose row it is drawn, from 0
+	Client   int // number of the client in whose row the update is drawn, from 0
 	Name     string
-	// Call and Return are event positions: the read's call and the write's return.
+	// Call and Return are event positions: those of the read's call and of the write's return.
 	Call, Return int64
 }
 
-// updateStep needs no separate case for an optional update that never happened. Since the update returns Forever, an
-// order without it can put it last, where nobody sees its effect; or the value is not the one that the update read, and
-// the step leaves the value unchanged.
+// updateStep is the step function of a register. It needs no special case for an optional update that never took
+// effect. Such an update returns Forever, so an order can put it last, where its effect is never read. And if the
+// current value is not the value that the update read, the step leaves the current value unchanged.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:
@@ -33,8 +33,8 @@ func updateStep(value string, u *Update) (string, bool) {
 	return value, false
 }
 
-// Register reports whether the updates of one datum are atomic: whether there is an order in which each update finds
-// the value that it read, starting from initial.
+// Register checks whether the updates of one datum are atomic: whether there is an order in which each update finds the
+// value that it read, starting from initial.
 func Register(initial string, updates []Update) Answer {
 	if explained(initial, updates) {
 		return Linearizable
@@ -43,8 +43,8 @@ func Register(initial string, updates []Update) Answer {
 	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
-// explained reports whether the given order of the updates already explains what they read, so that porcupine need not
-// search for one.
+// explained reports whether the updates, in the given order, already explain what they read. If so, porcupine need not
+// search for an order.
 func explained(initial string, updates []Update) bool {
 	value, called, ok := initial, int64(math.MinInt64), true
 	for i := range updates {
@@ -59,7 +59,7 @@ func explained(initial string, updates []Update) bool {
 	return true
 }
 
-// RegisterEvidence makes the same check as Register, and keeps what is needed to draw the answer.
+// RegisterEvidence does the same check as Register and keeps what is needed to draw the answer.
 func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*Update).describe() }

@@ -4,24 +4,24 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Anything is the content of a register whose value is not known. The first read of it may return any value.
+// Anything is the content of a register whose initial value is unknown. Its first read may return any value.
 const Anything = -1
 
-// Step is a part of a transaction: it reads a value from a register, or writes one.
+// Step is a part of a transaction that reads a value from a register or writes one to it.
 type Step struct {
-	Register int // from 0
+	Register int // number of the register, from 0
 	Write    bool
-	Value    int // from 0; its meaning is the caller's
+	Value    int // from 0; the caller decides what it means
 }
 
-// Transaction is a set of steps on registers that take effect together. A compare-and-set is a read of the old value
-// followed by a write of the new one. A read whose result is unknown has no step.
+// Transaction is a list of steps on registers that take effect together. A compare-and-set is a read of the old value
+// followed by a write of the new value. A read with an unknown result has no step.
 type Transaction struct {
 	Steps    []Step
-	Optional bool // the outcome is unknown: it took effect once or never; Return must be Forever
-	Client   int  // the client in whose row it is drawn, from 0
+	Optional bool // the outcome is unknown: the transaction took effect once or never; Return must be Forever
+	Client   int  // number of the client in whose row the transaction is drawn, from 0
 	Name     string
-	// Call and Return are positions or times; the transaction takes effect between them.
+	// Call and Return are positions or times. The transaction takes effect between them.
 	Call, Return int64
 }
 
@@ -40,7 +40,7 @@ func newRegisters(initial []int) *registers {
 	return r
 }
 
-// enter returns the number of the state in next.
+// enter returns the number of the state in next. It assigns a new number if the state has none.
 func (r *registers) enter() int {
 	r.key = r.key[:0]
 	for _, v := range r.next {
@@ -55,8 +55,8 @@ func (r *registers) enter() int {
 	return n
 }
 
-// step applies a transaction. Like updateStep, it needs no separate case for an optional transaction that never
-// happened.
+// step applies a transaction to a state. Like updateStep, it needs no special case for an optional transaction that
+// never took effect.
 func (r *registers) step(state int, t *Transaction) (int, bool) {
 	r.next = append(r.next[:0], r.known[state]...)
 	for i := range t.Steps {
@@ -69,8 +69,8 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 	return r.enter(), true
 }
 
-// Transactions reports whether there is an order of the transactions in which each finds the values that it read.
-// Initial holds the initial values of the registers.
+// Transactions checks whether there is an order of the transactions in which each finds the values that it read.
+// initial contains the initial values of the registers.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
 	m := model(0, r.step, &b)

@@ -2,13 +2,13 @@ package linear
 
 import "testing"
 
-// explainedByForce follows the definition: it reports whether there is an order of the transactions that respects real
-// time and explains what was read. All transactions take effect, except that optional ones may not.
+// explainedByForce implements the definition directly. It reports whether there is an order of the transactions that
+// respects real time and explains what was read. Optional transactions may be left out.
 func explainedByForce(state []int, left []Transaction) bool {
 	done := true
 	for i, t := range left {
 		done = done && t.Optional
-		first := true // nothing else returned before t was called
+		first := true // no other transaction returned before t was called
 		for _, o := range left {
 			first = first && (o.Return >= t.Call || o.Optional)
 		}
@@ -28,8 +28,8 @@ func explainedByForce(state []int, left []Transaction) bool {
 	return done
 }
 
-// TestTransactionsAgreeWithTheirDefinition tries every combination of three out of nine transactions on two registers,
-// each optional or not, with five ways to overlap in time. The registers are initially empty or unknown.
+// TestTransactionsAgreeWithTheirDefinition tries every combination of three out of nine transactions on two registers.
+// Each is optional or not, and they overlap in time in five ways. The registers are initially empty or unknown.
 func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	read := func(register, value int) Step { return Step{Register: register, Value: value} }
 	write := func(register, value int) Step { return Step{Register: register, Write: true, Value: value} }
@@ -69,7 +69,7 @@ func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	}
 }
 
-// TestTransactionsThatCannotBeOrderedInTime has sixty writes that may have happened, and a read that none of them
+// TestTransactionsThatCannotBeOrderedInTime checks sixty writes that may have happened and a read that none of them
 // explains.
 func TestTransactionsThatCannotBeOrderedInTime(t *testing.T) {
 	list := []Transaction{{Steps: []Step{{Value: 99}}, Call: 200, Return: 201}}

@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scenarios contains scenario files for the pages: a lock that is quickly verified, one that a single fault breaks, and
-// one that does not come out as its file expects.
+// scenarios contains scenario files for the pages: a lock that is quickly verified, a lock that a single fault breaks,
+// and a scenario that contradicts its file's expectation.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -40,7 +40,7 @@ faults:
 `,
 }
 
-// kinds lists the kinds of pages that fencepost writes, with the calls that write them to page.html.
+// kinds lists the kinds of pages that fencepost writes, with the command lines that write them to page.html.
 var kinds = []struct{ name, call string }{
 	{"run", "run kleppmann-gc-pause"},
 	{"run of five servers", "run restart-forgets"},
@@ -57,7 +57,7 @@ var kinds = []struct{ name, call string }{
 	{"runs that surprise", "run surprising.yaml --seeds 10"},
 }
 
-// machine is the program as built for the tests, with its pages and a browser.
+// machine holds the program built for the tests, the pages that it has written, and a browser.
 type machine struct {
 	dir     string
 	program string
@@ -65,10 +65,10 @@ type machine struct {
 	browser context.Context
 }
 
-// started is the machine that TestMain must stop; nil if no test needed one.
+// started is the machine that TestMain must stop. It is nil if no test needed a machine.
 var started *machine
 
-// start builds the program, lets it write its pages, and starts the browser.
+// start builds the program, makes it write its pages, and starts the browser.
 var start = sync.OnceValues(func() (*machine, error) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -101,7 +101,8 @@ var start = sync.OnceValues(func() (*machine, error) {
 		c := exec.Command(program, args...)
 		c.Dir = dir
 		text, err := c.CombinedOutput()
-		if _, failed := os.Stat(m.pages[k.name]); failed != nil { // the exit code only says what was found
+		// ignore the exit code, which only says what was found
+		if _, failed := os.Stat(m.pages[k.name]); failed != nil {
 			return nil, fmt.Errorf("fencepost %s: %v: %s", k.call, err, text)
 		}
 	}
@@ -127,8 +128,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theMachine starts the machine, once for all tests. Without a browser it skips the test, unless FENCEPOST_FULL is set,
-// as in .ci/run.
+// theMachine starts the machine, once for all tests. If there is no browser, it skips the test. With FENCEPOST_FULL, as
+// in .ci/run, the test fails instead.
 func theMachine(t *testing.T) *machine {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil && os.Getenv("FENCEPOST_FULL") == "" {
@@ -155,7 +156,7 @@ func (s screen) String() string {
 	return fmt.Sprintf("%d px, %s", s.width, theme)
 }
 
-// screens are a desktop and a phone, each with the light and the dark theme.
+// screens lists a desktop and a phone, each with the light and the dark theme.
 var screens = []screen{{1400, 900, false, false}, {1400, 900, true, false}, {360, 740, false, true},
 	{360, 740, true, true}}
 
@@ -164,17 +165,17 @@ type tab struct {
 	*testing.T
 	context.Context
 	mu         sync.Mutex
-	complaints []string // errors on the console, and requests that the page must not make
+	complaints []string // errors on the console, and requests that the page may not make
 }
 
-// open opens a page of a kind. The page must request nothing but itself.
+// open opens a page of the given kind. The page may not request anything except itself.
 func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	t.Helper()
 	url := "file://" + m.pages[kind]
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page. The page must request nothing except what may allows.
+// visit opens a page. The page may not request anything except what may allows.
 func (m *machine) visit(t *testing.T, url string, s screen, may func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)
@@ -225,8 +226,8 @@ func value[T any](p *tab, expression string) (v T) {
 	return v
 }
 
-// until waits until an expression is true while no part of the page is busy. If that never happens, the test fails with
-// what.
+// until waits until an expression is true and no part of the page is busy. If this does not happen in time, the test
+// fails with the message what.
 func (p *tab) until(what, expression string) {
 	p.Helper()
 	expression = `!document.querySelector("[aria-busy=true]") && (` + expression + ")"

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// rgb is a colour in sRGB. Each component is from 0 to 1.
+// rgb is a color in sRGB. Each component is between 0 and 1.
 type rgb [3]float64
 
-// parseColor reads a colour in the form in which browsers report computed ones. ok is false if the colour is not
+// parseColor parses a color in the form in which browsers report computed colors. ok is false if the color is not
 // opaque.
 func parseColor(s string) (c rgb, ok bool) {
 	n, err := fmt.Sscanf(s, "rgb(%f, %f, %f)", &c[0], &c[1], &c[2])
@@ -29,7 +29,7 @@ func distance(a, b rgb) float64 {
 	return math.Abs(a[0]-b[0]) + math.Abs(a[1]-b[1]) + math.Abs(a[2]-b[2])
 }
 
-// contrast returns the contrast ratio of WCAG 2.2: from 1 for equal colours to 21 for black on white.
+// contrast returns the contrast ratio of WCAG 2.2: from 1 for equal colors to 21 for black on white.
 func contrast(a, b rgb) float64 {
 	la, lb := a.luminance(), b.luminance()
 	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)

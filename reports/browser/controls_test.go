@@ -12,11 +12,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// view is an expression for the positions of the witness's events in the timeline, which change with each zoom and
-// move.
+// view is a JavaScript expression for the positions of the witness events in the timeline. They change whenever the
+// reader zooms or pans.
 const view = `[...document.querySelectorAll("#chart .pin")].map(e => e.getAttribute("transform")).join()`
 
-// changes performs actions and waits for the view to change.
+// changes performs actions and waits until the view has changed.
 func (p *tab) changes(what string, actions ...chromedp.Action) {
 	p.Helper()
 	before := value[string](p, view)
@@ -24,14 +24,14 @@ func (p *tab) changes(what string, actions ...chromedp.Action) {
 	p.until(what+" changes nothing", fmt.Sprintf("%s !== %q", view, before))
 }
 
-// whole shows the whole run again.
+// whole makes the timeline show the whole run again.
 func (p *tab) whole(home string) {
 	p.Helper()
 	p.do(chromedp.Evaluate(`document.querySelector("button[data-do=fit]").click()`, nil))
 	p.until("the whole run is not shown again", fmt.Sprintf("%s === %q", view, home))
 }
 
-// middle scrolls the first match of a selector into view and returns the middle of it on the screen.
+// middle scrolls the first match of a selector into view and returns the position of its middle on the screen.
 func (p *tab) middle(selector string) (x, y float64) {
 	p.Helper()
 	var at [2]float64
@@ -142,8 +142,8 @@ func TestTheTimelineIsUsedByKeyboard(t *testing.T) {
 	p.until("Enter on a number does not lead to its line", `document.activeElement.matches(".witness li")`)
 }
 
-// On a phone the plot is wider than the screen. It scrolls in its own frame, the names stay in place, and dragging
-// moves it.
+// On a phone, the plot is wider than the screen. It scrolls inside a frame while the names stay in place, and the
+// reader can drag it.
 func TestTheTimelineIsUsedByTouch(t *testing.T) {
 	p := theMachine(t).open(t, "run", screens[2])
 	name := `document.querySelector("#chart .name").getBoundingClientRect().left`
@@ -163,7 +163,7 @@ func TestTheTimelineIsUsedByTouch(t *testing.T) {
 
 const tip = `!document.getElementById("tip").hidden && document.getElementById("tip").textContent`
 
-// TestLawsAreExplained compares the explanation with the title attribute, which a page without its script shows.
+// TestLawsAreExplained checks that the explanation equals the title attribute, which a page shows without its script.
 func TestLawsAreExplained(t *testing.T) {
 	const says = "critical sections of one lock never overlap"
 	shown, hidden := fmt.Sprintf("(%s) === %q", tip, says), `document.getElementById("tip").hidden`
@@ -211,8 +211,8 @@ func TestCommandsAreCopied(t *testing.T) {
 	}
 }
 
-// TestEveryControlIsKnownAndReached looks for controls, that is, elements that can be pressed or focused, that none of
-// the tests above uses or that Tab does not reach.
+// TestEveryControlIsKnownAndReached checks that every control, that is, every element that can be pressed or focused,
+// is used by one of the tests above and can be reached with Tab.
 func TestEveryControlIsKnownAndReached(t *testing.T) {
 	known := []string{"button.says", "button[data-do=in]", "button[data-do=out]", "button[data-do=fit]",
 		"button[data-do=witness]", "button[data-do=true]", "button[data-do=copy]", ".plot", ".pin", ".witness li",

@@ -1,11 +1,10 @@
-// Package browser holds the tests of the pages in a real browser. It is a module of its own, so that nobody who builds
+// Package browser holds the tests of the pages in a real browser. It is a separate module, so that nobody who builds
 // fencepost has to compile the browser driver, github.com/chromedp/chromedp. The browser is chromium as packaged by
 // Debian.
 //
 // In this folder "go test ." runs the tests. With FENCEPOST_PICTURES=DIR they also write a picture of each page to DIR.
-// Without a browser they are skipped, unless FENCEPOST_FULL is set.
+// If there is no browser, they are skipped, unless FENCEPOST_FULL is set.
 //
-// Goals: every kind of page is opened in both themes, on a wide screen and on a phone's, and is used by mouse, touch
-// and keyboard.
-// Non-goals: what the pages say; the tests of reports cover that.
+// Goals: every kind of page is opened in both themes, on a desktop screen and on a phone screen, and is used with
+// mouse, touch and keyboard. Non-goals: what the pages say; the tests of reports cover that.
 package browser

@@ -26,8 +26,7 @@ func eachPage(t *testing.T, look func(p *tab, s screen)) {
 	}
 }
 
-// outside lists the elements that extend beyond the right edge of the page and that cannot be scrolled to within a
-// frame of their own.
+// outside lists the elements that extend beyond the right edge of the page, except those in a frame that scrolls.
 const outside = `[...document.body.querySelectorAll("*")].filter(e => {
 	const r = e.getBoundingClientRect();
 	return r.width > 0 && r.right > WIDTH + 0.5 && !e.parentElement.closest(".plot, .scroll");
@@ -59,21 +58,21 @@ func TestPagesFitTheScreenAndLoadNothing(t *testing.T) {
 	})
 }
 
-// allInView makes the screen as high as the page, because parts outside the screen may never be painted.
+// allInView makes the screen as high as the page, because a browser may never paint the parts outside the screen.
 func (p *tab) allInView(s screen) {
 	p.Helper()
 	height := value[int64](p, "document.documentElement.scrollHeight")
 	p.do(emulation.SetDeviceMetricsOverride(s.width, height, 1, s.touch))
 }
 
-// text is a piece of text on the page, with its colour and position.
+// text is a piece of text on the page, with its color and position.
 type text struct {
 	Words                    string
 	Color                    string
 	Left, Top, Right, Bottom float64
 }
 
-// texts lists all text of a page, with its colour and position.
+// texts lists all text on a page, with its color and position.
 const texts = `(() => {
 	const all = [], put = (words, color, r) => {
 		if (r.width > 0 && words.trim()) all.push({Words: words.trim(), Color: color,
@@ -94,7 +93,7 @@ const texts = `(() => {
 func TestTextStandsOut(t *testing.T) { eachPage(t, (*tab).standsOut) }
 
 // standsOut measures the contrast between each drawn glyph and its background. WCAG 2.2, 1.4.3, requires 4.5 to 1. If a
-// line crosses a text, a tenth of the text's pixels may fall short.
+// line crosses a text, up to a tenth of the text's pixels may have less.
 func (p *tab) standsOut(s screen) {
 	p.Helper()
 	p.allInView(s)
@@ -115,12 +114,12 @@ func (p *tab) standsOut(s screen) {
 			}
 		}
 	}
-	if seen < 20 || seen < len(all)/3 { // wide tables scroll in frames of their own
+	if seen < 20 || seen < len(all)/3 { // wide tables scroll inside frames, so some of their text is not in view
 		p.Errorf("%d of %d texts were seen", seen, len(all))
 	}
 }
 
-// pictureWith takes a picture of the whole page with all text in one colour.
+// pictureWith takes a picture of the whole page with all text in one color.
 func (p *tab) pictureWith(color string) image.Image {
 	p.Helper()
 	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color +
@@ -138,7 +137,7 @@ func (p *tab) pictureWith(color string) image.Image {
 	return picture
 }
 
-// contrasts returns the contrast of each pixel that the text covers by more than half.
+// contrasts returns the contrast of each pixel of which the text covers more than half.
 func contrasts(glyphs, ground image.Image, x text, ink rgb) (all []float64) {
 	box := image.Rect(int(x.Left), int(x.Top), int(math.Ceil(x.Right)),
 		int(math.Ceil(x.Bottom))).Intersect(ground.Bounds())

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// playing is an open page of fencepost play, with the command that serves it.
+// playing is an open page of fencepost play and the command that serves it.
 type playing struct {
 	*tab
 	machine *machine
@@ -61,20 +61,20 @@ func (p *playing) again(t *testing.T, s screen, fragment string) *tab {
 	return opened
 }
 
-// becomes waits for a verdict.
+// becomes waits until the page shows a verdict.
 func (p *tab) becomes(verdict string) {
 	p.Helper()
 	p.until("the verdict does not become "+verdict, fmt.Sprintf(`document.getElementById("verdict").dataset.is === %q && !document.body.classList.contains("dragging")`, verdict))
 }
 
-// lines returns the lines of the plan as shown in its text box.
+// lines returns the lines of the plan as they appear in its text box.
 func (p *tab) lines() []string {
 	p.Helper()
 	return strings.Split(value[string](p, `document.getElementById("plan").value`), "\n")
 }
 
-// place returns a point of the picture in screen coordinates. In the expression for x, f is the rectangle of the first
-// fault, and t(seconds) the position of a true time. y is the middle of that fault.
+// place returns a point of the picture in screen coordinates. The expression computes x: in it, f is the rectangle of
+// the first fault, and t(seconds) is the position of a true time. y is the middle of that fault.
 func (p *tab) place(expression string) (x, y float64) {
 	p.Helper()
 	at := value[[2]float64](p, `(() => {
@@ -137,7 +137,7 @@ func TestADraggedEndMendsTheLock(t *testing.T) {
 	})
 }
 
-// hasShrunk checks that the pause strikes where it did before, and is shorter.
+// hasShrunk checks that the pause still strikes at the same time and has become shorter.
 func (p *playing) hasShrunk() {
 	p.Helper()
 	line := p.lines()[0]
@@ -307,8 +307,8 @@ func TestTwoPagesAFileThatGoesAndAServerThatEnds(t *testing.T) {
 	other.until("nobody says that the server has ended", `document.getElementById("problem").textContent.includes("fencepost play")`)
 }
 
-// TestTheTour answers each question of the tour by changing the plan's lines or, if the question asks for one, a
-// setting.
+// TestTheTour answers each question of the tour by changing the lines of the plan. If the question asks for a setting,
+// it changes the setting.
 func TestTheTour(t *testing.T) {
 	p := theMachine(t).play(t, screens[0])
 	p.becomes("broken")
@@ -388,7 +388,7 @@ func TestThePageOnEachScreen(t *testing.T) {
 	}
 }
 
-// link returns a link that holds a text, which is an expression of JavaScript, and a seed.
+// link returns a link that contains a text, given as a JavaScript expression, and a seed.
 func (p *playing) link(text, seed string) (link string) {
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(async () => {
 	const packed = new Blob([JSON.stringify({text: %s, seed: %q})]).stream().pipeThrough(new CompressionStream("deflate-raw"));

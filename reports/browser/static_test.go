@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// asks runs each scenario of the catalogue with each seed from 1 up to a number, one request at a time. It returns the
-// digests, and how many milliseconds each took to the verdict and to the whole report.
+// asks runs each scenario of the catalog with the seeds from 1 to seeds, one request at a time. It returns the digests,
+// and for each run the milliseconds to the verdict and to the whole report.
 const asks = `(async seeds => {
 	const data = JSON.parse(document.getElementById("data").textContent);
 	let line;
@@ -47,16 +47,16 @@ const asks = `(async seeds => {
 	return {digests, verdicts, took};
 })`
 
-// awaited makes an evaluation wait for the promise that its expression returns.
+// awaited makes an evaluation wait for the promise that the expression returns.
 func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
 
 type asked struct {
 	Digests  map[string]string
-	Verdicts []float64 // ms to the verdict, sorted
-	Took     []float64 // ms to the whole report, sorted
+	Verdicts []float64 // milliseconds to the verdict, sorted
+	Took     []float64 // milliseconds to the whole report, sorted
 }
 
-// askAll runs everything on an open page.
+// askAll evaluates asks on an open page.
 func (p *tab) askAll(seeds int) (all asked) {
 	p.Helper()
 	p.do(chromedp.Evaluate(fmt.Sprintf("%s(%d)", asks, seeds), &all, awaited))
@@ -65,11 +65,11 @@ func (p *tab) askAll(seeds int) (all asked) {
 	return all
 }
 
-// mostSent is the most, in bytes, that a reader on a mobile connection should have to load.
+// mostSent is the maximum number of bytes that a reader should have to load over a mobile connection.
 const mostSent = 4_000_000
 
-// TestThePageAsFiles writes the page as files for a web host. It must show the same runs as the served page, with equal
-// digests, and request nothing but its own files.
+// TestThePageAsFiles writes the page as files for a web host. The page must show the same runs as the served page, with
+// equal digests, and may request only its own files.
 func TestThePageAsFiles(t *testing.T) {
 	m := theMachine(t)
 	dir := filepath.Join(m.dir, "site")
@@ -87,7 +87,7 @@ func TestThePageAsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if filepath.Base(name) != "scoreboard.html" { // a page of its own, which the page of play only links to
+		if filepath.Base(name) != "scoreboard.html" { // this is a separate page, which the page of play only links to
 			sent += file.Size()
 		}
 	}
@@ -126,11 +126,11 @@ func TestThePageAsFiles(t *testing.T) {
 	}
 }
 
-// full reports whether the tests are to run at their full size. In short mode, as .ci/run uses it, FENCEPOST_FULL means
-// only that a browser must be there.
+// full reports whether the tests run at their full size. In short mode, which .ci/run uses, FENCEPOST_FULL means only
+// that there must be a browser.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// TestAThousandGestures drags a fault a thousand times and checks that the page's memory does not grow with each.
+// TestAThousandGestures drags a fault a thousand times and checks that the memory of the page does not keep growing.
 func TestAThousandGestures(t *testing.T) {
 	if !full() {
 		t.Skip("a thousand gestures take a minute; FENCEPOST_FULL=1 makes them")
