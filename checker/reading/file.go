@@ -13,19 +13,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// File is the history in a file, with what a reader of its verdict must know.
+// File is the history in a file, together with facts that a reader of its verdict must know.
 type File struct {
 	Part
-	Untimed bool // the operations state no times and are drawn one millisecond apart
+	Untimed bool // whether the operations state no times; they are then drawn one millisecond apart
 }
 
-// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN and detects which it is. An error begins with
+// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN. It detects the format. An error begins with
 // the name of the file and states the line.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }
 
-// ReadAll reads files that are to be merged into one history. The events of all files are in one piece of memory, one
+// ReadAll reads files that are to be merged into one history. The events of all files are stored in a single array, one
 // file after another, so that [Together] can sort them in place. Do not append to them.
 func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	n := 0
@@ -46,7 +46,7 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	return files, nil
 }
 
-// readInto reads a history into the spare capacity of room, behind the events in it.
+// readInto reads a history into the spare capacity of room, after the events that room already contains.
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(&bounded{r, mostBytes + 1}, 64<<10)
 	f := &File{Part: Part{Name: name}}
@@ -78,7 +78,7 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// mostBytes is the maximum length of a history file in bytes.
+// mostBytes is the maximum size of a history file in bytes.
 const mostBytes = 4 << 30
 
 // bounded is a reader that fails after a given number of bytes.
@@ -97,12 +97,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shortestLine is roughly the length of the shortest event in bytes. It limits how many events a file of very short
-// lines is assumed to hold.
+// shortestLine is roughly the length of the shortest event in bytes. It limits the number of events that a file of very
+// short lines is assumed to contain.
 const shortestLine = 32
 
-// lines estimates the number of events in a file, so that memory for them is allocated at once. It returns 0 if the
-// file can be read only once, or is a device, which may have no end.
+// lines estimates the number of events in a file, so that memory for them can be allocated at once. It returns 0 if the
+// file can be read only once, or if it is a device, which may have no end.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {
@@ -138,7 +138,7 @@ func isJSON(in *bufio.Reader) bool { return begins(in, "{", `"`) }
 // isJSONArray reports whether the input begins like a JSON array of objects.
 func isJSONArray(in *bufio.Reader) bool { return begins(in, "[", "{", `"`) }
 
-// begins reports whether a text begins with the given marks, in this order, with or without blanks between them.
+// begins reports whether a text begins with the given marks in this order. There may be blanks between them.
 func begins(in *bufio.Reader, marks ...string) bool {
 	rest, _ := in.Peek(4 << 10)
 	for _, mark := range marks {

@@ -53,7 +53,7 @@ func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {
 	}
 }
 
-// TestACutLastLineIsReadUpToThere cuts the second of two lines at every byte.
+// TestACutLastLineIsReadUpToThere cuts off the second of two lines at every byte.
 func TestACutLastLineIsReadUpToThere(t *testing.T) {
 	for n := range len(asJSON) + 1 {
 		f, err := Read("h", strings.NewReader(asJSON+"\n"+asJSON[:n]))
@@ -66,14 +66,14 @@ func TestACutLastLineIsReadUpToThere(t *testing.T) {
 			t.Errorf("cut after %d bytes: %d events, %q", n, len(f.History.Events), f.Cut)
 		}
 	}
-	wrong := strings.Replace(asJSON, "acquire", "aquire", 1) // complete, but wrong
+	wrong := strings.Replace(asJSON, "acquire", "aquire", 1) // a complete line with an error in it
 	if _, err := Read("h", strings.NewReader(asJSON+"\n"+wrong)); fmt.Sprint(err) !=
 		`h: line 2: unknown f "aquire" (did you mean "acquire"?)` {
 		t.Error(err)
 	}
 }
 
-// FuzzRead: whatever a file contains, Read returns a history with events, or an error that names the file.
+// FuzzRead: whatever a file contains, Read returns either a history with events or an error that names the file.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{asJSON, asEDN, "[" + asEDN, asJSON + "\n" + asJSON[:9], `{"header":{"clock_error":-1}}`,
 		`{"header":{"reading":"strict","reentrant":true}}` + "\n" + asJSON} {
@@ -110,7 +110,7 @@ func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAFileWithoutEndIsRefused: the number of bytes that are read of a file is limited, however long its lines are.
+// TestAFileWithoutEndIsRefused: there is a limit on the number of bytes read from a file, however long its lines are.
 func TestAFileWithoutEndIsRefused(t *testing.T) {
 	for left, want := range map[int64]string{10: "", 4: "the file is longer than 4294967296 bytes"} {
 		text, err := io.ReadAll(&bounded{strings.NewReader("12345"), left})

@@ -12,25 +12,25 @@ import (
 type Part struct {
 	Name    string
 	History *history.History
-	// Cut says what is wrong with the end of a file that is cut off; empty if the file is complete. The events before
+	// Cut says what is wrong with the end of a truncated file. It is empty if the file is complete. The events before
 	// the cut were read.
 	Cut string
 }
 
 // Merge combines the histories of several machines into one, in the order of their times. Events of the same part keep
-// their order. For each process, the merged header states how far its clock may have been off and until when it was
-// recorded. A single part is returned as it is. If there are several, their events are moved into the new history, and
-// the parts must not be used afterwards.
+// their order. For each process, the merged header states how wrong its clock may have been and until when it was
+// recorded. A single part is returned as it is. If there are several parts, their events are moved into the new
+// history, and the parts must not be used afterwards.
 //
-// It is an error if a part does not state the error of its clock, if two parts contain the same process or attempt, if
-// some parts state when their time begins and others do not, or if their headers contradict each other.
+// It returns an error if a part does not state the error of its clock, if two parts contain the same process or
+// attempt, if some parts state when their time begins and others do not, or if their headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil
 	}
 	out := &history.History{}
 	owners := make(map[history.Process]string)
-	owns := make(map[history.Attempt]int32) // the index of the part that records the attempt
+	owns := make(map[history.Attempt]int32) // index of the part that records each attempt
 	for i := range parts {
 		p := &parts[i]
 		if err := p.mergeable(&parts[0]); err != nil {
@@ -68,9 +68,9 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds what a part states about the processes that it records: how far their clocks may have been off, and until
-// when they were recorded. A record lasts until the end of the recording that the header states, or until the last
-// event, whichever is later. If the file is cut off, it lasts until the last event.
+// knows adds what a part states about the processes that it records: how wrong their clocks may have been, and until
+// when they were recorded. A process is recorded until the end of the recording that the header states, or until the
+// last event, whichever is later. If the file is truncated, it is recorded until the last event.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never
@@ -92,8 +92,8 @@ func (p *Part) knows(to *history.Header) {
 	}
 }
 
-// shift returns how much larger the part's times become when they are counted from start, which is not later than the
-// start of the part.
+// shift returns the amount to add to the part's times so that they count from start. The part must not begin before
+// start.
 func (p *Part) shift(start int64) history.Time {
 	if p.History.Header.Start == 0 {
 		return 0
@@ -118,7 +118,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns the TTLs of the clients of two headers that use only shorter ones than the longest in either header.
+// longest returns the longest TTL of each client in two headers, except of the clients that use the longest of all
+// TTLs.
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {
@@ -130,7 +131,7 @@ func longest(a, b *history.Header) map[history.Process]history.Time {
 	return of
 }
 
-// mergeHeader merges the header of a part into a header. first says that there was no part before.
+// mergeHeader merges the header of a part into a header. first says whether this is the first part.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
 	h, before := p.History.Header, *to
 	if first {
@@ -186,12 +187,12 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// inOrder returns the events of all parts in the order of their times, counted from start; at equal times, an earlier
-// part comes first. If the clock of a part went back, the order in the part takes precedence. The events are moved, and
-// not copied if they already lie in memory one part after another.
+// inOrder returns the events of all parts in the order of their times, counted from start. If times are equal, the
+// earlier part comes first. If the clock of a part went back, its events keep their order nevertheless. The events are
+// moved. They are not copied if the parts already follow one another in memory.
 func inOrder(parts []Part, start int64) []history.Event {
 	type queue struct {
-		at   history.Time // the time by which the queue's next event is ordered
+		at   history.Time // the time that the queue's next event is sorted by
 		next int          // the index of that event in events
 		end  int
 	}
@@ -213,7 +214,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 			events = joined(events, own)
 		}
 	}
-	order := make([]int, 0, len(events)) // order[i] is the index of the event that belongs at place i
+	order := make([]int, 0, len(events)) // order[i] is the index of the event that belongs at position i
 	for len(queues) > 0 {
 		first := 0
 		for i, q := range queues {
@@ -236,7 +237,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 	return events
 }
 
-// joined returns a followed by b. It does not copy if b already follows a in memory.
+// joined returns a followed by b. If b already follows a in memory, it copies nothing.
 func joined(a, b []history.Event) []history.Event {
 	if n := len(a) + len(b); len(b) > 0 && n <= cap(a) && &a[:n][len(a)] == &b[0] {
 		return a[:n]
@@ -244,14 +245,14 @@ func joined(a, b []history.Event) []history.Event {
 	return slices.Concat(a, b)
 }
 
-// arrange sorts events in place: the event at order[i] moves to i. It overwrites order.
+// arrange reorders events in place: the event at order[i] moves to i. It overwrites order.
 func arrange(events []history.Event, order []int) {
 	for i := range order {
 		if order[i] == i {
 			continue
 		}
 		e, at := events[i], i
-		for order[at] != i { // follow the cycle of events that take each other's places
+		for order[at] != i { // follow a cycle of events, each of which moves to the position of another
 			events[at] = events[order[at]]
 			at, order[at] = order[at], at
 		}
@@ -259,7 +260,7 @@ func arrange(events []history.Event, order []int) {
 	}
 }
 
-// later returns an event with its times moved by the given amount, which is the distance between two starts of time.
+// later returns an event with its times moved by the given amount, the distance between two starting times.
 func later(e history.Event, by history.Time) history.Event {
 	e.Time += by
 	key := e.F == history.KeySet || e.F == history.KeyProlonged

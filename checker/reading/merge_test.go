@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// part returns a history that is decoded from the lines.
+// part returns a part with the history that the given lines encode.
 func part(t *testing.T, name string, lines ...string) Part {
 	t.Helper()
 	h, err := history.Decode(strings.NewReader(strings.Join(lines, "\n")))
@@ -23,13 +23,13 @@ func part(t *testing.T, name string, lines ...string) Part {
 	return Part{Name: name, History: h}
 }
 
-// took returns the line of an acquire ok of a process at a time.
+// took returns the line for an acquire of a process that returns ok at a time.
 func took(process string, at int) string {
 	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
 		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)
 }
 
-// TestMachinesAreMergedByTheirTimes merges three files whose times begin at different instants. In the second, the
+// TestMachinesAreMergedByTheirTimes merges three files whose times begin at different instants. In the second file, the
 // clock went back.
 func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	h, err := Merge([]Part{
@@ -57,8 +57,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd: the record of a process lasts to the end stated by its header, unless the file
-// is cut off, and at least to its last event.
+// TestEachMachineKeepsItsClockAndItsEnd: a process is recorded until the end that its header states, and at least until
+// its last event. If the file is truncated, it is recorded until its last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"
@@ -122,7 +122,7 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 }
 
 // TestFilesThatAreReadTogetherAreMergedInPlace: ReadAll gives the same merged history as reading the files one by one,
-// in the memory that the files were read into. The history is also the same if the length of the files is not known.
+// but in the memory that the files were read into. The history is also the same if the length of the files is unknown.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
 		`{"header":{"start":6,"clock_error":3,"end":90}}`}

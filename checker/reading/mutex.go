@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// Kind is the kind of lock in a history, for a history whose header does not state it.
+// Kind is the kind of lock in a history. It is given by the user if the history's header does not state it.
 type Kind string
 
-// The kinds. AsRecorded is the zero Kind and leaves everything to the header.
+// The kinds. AsRecorded is the zero Kind. It means that the header states the kind.
 const (
 	AsRecorded Kind = ""
 	Mutex      Kind = "mutex"     // a lock that is only acquired and released
-	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again; it may issue fencing tokens
+	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire more than once; it may issue fencing tokens
 )
 
 // KindOf parses the name of a kind.
@@ -31,9 +31,9 @@ func KindOf(word string) (Kind, error) {
 	return "", fmt.Errorf("unknown kind of lock %q: it must be %s", word, strings.Join(words, " or "))
 }
 
-// take marks a history as one of this kind of lock. It is an error if the history contains anything that such a lock
-// does not have: operations other than acquire and release, leases, shared holds, records of servers or of a resource,
-// or, for a mutex, tokens.
+// take marks a history as one of this kind of lock. It returns an error if the history contains anything that such a
+// lock does not have: operations other than acquire and release, leases, shared holds, records of servers or of a
+// resource, or, for a mutex, tokens.
 func (k Kind) take(h *history.History) error {
 	if k == AsRecorded {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestFieldsAreInOrderOrSaidNotToBe takes each field whose values must be in some order, or in a list of the header,
-// and breaks the rule. The record is refused with the file, the line and what is wrong, or accepted for a stated
-// reason.
+// TestFieldsAreInOrderOrSaidNotToBe tests every field whose values must be in some order or appear in a list of the
+// header. It breaks this rule. The record must then be refused with the file, the line and what is wrong, or accepted
+// for a stated reason.
 func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	const header = `{"header":{"servers":["s1","s2"],"shards":[["s1","s1-replica"]],"quorum":2,"clock_error":4,"end":90}}`
 	grant := func(f, typ string, time, since, granted, until int, more string) string {
@@ -18,8 +18,8 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		lines   []string
-		refused string // the error after file and line; empty if accepted
-		why     string // why it is accepted
+		refused string // the error after the file and the line; empty if the record is accepted
+		why     string // why the record is accepted
 	}{
 		{"in order", []string{grant("acquire", "ok", 9, 7, 8, 20, "")}, "", "it is"},
 		{"all at once", []string{grant("extend", "ok", 9, 9, 9, 9, "")}, "", "clocks are coarse"},
@@ -81,7 +81,7 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// TestEDNStatesNoGrants: the keys of a grant are ignored in Jepsen's operations, so their order does not matter.
+// TestEDNStatesNoGrants: in Jepsen's operations, the keys of a grant are ignored, so their order does not matter.
 func TestEDNStatesNoGrants(t *testing.T) {
 	f, err := Read("h.edn", strings.NewReader(
 		`{:type :ok, :f :acquire, :process 0, :time 9, :since 8, :granted 7, :until 6, :counted [:s1 :s1]}`))
@@ -90,7 +90,7 @@ func TestEDNStatesNoGrants(t *testing.T) {
 	}
 }
 
-// TestHeadersThatContradictThemselvesAreRefused: the error names the line and what is wrong.
+// TestHeadersThatContradictThemselvesAreRefused: the error states the line and what is wrong.
 func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 	for header, want := range map[string]string{
 		`{"ttl":-1}`:         `"ttl" is -1: it cannot be negative`,

@@ -1,9 +1,9 @@
-// Package reading turns recorded histories into the one history that the laws judge. It reads files, merges the
-// histories of several machines, drops releases that released nothing under the strict reading, and resolves the nested
-// acquires of one owner.
+// Package reading turns recorded histories into the single history that the laws check. It reads files and merges the
+// histories of several machines. Under the strict reading, it drops releases that failed and so released nothing. It
+// also resolves the nested acquires of one owner.
 //
-// Goals: the laws, the plots and the figures all use the same history and need to know nothing of readings. Non-goals:
-// judging.
+// Goals: the laws, the plots and the figures all use the same history and need to know nothing about readings.
+// Non-goals: checking the history.
 package reading
 
 import (
@@ -12,18 +12,18 @@ import (
 
 // removed counts what a reading removed from a history.
 type removed struct {
-	Releases int // releases that failed, and so released nothing
+	Releases int // failed releases, which released nothing
 	Nested   int // acquires by an owner that already held the lock
 }
 
-// of applies the reading that the header of h names, and removes nested acquires if the header says that acquires nest.
-// It does not change h. Events that stay keep their index.
+// of applies the reading that the header of h names. It removes nested acquires if the header says that acquires nest.
+// It does not change h. The remaining events keep their index.
 //
-// Under history.Strict a release that failed released nothing: its call and its return are removed. A release with an
+// Under history.Strict, a release that failed released nothing: its call and its return are removed. A release with an
 // unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
 //
-// The nested acquires of an owner, and as many of its releases, are removed; a nested acquire that states a lease
-// becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire within a
+// The nested acquires of an owner are removed, and so are as many of its releases. A nested acquire that states a lease
+// becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire during a
 // shared hold is not nested.
 func of(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
@@ -63,14 +63,14 @@ type task struct {
 	holds    []hold
 }
 
-// hold is a lock held by one owner, who acquired it times times.
+// hold is a lock held by one owner. times is the number of times that the owner has acquired it.
 type hold struct {
 	attempt history.Attempt
 	shared  bool
 	times   int
 }
 
-// nesting walks through the events and records which are dropped and which change their function.
+// nesting visits the events and records which of them are dropped and which change their function.
 type nesting struct {
 	events  []history.Event
 	drop    map[int]bool
@@ -86,7 +86,7 @@ func (n *nesting) task(e *history.Event) *task {
 	return n.tasks[name]
 }
 
-// failed drops releases that failed, with their calls, and counts them.
+// failed drops failed releases together with their calls. It returns how many it dropped.
 func (n *nesting) failed() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -111,8 +111,9 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called finds the call that belongs to the return e and removes it from the list. It is the call of the same attempt,
-// or else the oldest one if it or e names no attempt. If there is none, called returns -1.
+// called finds the call that belongs to the return e and removes it from the list. This is the call of the same
+// attempt. If there is none, it is the oldest call, provided that the call or e names no attempt. If there is no such
+// call, called returns -1.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {
@@ -141,8 +142,8 @@ func (n *nesting) crashed(p history.Process) {
 	}
 }
 
-// nested drops the acquires of an owner that already holds the lock, and the releases after which it still holds it. It
-// returns the number of these acquires.
+// nested drops the acquires of an owner that already holds the lock, and the releases after which the owner still holds
+// it. It returns the number of acquires dropped.
 func (n *nesting) nested() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -192,8 +193,8 @@ func (n *nesting) acquire(i int, e *history.Event) bool {
 	return false
 }
 
-// within records that the event at position i belongs to a nested acquire: it becomes an extension if the acquire
-// states a lease, and is dropped otherwise.
+// within records that the event at position i belongs to a nested acquire. The event becomes an extension if the
+// acquire states a lease. Otherwise, it is dropped.
 func (n *nesting) within(i int, lease bool) {
 	switch {
 	case i < 0:

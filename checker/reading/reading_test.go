@@ -13,7 +13,7 @@ import (
 )
 
 // rumour returns a random history of three processes that acquire and release one lock. Each process is sequential.
-// Calls have every outcome, and processes may crash.
+// Calls have all possible outcomes, and processes may crash.
 func rumour(seed uint64, n int) *history.History {
 	r := rand.New(rand.NewPCG(seed, 13))
 	h := &history.History{}
@@ -39,8 +39,8 @@ func rumour(seed uint64, n int) *history.History {
 	return h
 }
 
-// named returns the history with the process as the attempt of all its holds, as with a lock whose value identifies the
-// client.
+// named returns the history with the process's name as the attempt of all its holds. Some locks store such a value,
+// which identifies only the client.
 func named(h *history.History) *history.History {
 	out := &history.History{Header: h.Header}
 	for _, e := range h.Events {
@@ -65,9 +65,10 @@ func outcomeOf(events []history.Event, i int) history.Type {
 	return 0
 }
 
-// overlapAsWritten is a slow check that follows the definition directly. After each event it counts how often each
-// process holds the lock. It reports whether two processes ever hold it, or one holds it twice although acquires do not
-// nest. A hold ends when its release is called, except under the strict reading if the release fails.
+// overlapAsWritten is a slow check that follows the definition directly. After each event, it counts how many times
+// each process holds the lock. It reports whether two processes ever hold the lock at the same time, or one process
+// holds it twice although acquires do not nest. A hold ends when its release is called. Under the strict reading, it
+// does not end if the release fails.
 func overlapAsWritten(h *history.History) bool {
 	for now := range h.Events {
 		holders := 0
@@ -99,8 +100,8 @@ func overlapAsWritten(h *history.History) bool {
 	return false
 }
 
-// TestReadingsAreReadAsWritten judges random histories under every reading and compares the verdict with the
-// definition's.
+// TestReadingsAreReadAsWritten checks random histories under every reading and compares the verdicts with those of
+// overlapAsWritten.
 func TestReadingsAreReadAsWritten(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(testkit.Size(2_000, 6_000)) {
@@ -226,8 +227,8 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 	}
 }
 
-// TestWhatRegistersHeldAtFirst: an option overrides the header, and an initial value is an error if the history is of
-// locks.
+// TestWhatRegistersHeldAtFirst: an option overrides the header. If the history is about locks, an initial value is an
+// error.
 func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	const read, nothing = `{"time":5,"process":"a","type":"ok","f":"read","value":"1"}`,
 		`{"time":5,"process":"nemesis","type":"info","f":"kill"}`
@@ -250,7 +251,7 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	}
 }
 
-// TestAReleaseThatFailedIsTheOneOfItsAttempt: if several calls are under way, a failed return belongs to the call of
+// TestAReleaseThatFailedIsTheOneOfItsAttempt: if several calls are in progress, a failed return belongs to the call of
 // its attempt, even if other calls name no attempt.
 func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
 	h := &history.History{}

@@ -9,17 +9,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/register"
 )
 
-// Options override what the headers of files state. The zero Options override nothing.
+// Options override statements in the headers of files. The zero Options override nothing.
 type Options struct {
 	Reading    *history.Reading
 	ClockError *history.Time
 	Kind       Kind
-	Initial    string // the initial value of every register; empty: as the headers say
-	Permits    int    // how many may hold a lock at the same time; 0: as the headers say
+	Initial    string // the initial value of every register; if empty, the headers decide
+	Permits    int    // how many clients may hold a lock at the same time; if 0, the headers decide
 }
 
-// Together combines files into the one history that is judged, with its events numbered from 0. Notes are sentences
-// that readers of the verdict must know; those about files that are cut off come first.
+// Together combines files into the single history that is checked. Its events are numbered from 0. notes contains
+// sentences that readers of the verdict must know. Those about truncated files come first.
 func Together(files []*File, o Options) (h *history.History, notes []string, err error) {
 	var parts []Part
 	var untimed []string
@@ -66,8 +66,8 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-// ofRegisters returns an error if the operations on registers are invalid, or if an initial value is stated for a
-// history of locks.
+// ofRegisters returns an error if the operations on registers are invalid, or if a history of locks states an initial
+// value.
 func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)
 	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
@@ -88,7 +88,7 @@ func (l removed) notes() (notes []string) {
 	return notes
 }
 
-// permit makes a history one of locks with several permits, unless it has shared holds.
+// permit turns a history into one of locks with several permits, unless it has shared holds.
 func (o *Options) permit(h *history.History) error {
 	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Shared }); i >= 0 && o.Permits > 1 {
 		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: leave "+

@@ -13,7 +13,7 @@ import (
 // none is the value of an empty register.
 const none = "nil"
 
-// step is a part of an operation: the value that it read from a register, or wrote to it.
+// step is a part of an operation: it read a value from a register or wrote a value to it.
 type step struct {
 	register string
 	write    bool
@@ -24,15 +24,15 @@ type step struct {
 type operation struct {
 	f       history.F
 	process history.Process
-	// first and last are the positions in the history between which the operation was called. They differ if several
-	// threads of a process called the same operation at the same time, so that it is not known which call belongs to
-	// which return. If the call was not recorded, first is -1 and last is the position of the return.
+	// The operation was called between the positions first and last. They differ if several threads of a process called
+	// the same operation at the same time, because it is then unknown which call belongs to which return. If the call
+	// was not recorded, first is -1 and last is the position of the return.
 	first, last int
-	returned    int // position of the return, or never if it is not known whether the operation took effect
+	returned    int // position of the return; never if it is unknown whether the operation took effect
 	steps       []step
 }
 
-// never is the returned position of an operation that may have had no effect.
+// never is the value of returned for an operation that may have had no effect.
 const never = -1
 
 // reads reports whether the operation read anything.
@@ -40,7 +40,7 @@ func (o *operation) reads() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return !s.write })
 }
 
-// several reports whether the operation concerns more than one register.
+// several reports whether the operation uses more than one register.
 func (o *operation) several() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return s.register != o.steps[0].register })
 }
@@ -54,10 +54,10 @@ func (o *operation) writes() bool {
 type reader struct {
 	h          *history.History
 	operations []operation
-	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent writes it
-	unclear    bool              // the time of some call is not known: its first and last differ
-	plain      map[string]string // caches value: the normal form of a value by its text; texts recur
-	lists      map[string]list   // caches elements: the elements of a value by its text
+	keyed      bool              // whether each value is [REGISTER VALUE], as jepsen.independent writes it
+	unclear    bool              // whether the position of some call is unknown: its first and last differ
+	plain      map[string]string // cache of the method value: maps a text to the normal form of its value
+	lists      map[string]list   // cache of the method elements: maps a text to the elements of its value
 	calls      map[history.Process][]*calls
 }
 
@@ -67,10 +67,10 @@ type list struct {
 	ok       bool
 }
 
-// mostTexts is the maximum number of texts in each cache.
+// mostTexts is the maximum number of entries in each cache.
 const mostTexts = 1 << 16
 
-// calls are n calls of one process that cannot be distinguished and have not returned yet.
+// calls stands for n calls of one process that have not returned yet and cannot be distinguished.
 type calls struct {
 	f           history.F
 	what        string // the registers and the written values; see subject
@@ -79,15 +79,16 @@ type calls struct {
 	n           int
 }
 
-// Of reports whether a history is of registers and contains no lock: its clients only read, write, compare-and-set or
-// run transactions, and never under a grant. It is an error if the history contains both registers and locks, or if a
-// value does not fit its operation.
+// Of reports whether a history is about registers and contains no lock: its clients only read, write, compare-and-set
+// or run transactions, and never while they hold a grant. It returns an error if the history contains both registers
+// and locks, or if a value does not fit its operation.
 func Of(h *history.History) (bool, error) {
 	t, err := read(h)
 	return t != nil, err
 }
 
-// isOfRegisters reports whether a history is of registers and contains no lock. It is an error if it contains both.
+// isOfRegisters reports whether a history is about registers and contains no lock. It returns an error if the history
+// contains both.
 func isOfRegisters(h *history.History) (bool, error) {
 	var data, only, lock *history.Event
 	for i := range h.Events {
@@ -134,7 +135,7 @@ func read(h *history.History) (*reader, error) {
 			}
 		}
 	}
-	for i := range h.Events { // visits the processes in a fixed order
+	for i := range h.Events { // visit the processes in a fixed order
 		t.leave(h.Events[i].Process)
 	}
 	return t, nil
@@ -150,7 +151,7 @@ func (t *reader) leave(p history.Process) {
 	delete(t.calls, p)
 }
 
-// add records an operation. It omits one that wrote nothing and is not known to have read anything.
+// add records an operation, unless it wrote nothing and is not known to have read anything.
 func (t *reader) add(p history.Process, c *calls, returned int, steps []step) {
 	o := operation{c.f, p, c.first, c.last, returned, steps}
 	if o.writes() || returned != never && o.reads() {
@@ -191,8 +192,8 @@ func (t *reader) event(at int, e *history.Event) error {
 	return nil
 }
 
-// unknownReads removes the read steps of a call, since their values are not known yet. A compare-and-set keeps its
-// read, because the call states the old value.
+// unknownReads removes the read steps of a call, because their values are not known yet. A compare-and-set keeps its
+// read, because its call states the old value.
 func unknownReads(f history.F, steps []step) (left []step) {
 	for _, s := range steps {
 		if f == history.CAS || s.write {
@@ -215,9 +216,9 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
 }
 
-// returns finds the call that belongs to the return e and removes it from the pending calls of its process. It is a
-// call with the same registers and written values, or the only one with this function. If there is none, returns
-// returns nil; if several are possible, an error.
+// returns finds the call that belongs to the return e and removes it from the pending calls of its process. This is the
+// call with the same registers and written values, or the only call of this function. If there is none, returns returns
+// nil. If there are several, it returns an error.
 func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {
@@ -246,8 +247,8 @@ func (t *reader) take(p history.Process, i int) *calls {
 	return &c
 }
 
-// subject returns a text of the registers of an operation and the values that it writes. It distinguishes the calls of
-// a process.
+// subject returns a text that contains the registers of an operation and the values that it writes. The text
+// distinguishes the calls of a process.
 func subject(f history.F, steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -295,7 +296,7 @@ func (t *reader) steps(e *history.Event) ([]step, error) {
 }
 
 // transaction parses a list of [:read REGISTER VALUE] and [:write REGISTER VALUE], which may also be written as :r and
-// :w. It returns nil if the list contains anything else. Some of Jepsen's workloads have such a list as the value of a
+// :w. It returns nil if the list contains anything else. Some of Jepsen's workloads use such a list as the value of a
 // :read or a :write.
 func (t *reader) transaction(list []string) (steps []step) {
 	for _, part := range list {
@@ -308,7 +309,7 @@ func (t *reader) transaction(list []string) (steps []step) {
 	return steps
 }
 
-// elements returns the elements of a vector or a list; ok is false if the text is neither.
+// elements returns the elements of a vector or a list. ok is false if the text is neither.
 func (t *reader) elements(text string) ([]string, bool) {
 	l, known := t.lists[text]
 	if !known {
@@ -334,8 +335,8 @@ func (t *reader) value(text string) string {
 	return plain
 }
 
-// isKeyed reports whether the value of each call, and of each operation that took effect, is a pair of a register and a
-// value.
+// isKeyed reports whether all calls, and all operations that took effect, have a pair of a register and a value as
+// their value.
 func (t *reader) isKeyed() bool {
 	keyed := false
 	for i := range t.h.Events {

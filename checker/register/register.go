@@ -1,9 +1,10 @@
-// Package register judges histories of registers, which are read, written, and compared and set: it decides whether
-// they are linearizable. Jepsen's histories of data stores are of this kind, and so are those published with Knossos.
+// Package register checks histories of registers, which clients read, write, and compare and set. It decides whether
+// the histories are linearizable. Jepsen's histories of data stores are of this kind, and so are those published with
+// Knossos.
 //
 // A register behaves like cas-register and multi-register of knossos.model, except that nil is a value like any other
-// if the initial values are stated. A history may leave something open, so that the operations can be explained under
-// one interpretation but not under another. Then the law is undecided, and the finding states what it depends on.
+// if the initial values are stated. A history may leave something open, so that one interpretation explains the
+// operations and another does not. Then the law is undecided, and the finding states what the outcome depends on.
 //
 // Goals: no wrong statement about any history, however incomplete; a violation is reported at the first return that
 // makes it certain, with the values that could have been read instead; the work on each register and the memory are
@@ -22,8 +23,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// Check judges a history for which Of is true, and reports of as false for any other. The laws of locks are unchecked.
-// Linearizability is judged for each register separately, or for all together if an operation concerns several.
+// Check checks a history of registers. For any other history, for which Of is false, it returns of = false. The laws of
+// locks are not checked. Linearizability is checked for each register separately, or for all registers together if an
+// operation uses several.
 func Check(h *history.History) (v checker.Verdict, of bool) {
 	t, err := read(h)
 	if t == nil || err != nil {
@@ -38,7 +40,7 @@ func Check(h *history.History) (v checker.Verdict, of bool) {
 	return v, true
 }
 
-// judge makes the finding on all registers. If any is violated, it reports the earliest violation.
+// judge determines the finding for all registers. If several are not linearizable, it reports the earliest violation.
 func (t *reader) judge(f *checker.Finding) {
 	took, read := 0, 0
 	for i := range t.operations {
@@ -84,25 +86,26 @@ func (t *reader) judge(f *checker.Finding) {
 	}
 }
 
-// view is an interpretation of what a history leaves open. What the zero view explains is explained by every view.
+// view is an interpretation of what a history leaves open. If the zero view explains a history, so does every other
+// view.
 type view struct {
 	anything bool // the registers may have had any initial value, not only nil
 	unknown  bool // a read that returned nil may have read any value
-	early    bool // a call whose time is not known may have been the earliest one that is possible
-	clocks   bool // each call may have been earlier and each return later, by the clock's error
+	early    bool // a call whose time is unknown may have happened at the earliest time that is possible
+	clocks   bool // each call may have been earlier, and each return later, by up to the clock error
 }
 
-// part holds the operations on one register, or on all registers if some operation concerns several.
+// part holds the operations on one register, or on all registers if some operation uses several.
 type part struct {
 	t          *reader
-	name       string // name of the register; empty for several
+	name       string // name of the register; empty if there are several
 	operations []operation
 	registers  map[string]int
 	values     map[string]int // number of each value; none has the number 0
 }
 
 // parts groups the operations by register, in the order in which the history first mentions the registers. If an
-// operation concerns several registers, all form a single part.
+// operation uses several registers, there is a single part for all of them.
 func (t *reader) parts() (parts []part) {
 	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
 	of := map[string]int{}
@@ -143,14 +146,14 @@ func (p *part) number() {
 	}
 }
 
-// widest returns the view that explains everything that any view explains.
+// widest returns the most permissive view. If any view explains the operations, this one does.
 func (p *part) widest() view {
 	h := &p.t.h.Header
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
 }
 
-// judge decides whether the operations can be explained under every view (holds) or under none (violated). Otherwise
-// the outcome is undecided, and why says on what it depends.
+// judge decides whether every view explains the operations (holds) or none does (violated). Otherwise the outcome is
+// undecided, and why says what it depends on.
 func (p *part) judge() (outcome checker.Outcome, why string) {
 	widest, end := p.widest(), len(p.t.h.Events)
 	narrow := p.explained(view{}, end)
@@ -176,8 +179,8 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 		p.dependsOn(widest) + "."
 }
 
-// dependsOn describes which interpretation of the open questions explains the operations. It names a single one if that
-// suffices.
+// dependsOn says under which interpretations of the open questions the operations can be explained. It names a single
+// interpretation if that is enough.
 func (p *part) dependsOn(widest view) string {
 	all := ""
 	for _, c := range []struct {
@@ -206,8 +209,8 @@ func (p *part) dependsOn(widest view) string {
 	return all
 }
 
-// explained asks whether some order of the operations explains everything that was read by operations that had returned
-// by position end.
+// explained asks whether there is an order of the operations that explains every read that had returned by position
+// end.
 func (p *part) explained(v view, end int) linear.Answer {
 	initial := make([]int, len(p.registers))
 	for i := range initial {
@@ -240,8 +243,8 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// between returns the call and the return of an operation as positions, or, if clock errors matter, as the earliest and
-// latest possible times.
+// between returns when an operation was called and when it returned: as positions, or, if clock errors matter, as the
+// earliest and latest possible times.
 func (p *part) between(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {

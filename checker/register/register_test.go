@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// parse reads lines such as "0 ok read 5": process, type, function, value. A process that is not a number is the
-// nemesis. "0 crash" means that process 0 ends.
+// parse parses lines such as "0 ok read 5": process, type, function, value. A process that is not a number is the
+// nemesis. "0 crash" means that process 0 crashed.
 func parse(t *testing.T, lines string) *history.History {
 	t.Helper()
 	var text strings.Builder
@@ -41,7 +41,7 @@ func TestRegisters(t *testing.T) {
 		why, lines string
 		initial    string
 		want       checker.Outcome
-		says       string // a part of the explanation
+		says       string // text that the explanation must contain
 	}{
 		{"what was written is read", "0 invoke write 3\n0 ok write 3\n1 invoke read\n1 ok read 3", "", holds,
 			"Some order of the operations explains everything that was read: 2 took effect, 1 of them read, and 0 " +
@@ -145,8 +145,8 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotDecide: if the clocks may be off, the law never holds, and it is violated only if it
-// is violated for every possible clock error.
+// TestClocksLeaveOpenWhatTheyCannotDecide: if the clocks may be wrong, the law is never found to hold. It is violated
+// only if it is violated for every possible clock error.
 func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
 		error history.Time // the clock error; events are 1 ms apart
@@ -169,7 +169,8 @@ func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended at the time seen.
+// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3. Its record ends at the time seen, and what it wrote later
+// may have been read.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms
@@ -189,7 +190,7 @@ func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	}
 }
 
-// TestTooManyOrdersAreLeftOpen tries forty writes with unknown outcomes, and compare-and-sets that no order of the
+// TestTooManyOrdersAreLeftOpen checks forty writes with unknown outcomes, and compare-and-sets that no order of these
 // writes explains.
 func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	var lines strings.Builder
@@ -206,7 +207,7 @@ func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	}
 }
 
-// TestTheWitnessIsTheOperation: the witness of a violation is the call and the return of the operation.
+// TestTheWitnessIsTheOperation: the witness of a violation consists of the call and the return of the operation.
 func TestTheWitnessIsTheOperation(t *testing.T) {
 	h := parse(t, "0 invoke write 3\n1 invoke read\n2 invoke read\n2 ok read 3\n1 ok read 4\n0 ok write 3")
 	h.Header.Initial = "nil"
@@ -253,7 +254,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf: whatever the values are, Of returns an error or Check gives a verdict.
+// FuzzOf: whatever the values are, either Of returns an error or Check returns a verdict.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

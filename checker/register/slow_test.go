@@ -17,13 +17,13 @@ type asked struct {
 	f              history.F
 	old, value     string
 	call, returned int
-	sure           bool // the operation took effect
+	sure           bool // whether the operation certainly took effect
 }
 
-// slowly is a slow check that follows the definition. A history holds if there is an order of the operations that took
+// slowly is a slow check that follows the definition. The law holds if there is an order of the operations that took
 // effect, and of some of those that may have, such that each operation lies between its call and its return and each
-// read finds its value, starting from nil. It is violated if there is no such order for any initial value and for any
-// values found by the reads that returned nil. Otherwise it is undecided.
+// read finds its value, starting from nil. The law is violated if there is no such order for any initial value and for
+// any values that the reads that returned nil may have found. Otherwise it is undecided.
 func slowly(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {
@@ -38,7 +38,7 @@ func slowly(events []history.Event) checker.Outcome {
 	return checker.Violated
 }
 
-// operations returns the operations that took effect or may have, all values that were read or written and one more,
+// operations returns the operations that took effect or may have, the values that were read or written plus one more,
 // and whether anything was read.
 func operations(events []history.Event) (all []asked, values []string, exercised bool) {
 	under := map[history.Process]asked{}
@@ -78,7 +78,8 @@ func operations(events []history.Event) (all []asked, values []string, exercised
 	return all, values, exercised
 }
 
-// inSomeOrder recursively tries every operation that may come next.
+// inSomeOrder reports whether the remaining operations can be ordered. It recursively tries every operation that may
+// come next.
 func inSomeOrder(value string, left []asked, lenient bool) bool {
 	if !slices.ContainsFunc(left, func(o asked) bool { return o.sure }) {
 		return true
@@ -101,7 +102,7 @@ func inSomeOrder(value string, left []asked, lenient bool) bool {
 	return false
 }
 
-// choices returns the events that may follow: what each process may do next.
+// choices returns the events that may come next: what each process may do.
 func choices(events []history.Event, processes int) (next []history.Event) {
 	for p := range processes {
 		process := history.Process(fmt.Sprint("process-", p))
@@ -137,7 +138,7 @@ func choices(events []history.Event, processes int) (next []history.Event) {
 	return next
 }
 
-// judged returns the finding that Check makes on a history of registers.
+// judged returns the finding of Check for a history of registers.
 func judged(t *testing.T, h *history.History) checker.Finding {
 	t.Helper()
 	v, of := Check(h)
@@ -147,8 +148,8 @@ func judged(t *testing.T, h *history.History) checker.Finding {
 	return v.Of(checker.Linearizability)
 }
 
-// agree compares Check with slowly. If Check reports a violation, it also compares them on the events up to that
-// violation.
+// agree checks that Check and slowly agree on the events. If Check reports a violation, they must also agree on the
+// events up to that violation.
 func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	t.Helper()
 	h := &history.History{Events: events}
@@ -200,7 +201,7 @@ func format(events []history.Event) (text string) {
 	return text
 }
 
-// TestEverySmallHistoryIsJudgedAsDefined tries all histories of three processes and five events, or six at full size.
+// TestEverySmallHistoryIsJudgedAsDefined checks all histories of three processes and five events (six at full size).
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	length := testkit.Size(5, 6)
 	seen := map[checker.Outcome]int{}
@@ -220,7 +221,7 @@ func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	}
 }
 
-// TestRandomHistoriesAreJudgedAsDefined tries random histories of three processes and fourteen events.
+// TestRandomHistoriesAreJudgedAsDefined checks random histories of three processes and fourteen events.
 func TestRandomHistoriesAreJudgedAsDefined(t *testing.T) {
 	rounds := testkit.Size(2000, 200_000)
 	seen := map[checker.Outcome]int{}

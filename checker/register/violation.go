@@ -11,23 +11,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// noOrder is the only cause of a violation: a history of a data store's clients does not show what went wrong in the
-// store.
+// noOrder is the only cause of a violation. A history recorded by a data store's clients does not show what went wrong
+// in the store.
 const noOrder checker.CauseKind = "no order explains it"
 
-// remedy is what analyses of data stores usually recommend.
+// remedy is the usual recommendation in analyses of data stores.
 const remedy = "Send reads through whatever orders the writes (a quorum, a consensus, or a leader that has checked " +
 	"that it is still the leader): a single replica may be behind. Report a write as failed only if it can never " +
 	"take effect, and otherwise as unknown."
 
-// violation is the operation with whose return the history was no longer explained by any order of its operations.
+// violation is the first operation that no order explains. At its return, the history became impossible to explain.
 type violation struct {
 	*operation
 	of    *part
 	could []string // the values that it could have read instead
 }
 
-// broken finds the first return at which no order explains the operations any more.
+// broken finds the first return from which on no order explains the operations.
 func (p *part) broken() *violation {
 	var reads []int // operations that read, sorted by their returns
 	for i := range p.operations {
@@ -47,13 +47,13 @@ func (p *part) broken() *violation {
 		}
 	}
 	v := &violation{operation: &p.operations[reads[refuted]], of: p}
-	v.steps = slices.Clone(v.steps) // alternatives changes the steps
+	v.steps = slices.Clone(v.steps) // copy them, because alternatives changes them
 	v.could = v.alternatives()
 	return v
 }
 
-// unseen describes a process whose record had ended when the violation arose: what it wrote later may have been read.
-// It returns "" if there is no such process.
+// unseen describes a process whose record had already ended at the time of the violation. What the process wrote after
+// that may have been read. unseen returns "" if there is no such process.
 func (v *violation) unseen() string {
 	h := v.of.t.h
 	at := h.Events[v.returned].Time
@@ -67,11 +67,11 @@ func (v *violation) unseen() string {
 	return ""
 }
 
-// maxAlternatives is the maximum number of values that are tried in place of the one that was read.
+// maxAlternatives is the maximum number of values that are tried in place of the value that was read.
 const maxAlternatives = 16
 
-// alternatives returns the values that the operation could have read instead of its own, if it read one register. It
-// returns none if the search was cut short.
+// alternatives returns the values that the operation could have read instead, if it read one register. It returns none
+// if the search was cut short.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
 	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
@@ -81,7 +81,7 @@ func (v *violation) alternatives() (could []string) {
 	defer func() { found.value = own }()
 	for value := range v.of.values {
 		as := v.of.widest()
-		as.unknown = as.unknown && value != none // nil would be explained in any case under this view
+		as.unknown = as.unknown && value != none // otherwise this view would explain nil in any case
 		found.value = value
 		switch v.of.explained(as, v.returned) {
 		case linear.Unknown:
@@ -94,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// report fills in the finding. several tells whether the history has other registers.
+// report fills in the finding. several says whether the history has other registers.
 func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]
