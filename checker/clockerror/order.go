@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// token is a grant with its fencing token, its process, and the times at which it was requested and returned ok.
+// token is a grant with its fencing token, its process, and the times at which it was requested and at which it
+// returned ok.
 type token struct {
 	grant     *trace.Grant
 	process   int32
@@ -19,7 +20,7 @@ type token struct {
 }
 
 // tokensOf lists the grants of a lock that have a token, in the order of their returns. If sure is true, asked is the
-// earliest possible time and ok the latest; otherwise asked is the latest and ok the earliest.
+// earliest possible time and ok is the latest. Otherwise, asked is the latest and ok is the earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -40,8 +41,8 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	return all
 }
 
-// highest keeps the grant with the highest token added so far, and the one with the highest token among all other
-// processes.
+// highest remembers the grant with the highest token added so far. It also remembers the grant with the highest token
+// of any other process.
 type highest struct{ first, second *token }
 
 func (h *highest) add(x *token) {
@@ -56,8 +57,8 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant whose token is lower than that of another process's grant which had returned before this one
-// was requested. If sure is true, the order of the two is certain; otherwise it is possible.
+// wentBack finds a grant whose token is lower than that of a grant to another process that had already returned when
+// this grant was requested. If sure is true, the order of the two grants is certain. Otherwise, it is possible.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {
@@ -79,8 +80,8 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock of which the later one has the lower token, whatever the true clock errors
-// are. It returns nil if there are none.
+// TokensWentBack finds two grants of a lock of which the later has the lower token, whatever the true clock errors are.
+// It returns nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
 		return x.grant, y.grant
@@ -88,7 +89,8 @@ func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	return nil, nil
 }
 
-// Tokens explains why it is uncertain whether tokens rise, if no violation is certain. Otherwise it returns "".
+// Tokens explains why it is uncertain whether tokens always increase. It returns "" if violated is set, since the
+// violation is then certain, and if no violation is possible.
 func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
@@ -99,15 +101,15 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// Effects explains why it is uncertain whether a superseded holder took effect, or an update was lost. It returns "" if
-// this is certain. The resource's records are ordered by its own clock. What may be uncertain is which grant is the
-// later one, and, if clients report their reads and writes, the order of these and what clients read after their
-// records had ended.
+// Effects explains why it is uncertain whether a superseded holder took effect, or whether an update was lost. It
+// returns "" if this is certain. The resource orders its records by its own clock. It may be uncertain which grant is
+// the later one. If clients report their reads and writes, the order of these may also be uncertain, and what clients
+// read after their records had ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
 	if why := missing(t); why != "" {
 		return why
 	}
-	if violated { // what Trace.Superseded reports is true whatever the true clock errors are
+	if violated { // if Trace.Superseded reports a violation, it is one whatever the true clock errors are
 		return ""
 	}
 	seen := make([]ask, len(t.Locks))
@@ -132,15 +134,15 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// ask summarizes the grants of a lock that took effect so far: the latest times at which they may have been requested,
-// and the highest token.
+// ask summarizes the grants of a lock that have taken effect so far: the latest times at which they may have been
+// requested, and the highest token.
 type ask struct {
 	asked last
 	token history.Token
 }
 
-// mayBeLater returns the process of a grant that took effect before and may be later than g, although this is not
-// certain. It returns "" if there is none.
+// mayBeLater looks for a grant that took effect earlier and may be later than g, although this is not certain. It
+// returns the process of that grant, or "" if there is none.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.but(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
@@ -149,12 +151,12 @@ func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	return ""
 }
 
-// last keeps the latest of the times added so far with its process, and the latest time among all other processes.
+// last remembers the latest time added so far and its process. It also remembers the latest time of any other process.
 type last struct {
 	first, second moment
 }
 
-// moment is a time of a process. With an empty process it is unset.
+// moment is a time by the clock of a process. It is unset if the process is empty.
 type moment struct {
 	process history.Process
 	at      history.Time
@@ -172,8 +174,8 @@ func (l *last) add(p history.Process, at history.Time) {
 	}
 }
 
-// but returns the latest moment of any process other than p. If there is none, it returns an empty process and a time
-// before all times.
+// but returns the latest moment of any process except p. If there is none, it returns an empty process and a time
+// before all other times.
 func (l *last) but(p history.Process) (history.Process, history.Time) {
 	m := l.first
 	if m.process == p {
@@ -185,8 +187,8 @@ func (l *last) but(p history.Process) (history.Process, history.Time) {
 	return m.process, m.at
 }
 
-// missing explains why the reads and writes that clients report are incomplete, or why their order with the resource's
-// records is not certain. It returns "" if they are complete and ordered.
+// missing explains why the reads and writes reported by clients are incomplete, or why their order relative to the
+// resource's records is uncertain. It returns "" if they are complete and ordered.
 func missing(t *trace.Trace) string {
 	list := make([]*history.Event, 0, len(t.Data))
 	reads := make(map[history.Attempt]history.Process) // the process that reported each attempt's reads and writes
@@ -198,7 +200,8 @@ func missing(t *trace.Trace) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	seen := make(map[history.Lock]*[2]last) // for each lock: times of the clients, times of the resource
+	// for each lock: the times that clients report, and the times that the resource reports
+	seen := make(map[history.Lock]*[2]last)
 	for _, e := range list {
 		own, other := 0, 1
 		if e.F == history.Apply {

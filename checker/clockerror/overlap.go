@@ -1,13 +1,13 @@
 // Package clockerror decides which laws are uncertain in a history whose clocks were not exact. Each process has its
-// own clock, which was off by at most Header.ErrorOf(process) in either direction. The events of one process happened
-// in the order in which they were recorded. For events of two processes, the order is known if their times differ by
-// more than both errors together.
+// own clock, which differed from true time by at most Header.ErrorOf(process) in either direction. The events of one
+// process happened in the order in which they were recorded. The order of events of two processes is known if their
+// times differ by more than both errors together.
 //
-// If a process was recorded for a shorter time than others (Header.Seen), what it was doing when its record ended may
-// have gone on or ended at once. Nothing is known of the process from then on.
+// If a process was recorded for a shorter time than others (Header.Seen), whatever it was doing when its record ended
+// may have continued or ended at once. Nothing is known about what the process did later.
 //
-// A law is violated only if it is violated whatever the true clock errors are, and holds only if no possible errors
-// break it.
+// A law is violated only if it is violated whatever the true clock errors are. It holds only if no possible clock
+// errors violate it.
 //
 // Goals: no verdict that a different clock error would reverse. Non-goals: the tightest possible answer. A question
 // that cannot be decided in a few steps is undecided.
@@ -25,22 +25,24 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// off returns the maximum distance of a process's clock from true time.
+// off returns the maximum difference between a process's clock and true time.
 func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
 
-// interval is a span of one process with its ends as times.
+// interval is a span of one process. Its ends are times.
 type interval struct {
-	from, to   int64
-	seen       int64 // the time until which it is known to have lasted; earlier than to if its record ended before
-	begin, end int64 // if sure, the time for which it certainly lasted; otherwise, for which it may have
+	from, to int64
+	// the time until which it is known to have lasted; earlier than to if the record of the process ended before that
+	seen int64
+	// if sure, the time in which it certainly was in progress; otherwise, the time in which it may have been
+	begin, end int64
 	process    int32
 	shared     bool
 	at         int // index in the list of spans
 }
 
-// intervalsOf converts spans to intervals, sorted by their begin. The ends of windows are times; those of sections are
-// positions. If sure is true, begin and end limit the part that certainly belongs to the interval; otherwise the part
-// that possibly does.
+// intervalsOf converts spans to intervals, sorted by begin. The ends of windows are times. The ends of sections are
+// positions. If sure is true, begin and end limit the part that certainly belongs to the interval. Otherwise, they
+// limit the part that possibly does.
 func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {
@@ -75,8 +77,8 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 	return all
 }
 
-// latest keeps the interval with the latest end among those added so far, and the one with the latest end among all
-// other processes.
+// latest remembers the interval with the latest end among those added so far. It also remembers the one with the latest
+// end among all other processes.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -91,7 +93,7 @@ func (l *latest) add(x *interval) {
 	}
 }
 
-// than returns the interval with the latest end among those of processes other than x's.
+// than returns the interval with the latest end among those of all processes except x's.
 func (l *latest) than(x *interval) *interval {
 	if l.first != nil && l.first.process == x.process {
 		return l.second
@@ -99,12 +101,12 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes, among those whose index in the list of spans is below
-// places. If sure is true, the intervals are certain ones, and the overlap is certain. Otherwise they are possible
-// ones, and the overlap is possible; a single common instant is enough.
+// clash finds two overlapping intervals of different processes. It examines those whose index in the list of spans is
+// below places. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the intervals are
+// possible and the overlap is possible, even if they have only a single instant in common.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// for each number of intervals that have begun: the latest exclusive and the latest shared ones
+	// element n has the latest of the first n intervals, exclusive and shared
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -130,13 +132,14 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	return nil, nil, false
 }
 
-// exceeds reports whether a time is certainly later than another or, if sure is false, possibly at least as late.
+// exceeds reports whether late is certainly later than early. If sure is false, it reports whether late is possibly as
+// late as early or later.
 func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
 
-// firstOf is trace.Interval.First for inexact clocks. It returns the indexes i < j of two spans that clash whatever the
-// true clock errors are, with the smallest possible j, and for this j the smallest i.
+// firstOf is like trace.Interval.First, but for inexact clocks. It returns the indexes i < j of two spans that clash
+// whatever the true clock errors are. It chooses the smallest possible j, and for this j the smallest i.
 func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
 	all := intervalsOf(t, spans, sections, true)
 	within := func(places int) bool {
@@ -158,9 +161,9 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 	return 0, 0, false
 }
 
-// Certain returns groups of spans that break a lock whatever the true clock errors are, in the order of
-// trace.Interval.Crowds, and at most most of them. With one permit, a pair is a clash by the recorded times too, and
-// only the first most pairs of those are examined. But the first certain pair is always found. With several permits,
+// Certain returns at most most groups of spans that violate mutual exclusion whatever the true clock errors are, in the
+// order of trace.Interval.Crowds. With one permit, a certain pair also clashes by the recorded times. Only the first
+// most pairs that clash by these times are examined, but the first certain pair is always found. With several permits,
 // there is one group for each last span that has any.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
@@ -180,18 +183,18 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 	return certain
 }
 
-// certainCrowds is Certain for a lock with several permits. The recorded times are one of the possible ones. So if a
-// group breaks the lock for certain, some group by the recorded times ends with the same last span, but the other
-// members may differ.
+// certainCrowds is like Certain, but for a lock with several permits. The recorded times are one possibility. So if a
+// group certainly violates mutual exclusion, some group that violates it by the recorded times ends with the same span,
+// but its other members may differ.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
-	soonest := make([]int64, len(spans)) // the earliest start of this span and those after it
+	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on
 	earliest := int64(math.MaxInt64)
 	for j := range slices.Backward(spans) {
 		earliest = min(earliest, c.at[j].from)
 		soonest[j] = earliest
 	}
-	var open []int // earlier spans that this one and later ones may reach
+	var open []int // earlier spans that may overlap this span or later ones
 	next := 0
 	for _, group := range t.Interval.Crowds(spans, t.Permits(), math.MaxInt) {
 		last := group[len(group)-1]
@@ -209,8 +212,8 @@ func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) 
 	return certain
 }
 
-// mayClash finds spans that possibly break a lock with that many permits, and returns two of them, if there are any. It
-// may also find some where there are none, if one process had several spans.
+// mayClash finds spans that possibly violate mutual exclusion for a lock with the given permits, and returns two of
+// them if there are any. If a process had several spans, it may also return spans that cannot violate it.
 func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval, found bool) {
 	all := intervalsOf(t, spans, sections, false)
 	if t.Permits() == 1 {
@@ -232,7 +235,7 @@ func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval
 	return nil, nil, false
 }
 
-// MayOverlap reports whether it is uncertain, because of clock errors, whether windows overlap.
+// MayOverlap reports whether clock errors make it uncertain whether windows overlap.
 func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	if t.History.Header.ClockError == 0 {
 		return false
@@ -242,8 +245,8 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// certainty knows which spans of a lock clash whatever the true clock errors are. If every two of several spans do, all
-// of them have an instant in common, whatever the errors are.
+// certainty determines which spans of a lock clash whatever the true clock errors are. If every two of several spans
+// certainly clash, all of them have an instant in common, whatever the errors are.
 type certainty struct {
 	trace *trace.Trace
 	spans []trace.Span
@@ -267,7 +270,7 @@ func (c *certainty) clash(i, j int) bool {
 	return !(a.shared && b.shared) && exceeds(a.end, b.begin, true) && exceeds(b.end, a.begin, true)
 }
 
-// clashing returns those of the spans at the given indexes that clash with the span at index with.
+// clashing returns which of the spans with indexes among clash with the span at index with.
 func (c *certainty) clashing(among []int, with int) (list []int) {
 	for _, i := range among {
 		if c.clash(i, with) {
@@ -277,8 +280,8 @@ func (c *certainty) clashing(among []int, with int) (list []int) {
 	return list
 }
 
-// crowd returns the first n of the given spans, in their order, of which every two clash; nil if there are no n such
-// spans.
+// crowd returns n of the given spans such that every two of them clash: the first such spans in their order. It returns
+// nil if there are no n such spans.
 func (c *certainty) crowd(among []int, n int) []int {
 	if n == 0 {
 		return []int{}
@@ -291,7 +294,7 @@ func (c *certainty) crowd(among []int, n int) []int {
 	return nil
 }
 
-// clashOfOne reports whether two spans of the same process clash. Their order is known, whatever the clock errors.
+// clashOfOne reports whether two spans of the same process clash. Their order is known, whatever the clock errors are.
 func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	if _, _, any := t.Interval.First(spans); !any {
 		return false
@@ -340,8 +343,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown describes what is not known of a critical section, or of a lease (false), that lasted when the record of its
-// process ended.
+// unknown says what is unknown about a critical section (true) or a lease (false) that was in progress when the record
+// of its process ended.
 var unknown = map[bool]string{
 	true:  "was inside a critical section then; whether it was still inside when %s entered at %v is not known",
 	false: "its lease ran then; whether it had released when %s was granted its own at %v is not known",
@@ -351,7 +354,8 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 	return t.Grants[spans[x.at].Grant].Process
 }
 
-// because completes an explanation: the order of two events is unknown because of the clocks of their processes.
+// because completes an explanation. It says that the order of two events is unknown because of the clocks of their
+// processes.
 func because(t *trace.Trace, p, q history.Process) string {
 	const noOrder = "so it is not known which came first."
 	a, b := off(t, p), off(t, q)
@@ -362,14 +366,14 @@ func because(t *trace.Trace, p, q history.Process) string {
 		noOrder)
 }
 
-// Windows explains why it is uncertain whether the windows of any lock overlap, if no overlap is certain. Otherwise it
-// returns "".
+// Windows explains why it is uncertain whether the windows of any lock overlap. It returns "" if an overlap is certain,
+// or if none is possible.
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
 		return "The clocks were not exact: it is not known whether " + string(p) + " was paused when it should " +
 			"have been told that its lock was lost."
 	}
-	if violated { // by Certain, whatever the true clock errors are
+	if violated { // Certain has found it, whatever the true clock errors are
 		return ""
 	}
 	for n := range t.Locks {
@@ -382,8 +386,8 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	return overlap(t, "validity windows", false)
 }
 
-// Sections explains why it is uncertain whether the critical sections of any lock overlap, if no overlap is certain.
-// Otherwise it returns "".
+// Sections explains why it is uncertain whether the critical sections of any lock overlap. It returns "" if an overlap
+// is certain, or if none is possible.
 func Sections(t *trace.Trace, violated bool, _ int) string {
 	if violated {
 		return ""

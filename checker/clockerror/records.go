@@ -10,9 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Records explains why it is uncertain whose key a server's record changed; it returns "" if it is certain. If several
-// servers keep a key together, or a replica takes over, the owner of the key depends on the order of their records. In
-// addition, a hold ends by the clock of its holder. At is the index of the record that broke the law.
+// Records explains why it is uncertain who owned the key that a server's record changed. It returns "" if this is
+// certain. If several servers store a key together, or a replica takes over, the owner of the key depends on the order
+// of their records. In addition, a hold ends by the clock of its holder. at is the index of the record that violated
+// the law.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text
@@ -21,7 +22,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		n, found := slices.BinarySearchFunc(t.History.Events, at,
 			func(e history.Event, at int) int { return cmp.Compare(e.Index, at) })
 		if found && t.History.Events[n].F != history.KeySet {
-			return "" // the record itself states whose key it changed
+			return "" // the record itself states who owned the key
 		}
 	}
 	var list []*history.Event
@@ -34,7 +35,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	seen := make(map[history.Process]*last) // for each group of servers that share one copy
+	seen := make(map[history.Process]*last) // one entry for each group of servers that share one copy
 	ended := make(map[history.Process][]moment)
 	for _, p := range slices.Sorted(maps.Keys(t.History.Header.Seen)) {
 		ended[t.Unit(p)] = append(ended[t.Unit(p)], moment{p, t.History.Header.Seen[p]})
@@ -70,8 +71,8 @@ func Records(t *trace.Trace, violated bool, at int) string {
 	return ""
 }
 
-// holdsEnd explains why it is uncertain whether the hold of a key's owner had ended when another attempt, which checked
-// that, changed the key. It returns "" if there is no such change.
+// holdsEnd explains why it is uncertain whether the hold of a key's owner had ended when another attempt changed the
+// key after checking it. It returns "" if there is no such change.
 func holdsEnd(t *trace.Trace, violated bool, at int) string {
 	for c := range t.Changes {
 		e := &t.History.Events[c.At]
@@ -87,8 +88,8 @@ func recordsAre(t *trace.Trace, p, q history.Process) string {
 	return "Servers that share a key recorded changes of it at nearly the same time. " + because(t, p, q)
 }
 
-// Waits explains why it is uncertain whether anybody was stuck for too long. This is certain if, for that long, nobody
-// did anything to a lock, no fault struck or ended, and all processes were recorded. Clock errors then make no
+// Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" if, during that time, nobody
+// did anything with a lock, no fault struck or ended, and all processes were recorded. Clock errors then make no
 // difference.
 func Waits(t *trace.Trace, violated bool, _ int) string {
 	h := &t.History.Header
@@ -100,8 +101,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 		"processes, which may be off by " + h.OffBy() + "."
 }
 
-// quietFor reports whether nothing else happened while the first stuck waiter was stuck, for limit and a margin for the
-// clock errors.
+// quietFor reports whether nothing else happened while the first stuck waiter was stuck. The time examined is limit
+// plus a margin for the clock errors.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)
@@ -113,7 +114,7 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 			return false
 		}
 	}
-	for _, at := range t.Keys { // whether a key expires is stated by the last record of its server
+	for _, at := range t.Keys { // the last record of a server says whether the key expires
 		if until, ends := t.History.Header.Seen[t.History.Events[at].Process]; ends && until < t.End {
 			return false
 		}
@@ -133,8 +134,8 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 	return true
 }
 
-// Bounds explains why it is uncertain whether an acquire or a release took too long without an obstacle: obstacles are
-// recorded by the clocks of many processes.
+// Bounds explains why it is uncertain whether an acquire or a release took too long although nothing prevented it: what
+// may have prevented it was recorded by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
 	return "Faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and " +
 		"reachable: the clocks may be off by " +

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grants returns a random history of a lock that three processes acquire, with leases and tokens, shared and exclusive.
-// Some holders never leave, and the record of one process ends before those of the others.
+// grants returns a random history of a lock that three processes acquire. It has leases and tokens, and shared and
+// exclusive holds. Some holders never leave, and the record of one process ends before those of the others.
 func grants(r *rand.Rand, n int) *history.History {
 	h := &history.History{Header: history.Header{Recording: history.Recording{ClockError: history.Time(r.IntN(6)),
 		Seen: map[history.Process]history.Time{"a": history.Time(r.IntN(120))}}}}
@@ -41,9 +41,10 @@ func grants(r *rand.Rand, n int) *history.History {
 	return h
 }
 
-// overlapsByPairs lists all pairs of spans that overlap, by comparing every two. If sure is true, each span lasts as
-// long as it is known to, and the two overlap by more than both clock errors. Otherwise each lasts as long as possible,
-// and the two are no further apart than both clock errors. Events of one process are in the order of its record.
+// overlapsByPairs lists all pairs of spans that overlap, by comparing every two of them. If sure is true, each span
+// lasts only as long as is known, and two spans must overlap by more than both clock errors. Otherwise, each lasts as
+// long as possible, and two spans may even be apart by as much as both clock errors. Events of one process are in the
+// order in which they were recorded.
 func overlapsByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (pairs [][]int) {
 	at := func(s trace.Span) (from, to int64) {
 		g := &t.Grants[s.Grant]
@@ -126,8 +127,8 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 	}
 }
 
-// crowdsByChoices lists, for each span, the first choice of as many earlier spans as there are permits such that every
-// two of all these spans are among the pairs.
+// crowdsByChoices lists a choice of earlier spans for each span: the first choice, with as many spans as there are
+// permits, in which every two spans, including the span itself, are among the pairs.
 func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	related := func(group []int) bool {
 		for n, j := range group {
@@ -162,9 +163,9 @@ func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	return crowds
 }
 
-// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a comparison of all choices of
-// spans. Certain finds the same groups. mayClash finds something whenever the choices do, and nothing else if each
-// process had one span.
+// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a search through all choices of
+// spans. Certain must find the same groups. mayClash must find something if the search does. If each process had one
+// span, it must find nothing otherwise.
 func TestCrowdsAreCertainAsByChoices(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	seen := map[string]int{}

@@ -1,4 +1,4 @@
-// Package nearest suggests known words in place of a misspelt one. All messages that ask "did you mean" use it.
+// Package nearest suggests known words in place of a misspelled word. All messages that ask "did you mean" use it.
 package nearest
 
 import (
@@ -7,12 +7,12 @@ import (
 )
 
 // longestNearest is the maximum length in bytes of the words that Word compares. A longer word is not a misspelling of
-// a known word, and the time of a comparison grows with the product of the lengths.
+// a known word, and the time that a comparison takes grows with the product of the lengths.
 const longestNearest = 64
 
-// Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, or the first
-// of several. Case is ignored. It returns "" if no choice is near: if more than a third of the longer word (rounded up)
-// differs, or all of it.
+// Word returns the choice that word was most likely meant to be: the choice with the smallest edit distance, or the
+// first of several such choices. Case is ignored. It returns "" if no choice is near. A choice is not near if it
+// differs completely from word, or in more than a third of the longer of the two (rounded up).
 func Word(word string, choices []string) string {
 	if all := nearest(word, choices); len(all) > 0 {
 		return all[0]
@@ -20,7 +20,7 @@ func Word(word string, choices []string) string {
 	return ""
 }
 
-// nearest returns the choices with the smallest edit distance, if they are near in the sense of Word.
+// nearest returns the choices with the smallest edit distance if they are near, as defined by Word.
 func nearest(word string, choices []string) (all []string) {
 	if word == "" || len(word) > longestNearest {
 		return nil
@@ -45,14 +45,14 @@ func nearest(word string, choices []string) (all []string) {
 	return all
 }
 
-// sameBeginning is the number of letters that two words of related meaning have in common at the beginning, such as
+// sameBeginning is the number of letters at the beginning that words of related meaning have in common, such as
 // "extend" and "extension".
 const sameBeginning = 4
 
-// Meant returns all choices that a word may have been meant to be. These are the nearest ones, and those that contain
-// the word or are contained in it, as with "lag" and "max-lag". If there are none, it returns the choices with the same
-// beginning. Case is ignored. A single letter does not count as contained, and a choice must have at least three
-// letters to be contained in the word.
+// Meant returns all choices that a word may have been meant to be. These are the nearest choices, and those that
+// contain the word or are contained in it, as with "lag" and "max-lag". If there are none, it returns the choices with
+// the same beginning. Case is ignored. A word of a single letter does not count as contained in a choice. A choice must
+// have at least three letters to count as contained in the word.
 func Meant(word string, choices []string) []string {
 	all := nearest(word, choices)
 	if len(word) < 2 || len(word) > longestNearest {
@@ -76,7 +76,7 @@ func Meant(word string, choices []string) []string {
 }
 
 // distance returns the Damerau-Levenshtein distance (optimal string alignment): the number of insertions, deletions,
-// replacements and swaps of neighbours that turn a into b, if no part is edited twice.
+// replacements and swaps of neighboring letters that turn a into b, if no part is edited twice.
 func distance(a, b []rune) int {
 	// before, last and row are the distances of a[:i-2], a[:i-1] and a[:i] to each prefix of b.
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -21,8 +21,8 @@ func TestNearestFindsTheWordThatWasMeant(t *testing.T) {
 		{"deadlock", laws, ""},
 		{"", laws, ""},
 		{"x", []string{"s", "ms"}, ""},           // nothing in common
-		{"fro", []string{"from", "for"}, "from"}, // one letter missing, or two swapped: the first choice wins
-		{"fro", []string{"for", "from"}, "for"},  // here too
+		{"fro", []string{"from", "for"}, "from"}, // one letter is missing, or two are swapped: the first choice wins
+		{"fro", []string{"for", "from"}, "for"},  // the same with the choices in the other order
 		{"for", []string{"from", "for"}, "for"},  // the word itself
 		{"redis-12", []string{"redis-2", "redis-1"}, "redis-2"},
 		{"ttl", nil, ""},
@@ -40,7 +40,7 @@ func TestNearestFindsTheWordThatWasMeant(t *testing.T) {
 func TestMeantFindsAllThatMayHaveBeenMeant(t *testing.T) {
 	keys := []string{"min-lag", "min-replicas", "replicas", "extension", "to", "name", "names"}
 	for word, want := range map[string][]string{
-		"min":                     {"min-lag", "min-replicas"}, // a part of both
+		"min":                     {"min-lag", "min-replicas"}, // contained in both
 		"MIN":                     {"min-lag", "min-replicas"},
 		"max-replicas":            {"min-replicas", "replicas"}, // near, and contained in the word
 		"extend":                  {"extension"},                // the same beginning

@@ -8,13 +8,13 @@ import (
 )
 
 // Attempt is one request for a lock, together with the hold that may result from it. Call its methods in the order of
-// the events: Acquiring, Extending and Releasing before the action, the other methods when its outcome is known. The
-// methods return no write errors, so that a service continues without its record; see Recorder.Err.
+// the events: Acquiring, Extending and Releasing before the action, the other methods once its outcome is known. The
+// methods return no write errors, so that a service continues even if its record cannot be written; see Recorder.Err.
 type Attempt struct {
 	r      *Recorder
 	lock   history.Lock
 	name   history.Attempt
-	called int64 // ns since 1970; when the attempt or its latest extension was called
+	called int64 // when the attempt or its latest extension was called, in ns since 1970
 }
 
 // Acquiring begins an attempt. Call it just before the lock is requested.
@@ -39,13 +39,13 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 	return a
 }
 
-// Name returns the attempt's name in the history. If a service uses it as the lock's value, the servers' records can be
-// matched to attempts.
+// Name returns the attempt's name in the history. If a service stores it as the value of the lock, the servers' records
+// can be matched to attempts.
 func (a Attempt) Name() history.Attempt { return a.name }
 
-// Acquired records that the lock is held. Call it before the work under the lock begins. Until is the end of the
-// validity that the library states, or the zero Time if it states none. Token is the fencing token, 0 if there is none.
-// Counted are the servers whose grants the library counted, if it states a validity and they are known.
+// Acquired records that the lock is held. Call it before the work under the lock begins. until is the end of the
+// validity that the library states, or the zero Time if it states none. token is the fencing token, or 0 if there is
+// none. counted lists the servers whose grants the library counted, if it states a validity and they are known.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }
@@ -56,15 +56,16 @@ func (a Attempt) NotAcquired(outcome history.Type) {
 	a.record(history.Acquire, outcome, time.Time{}, 0)
 }
 
-// Extending records that the lock is about to be extended. Call Extended or NotExtended on the Attempt that it returns.
+// Extending records that the lock is about to be extended. Call Extended or NotExtended on the Attempt that Extending
+// returns.
 func (a Attempt) Extending() Attempt {
 	a.record(history.Extend, history.Invoke, time.Time{}, 0)
 	a.called = time.Now().UnixNano()
 	return a
 }
 
-// Extended records that the lock was extended: it is valid until the given time, and the counted servers granted that.
-// It must be called on the result of Extending.
+// Extended records that the lock was extended. It is valid until the given time. counted lists the servers that granted
+// this. Call Extended on the result of Extending.
 func (a Attempt) Extended(until time.Time, counted ...history.Process) {
 	a.record(history.Extend, history.OK, until, 0, counted...)
 }
@@ -81,7 +82,7 @@ func (a Attempt) Lost() { a.record(history.Lost, history.Info, time.Time{}, 0) }
 func (a Attempt) Releasing() { a.record(history.Release, history.Invoke, time.Time{}, 0) }
 
 // Released records the outcome of the release: history.OK; history.Fail if the holder no longer held the lock;
-// history.Info if the outcome is not known.
+// history.Info if the outcome is unknown.
 func (a Attempt) Released(outcome history.Type) {
 	a.record(history.Release, outcome, time.Time{}, 0)
 }
@@ -101,7 +102,7 @@ func (a Attempt) record(f history.F, outcome history.Type, until time.Time, toke
 	}
 	r.event = history.Event{Type: outcome, F: f, Lock: a.lock, Attempt: a.name, Token: token}
 	if !until.IsZero() {
-		called := min(a.called, now) // the clock may have been set back since the call
+		called := min(a.called, now) // the clock may have been set back since the attempt was called
 		r.grant = history.Grant{Since: history.Time(called - r.start), Granted: history.Time(now - r.start),
 			Until: history.Time(until.UnixNano() - r.start), Counted: counted}
 		r.event.Grant = &r.grant

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
-// Mutex lists the methods that a service uses of its lock library; redsync.Mutex has them.
+// Mutex lists the methods of a lock library that a service uses. redsync.Mutex has them.
 type Mutex interface {
 	LockContext(ctx context.Context) error
 	UnlockContext(ctx context.Context) (bool, error)

@@ -1,16 +1,17 @@
-// Package recorder lets a service in production record what it does with its locks, for "fencepost check" to judge.
+// Package recorder lets a service in production record what it does with its locks. "fencepost check" checks the
+// record.
 //
 // A Recorder appends one line per event to a file, in the format of package history. Each line is passed to the
 // operating system in a single write before the call returns. If the service crashes, the file is complete up to its
 // last event. If the machine crashes or the disk is full, at most the last line is cut off, and check reports it. An
 // event takes one to two microseconds and allocates nothing, except that each attempt allocates its name.
 //
-// Each machine writes its own file, and check judges the files together. Options.ClockError states how far a machine's
-// clock may be from true time. A breach that depends on the order of two events whose clocks cannot order them is
-// undecided, never violated. The order of events of the same process is always certain.
+// Each machine writes its own file, and check examines the files together. Options.ClockError states how far a
+// machine's clock may be from true time. If a violation depends on the order of two events, and the clocks cannot order
+// them, the law is undecided, never violated. The order of events of the same process is always certain.
 //
 // Goals: cheap enough to leave on; a true record even if the service ends in the middle of an operation. Non-goals:
-// judging; sending histories anywhere.
+// checking; sending histories anywhere.
 //
 // This package runs in real time: it reads the host's clock and writes files.
 package recorder
@@ -32,14 +33,15 @@ import (
 
 // Options are the settings that a Recorder writes into the header of its file.
 type Options struct {
-	// Process names the recording process. It must differ between machines, and between a service and its successor
-	// after a restart. If it is empty, the name is made of the program, the host and the process ID:
+	// Process is the name of the recording process. It must differ between machines, and between a service and its
+	// successor after a restart. If it is empty, the name consists of the program, the host and the process ID:
 	// "orders@host-3-4711".
 	Process history.Process
-	// ClockError is how far the host's clock may be from true time, in either direction, as its NTP client states
-	// (chronyc tracking: root dispersion + root delay/2). It must be positive: no two machines have the same clock.
+	// ClockError is how far the host's clock may be from true time, in either direction, as its NTP client reports it
+	// (chronyc tracking: root dispersion + root delay/2). It must be positive: no two machines have exactly the same
+	// time.
 	ClockError time.Duration
-	// Header holds whatever else is known: locks, TTL, hold and slack, the service. New sets its Start, End and
+	// Header contains whatever else is known: locks, TTL, hold and slack, the service. New sets its Start, End and
 	// ClockError.
 	Header history.Header
 }
@@ -47,8 +49,8 @@ type Options struct {
 // Recorder writes a history. It is safe for concurrent use by several goroutines. A nil Recorder records nothing.
 type Recorder struct {
 	process history.Process
-	start   int64     // ns since 1970
-	close   io.Closer // the file, if the recorder created it
+	start   int64     // time at which the recording started, in ns since 1970
+	close   io.Closer // closes the file; nil if the recorder did not create it
 
 	mu       sync.Mutex
 	to       io.Writer
@@ -60,8 +62,8 @@ type Recorder struct {
 	grant    history.Grant
 }
 
-// Create creates a file and records into it. It is an error if the file exists: the record of another service must not
-// be overwritten or continued.
+// Create creates a file and records into it. It returns an error if the file already exists, so that the record of
+// another service is never overwritten or continued.
 func Create(path string, o Options) (*Recorder, error) {
 	f, err := safefile.Create(path, 0o644)
 	if err != nil {
@@ -75,8 +77,8 @@ func Create(path string, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// New records into w. It passes each line in a single Write. It is an error if the options are not valid or the header
-// cannot be written.
+// New records into w. It passes each line in a single Write. It returns an error if the options are invalid or the
+// header cannot be written.
 func New(w io.Writer, o Options) (*Recorder, error) {
 	if o.ClockError <= 0 {
 		return nil, fmt.Errorf("recorder: ClockError is %v: it must be more than zero, as no clock is exact",
@@ -103,7 +105,7 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// valid replaces invalid UTF-8 in a name by "?".
+// valid replaces invalid UTF-8 in a name with "?".
 func valid[T ~string](name T) T { return T(strings.ToValidUTF8(string(name), "?")) }
 
 // Err returns the first write error, or nil if there was none. After a write error, nothing more is recorded.
@@ -140,8 +142,8 @@ func (r *Recorder) Close() error {
 
 // Record writes any other event: a request that the protected resource accepted or refused (apply), a client's read or
 // write, or a change of a server's key (key-set, key-gone; the attempt is the one whose Name is the key's value).
-// Record sets the event's index and time, and its process if it has none. The times of the event's grant must be in
-// Unix time. An event that a history must not contain is an error, and is not written.
+// Record sets the event's index and time. It sets the process if the event has none. The times of the event's grant
+// must be in Unix time. If a history may not contain the event, Record returns an error and writes nothing.
 func (r *Recorder) Record(e history.Event) error {
 	if r == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/reading"
 )
 
-// TestARecordIsReadAsItWasMade records every kind of event and decodes the record.
+// TestARecordIsReadAsItWasMade records every kind of event, decodes the record and compares.
 func TestARecordIsReadAsItWasMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	o := Options{Process: "orders-\xff7", ClockError: 2 * time.Millisecond,
@@ -94,8 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord: if the clock was set back during a call, so that the call appears later than
-// its return, the call is recorded with the time of the return.
+// TestAClockThatIsSetBackSpoilsNoRecord: if the clock is set back during a call, so that the call would appear later
+// than its return, the call is recorded with the time of the return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})
@@ -135,8 +135,8 @@ func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestNoRecorderIsNoRecord: the methods of a nil Recorder do nothing, so that a service that does not record needs no
-// branch.
+// TestNoRecorderIsNoRecord: the methods of a nil Recorder do nothing. So a service can call them even if it does not
+// record.
 func TestNoRecorderIsNoRecord(t *testing.T) {
 	var r *Recorder
 	a := r.Acquiring("stock")
@@ -149,7 +149,7 @@ func TestNoRecorderIsNoRecord(t *testing.T) {
 	}
 }
 
-// disk is a writer that accepts room bytes and is then full.
+// disk is a writer that is full after room bytes.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -163,7 +163,7 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFullDiskLeavesWhatWasThere: a record on a full disk can be read up to its last complete line.
+// TestAFullDiskLeavesWhatWasThere: if the disk becomes full, the record can be read up to its last complete line.
 func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	record := func(d *disk) (r *Recorder) {
 		r, err := New(d, Options{Process: "p", ClockError: 1})
@@ -184,14 +184,14 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 		d := &disk{room: room}
 		r := record(d)
 		if r.Err() == nil && bytes.Count(d.Bytes(), []byte("\n")) == 7 {
-			continue // its times have fewer digits
+			continue // this line is shorter, because its times have fewer digits
 		}
 		if !errors.Is(r.Err(), io.ErrShortWrite) || !errors.Is(r.Close(), io.ErrShortWrite) {
 			t.Errorf("room for %d bytes: %v", room, r.Err())
 		}
 		events := bytes.Count(d.Bytes(), []byte("\n")) - 1
 		rest := d.Bytes()[bytes.LastIndexByte(d.Bytes(), '\n')+1:]
-		if bytes.HasSuffix(rest, []byte("}")) { // only the newline is missing
+		if bytes.HasSuffix(rest, []byte("}")) { // the line is complete except for the newline
 			events, rest = events+1, nil
 		}
 		h, cut, err := history.DecodeCut(&d.Buffer, nil)
@@ -202,7 +202,7 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 }
 
 // TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, acquire one mutex in turn. Their merged
-// files show as many sections as there were, and no section of one service overlaps another of that service.
+// files show all sections, and no two sections of the same service overlap.
 func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	const workers, cycles = 8, 50
 	var lock sync.Mutex
@@ -285,8 +285,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd: if a service was inside its section when its file ended, it may or may not have
-// stayed there.
+// TestACopyOfAFileIsJudgedToItsEnd: if a service was inside its section when its file ended, it is unknown whether it
+// stayed inside.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +
@@ -313,7 +313,7 @@ func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 }
 
 // TestWhatTheRemedyAsksForCanBeRecorded: if the cause of a violation is not recorded, the remedy names the events that
-// would show it. A recorder accepts these events, and the cause is then known.
+// would show the cause. A recorder accepts these events, and then the cause is known.
 func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		var file bytes.Buffer
@@ -354,7 +354,7 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	}
 }
 
-// TestAProcessIsNamedByItsProgram: this is the default if the options do not name the process.
+// TestAProcessIsNamedByItsProgram: if the options do not name the process, its name contains the name of the program.
 func TestAProcessIsNamedByItsProgram(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{ClockError: 1})

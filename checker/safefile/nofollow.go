@@ -4,5 +4,5 @@ package safefile
 
 import "syscall"
 
-// NoFollow is a flag for opening files that refuses a symbolic link.
+// NoFollow is a flag for opening a file. With it, opening a symbolic link fails.
 const NoFollow = syscall.O_NOFOLLOW

@@ -2,5 +2,5 @@
 
 package safefile
 
-// NoFollow is 0, because this system has no flag that refuses a symbolic link.
+// NoFollow is 0, because this system has no flag that makes opening a symbolic link fail.
 const NoFollow = 0

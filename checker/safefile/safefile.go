@@ -1,9 +1,9 @@
 // Package safefile writes every file that this program leaves to its users.
 //
-// Goals: after a crash, a file has either its old content or the complete new content; the new content is on disk
-// before the file gets its name. The program never writes through a symbolic link, and no link leads it out of a
-// folder, because a folder may come from somebody else and contain links. Non-goals: deciding what may be overwritten,
-// which is left to the callers.
+// Goals: after a crash, a file has either its complete old content or its complete new content; the new content is on
+// disk before the file gets its name. A folder may come from somebody else and contain symbolic links. The program
+// never writes through a symbolic link, and no link leads it out of the folder. Non-goals: deciding what may be
+// overwritten, which is up to the callers.
 package safefile
 
 import (
@@ -19,11 +19,11 @@ import (
 	"runtime"
 )
 
-// Folder is a folder in which files are written. Names in it use slashes and cannot lead out of it.
+// Folder is a folder in which files are written. Names in it use slashes and cannot refer to anything outside of it.
 type Folder struct {
 	root *os.Root
 	// Before is called before each change on disk, with a description of the change. If it returns an error, the change
-	// is not made and fails with that error. A nil Before permits everything. Tests use it to stop a program at each
+	// fails with that error and is not made. A nil Before permits everything. Tests use it to stop a program at each
 	// change.
 	Before func(change string) error
 }
@@ -46,7 +46,7 @@ func (f *Folder) Name() string { return f.root.Name() }
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// change asks Before whether a change on disk may be made.
+// change asks Before whether a change on disk may be made. It returns the error of Before.
 func (f *Folder) change(what string) error {
 	if f.Before == nil {
 		return nil
@@ -54,8 +54,8 @@ func (f *Folder) change(what string) error {
 	return f.Before(what)
 }
 
-// Read returns the content of a file, or nil if it does not exist. It is an error if the name belongs to something
-// other than a regular file.
+// Read returns the content of a file, or nil if the file does not exist. It returns an error if the name belongs to
+// something other than a regular file.
 func (f *Folder) Read(name string) ([]byte, error) {
 	name = filepath.FromSlash(name)
 	info, err := f.root.Lstat(name)
@@ -74,7 +74,7 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	return content, err
 }
 
-// Remove removes a file, and its parent folders as far as they are then empty.
+// Remove removes a file, and then each of its parent folders that is empty.
 func (f *Folder) Remove(name string) error {
 	if err := f.change("remove " + name); err != nil {
 		return err
@@ -98,9 +98,9 @@ func (f *Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// Reason returns what is wrong with a file, without the operation and the name that an error of package os states.
-// Other errors are returned as they are. It is for messages that name the file themselves, where the error names a
-// temporary one.
+// Reason returns what is wrong with a file. It omits the operation and the name that an error of package os states.
+// Other errors are returned unchanged. It is for messages that name the file themselves, because the error may name a
+// temporary file.
 func Reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -130,7 +130,7 @@ func (f *Folder) write(name string, content []byte) error {
 	return f.sync(filepath.Dir(name))
 }
 
-// beside writes content to a new file whose name cannot be predicted, and returns the name.
+// beside writes content to a new file with an unpredictable name in the same folder, and returns the name.
 func (f *Folder) beside(content []byte) (name string, err error) {
 	var random [8]byte
 	rand.Read(random[:])
@@ -158,7 +158,7 @@ func (f *Folder) beside(content []byte) (name string, err error) {
 	return name, err
 }
 
-// sync flushes the entries of a folder to disk. Windows has no call for it.
+// sync flushes the entries of a folder to disk. On Windows it does nothing, because there is no call for it.
 func (f *Folder) sync(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -173,15 +173,15 @@ func (f *Folder) sync(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// temporary is the prefix of the names of files that are not complete yet.
+// temporary is the prefix of the names of files that are not yet complete.
 const temporary = ".fencepost-new-"
 
 var temporaries = regexp.MustCompile(`^` + regexp.QuoteMeta(temporary) + `[0-9a-f]{16}$`)
 
-// isTemporary reports whether a name is that of a temporary file, which Write leaves behind if it is killed.
+// isTemporary reports whether a name is that of a temporary file. Write leaves such a file behind if it is killed.
 func isTemporary(name string) bool { return temporaries.MatchString(name) }
 
-// Sweep removes the temporary files of a process that was killed. No other process may be writing to the folder.
+// Sweep removes the temporary files that a killed process left behind. No other process may be writing to the folder.
 func (f *Folder) Sweep() error {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -206,13 +206,13 @@ func Replace(path string, content []byte) error {
 	return errors.Join(f.Write(filepath.Base(path), content), f.Close())
 }
 
-// Create creates a file and opens it for appending. The error matches fs.ErrExist if anything has that name, even a
-// symbolic link.
+// Create creates a file and opens it for appending. The error matches fs.ErrExist if anything has that name already,
+// even a symbolic link.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, mode)
 }
 
-// Discard removes a file that was made by Create and then could not be written.
+// Discard removes a file that Create made and that could not be written.
 func Discard(file *os.File) error { return errors.Join(file.Close(), os.Remove(file.Name())) }
 
 // Append appends to a file or device that the user chose. It creates the file if necessary and follows symbolic links.

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestWholeOrNotAtAll stops a replacement at each of its changes. The file then holds either the old text or the new
-// one, which is on disk before it gets its name. Any other file in the folder has a temporary name, and Sweep removes
-// it.
+// TestWholeOrNotAtAll stops a replacement at each of its changes. The file then contains either the old text or the new
+// text, and the new text is on disk before it gets the file's name. Any other file in the folder has a temporary name,
+// and Sweep removes it.
 func TestWholeOrNotAtAll(t *testing.T) {
 	var changes []string
 	for at := 0; ; at++ {
@@ -59,8 +59,8 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenIsNamed: the error of a full disk names the file and the reason, and no temporary file is
-// left.
+// TestWhatCannotBeWrittenIsNamed: if the disk is full, the error names the file and the reason, and no temporary file
+// is left behind.
 func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, at := range []string{"create", "write", "sync", "rename"} {
 		dir := t.TempDir()
@@ -88,8 +88,8 @@ func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsWrittenThrough: a symbolic link in place of the file is replaced, a link in place of a folder is refused
-// if it leads out of the folder, and Create accepts neither.
+// TestNoLinkIsWrittenThrough: if a symbolic link is in place of the file, it is replaced. If a link is in place of a
+// folder, it is refused if it leads out of the folder. Create accepts neither.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	theirs := filepath.Join(other, "theirs")

@@ -1,4 +1,4 @@
-// Package testkit holds what the tests of all packages share: how much they try, and how their golden files are
+// Package testkit contains what the tests of all packages share: how much they try, and how their golden files are
 // rewritten.
 //
 // Goals: one environment variable selects the full size, and one flag rewrites golden files. Non-goals: anything that
@@ -21,13 +21,14 @@ import (
 // Update makes tests rewrite the files that they compare with. Read the diff afterwards.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
-// Tests produce much garbage and keep little. Collecting it less often saves a third of the time or more.
+// Tests produce much garbage and keep little in memory. Collecting garbage less often saves at least a third of the
+// time.
 func init() { debug.SetGCPercent(1600) }
 
-// Full reports whether tests run at full size: with FENCEPOST_FULL=1, as .ci/full sets it, and without -short.
+// Full reports whether tests run at full size: FENCEPOST_FULL is set, as by .ci/full, and -short is not.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Size returns how much a test tries: everyday by default, full at full size.
+// Size returns how much a test tries: everyday by default, full if tests run at full size.
 func Size(everyday, full int) int {
 	if Full() {
 		return full
@@ -43,8 +44,8 @@ func FullOnly(t testing.TB) {
 	}
 }
 
-// Lacks ends a test because this machine lacks something that it needs. At full size the test fails; otherwise it is
-// skipped.
+// Lacks ends a test because this machine lacks something that the test needs. If tests run at full size, the test
+// fails. Otherwise, it is skipped.
 func Lacks(t testing.TB, what error) {
 	t.Helper()
 	if Full() {
@@ -53,7 +54,7 @@ func Lacks(t testing.TB, what error) {
 	t.Skip("not on this machine: ", what)
 }
 
-// Needs ends a test, as Lacks does, if this machine lacks one of the programs.
+// Needs ends a test in the same way as Lacks if this machine lacks one of the programs.
 func Needs(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -73,8 +74,8 @@ func Script(t testing.TB, name, text string) string {
 	return path
 }
 
-// FreeAddress returns a host and a port of this machine on which nobody listens. The host is a random loopback address,
-// so that nobody else is likely to take the port before it is used.
+// FreeAddress returns a host and a port on this machine that nobody listens on. The host is a random loopback address,
+// so nobody else is likely to take the port before it is used.
 func FreeAddress(t testing.TB) (host, port string) {
 	t.Helper()
 	host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
@@ -125,7 +126,7 @@ func GoldenPart(t testing.TB, path, name, got string) {
 	}
 }
 
-// Write overwrites a file that holds what tests expect.
+// Write overwrites a file that contains what tests expect.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test that depends on real time. If the test fails and the host stood still meanwhile, the host may
-// be the reason, and the test is run again, at most twice; the third result counts. Each repetition is logged, and
-// noted in the file that FENCEPOST_REPEATS names.
+// Undisturbed runs a test that depends on real time. If the test fails and the host stood still during it, the host may
+// be the reason. Undisturbed then runs the test again, at most twice. The third result counts. Each repetition is
+// logged, and noted in the file that FENCEPOST_REPEATS names.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
@@ -49,8 +49,8 @@ func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test fu
 	test(t)
 }
 
-// repeats is the environment variable that names a file. Each repetition of a test adds a line to it, because go test
-// prints no log of a test that passes.
+// repeats is the environment variable that names a file. Each repetition of a test adds a line to this file. The log
+// would not show it, because go test prints no log of a test that passes.
 const repeats = "FENCEPOST_REPEATS"
 
 func noteRepeat(line string) error {
@@ -67,7 +67,7 @@ func noteRepeat(line string) error {
 	return err
 }
 
-// longestGap measures the longest time for which nothing of this process runs, until stop is called.
+// longestGap measures the longest time in which nothing in this process ran, until stop is called.
 func longestGap() (stop func() time.Duration) {
 	over, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -92,7 +92,7 @@ func longestGap() (stop func() time.Duration) {
 	}
 }
 
-// attempt is a run of a test whose result may not count. It keeps what it would report to the test.
+// attempt is a run of a test whose result may not count. It keeps what the run would report to the test.
 type attempt struct {
 	testing.TB
 	mu              sync.Mutex
@@ -101,7 +101,8 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test in the way of the testing package, on a goroutine that Fatal ends, and then runs its cleanups.
+// run runs the test like the testing package does: on its own goroutine, which Fatal ends. Then it runs the test's
+// cleanups.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })
 	for len(a.cleanups) > 0 {
@@ -121,7 +122,7 @@ func (a *attempt) do(f func()) {
 	<-done
 }
 
-// log keeps a line, with the file and line number where the test logs it.
+// log keeps a line, together with the file and line number from which the test logged it.
 func (a *attempt) log(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()

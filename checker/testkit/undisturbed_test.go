@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// TestOnlyWhatTheHostDisturbsIsRunAgain: a test that fails while the host stands still is run again up to twice, each
-// time with its cleanups. The third run reports directly to the test.
+// TestOnlyWhatTheHostDisturbsIsRunAgain: a test that fails while the host stands still is run again up to twice. Its
+// cleanups run each time. The third run reports directly to the test.
 func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		fails         []bool          // in each run
-		still         []time.Duration // the standstill during each of the first two runs
+		fails         []bool          // whether the test fails, in each run
+		still         []time.Duration // how long the host stands still during each of the first two runs
 		runs          int
-		failed, other bool // the outcome; whether the test is skipped
+		failed, other bool // whether the test failed, and whether it was skipped
 	}{
 		{name: "holds", fails: []bool{false}, still: []time.Duration{time.Hour}, runs: 1},
 		{name: "fails", fails: []bool{true}, still: []time.Duration{0}, runs: 1, failed: true},
