@@ -22,46 +22,46 @@ import (
 // Row is the comparison of one scenario on both sides.
 type Row struct {
 	Name      string
-	Scaled    int // the number by which its longer times are divided
+	Scaled    int // the divisor for the scenario's longer times
 	Simulated Side
 	Live      Side
-	Runs      int    // number of runs of the real side: a single run may be distorted by a stall of the host
+	Runs      int    // number of runs in real time: a stall of the host may distort a single run
 	Refused   string // why it cannot be run in real time; empty if it can
-	Failed    string // why it did not run although it can be run in real time; empty if it ran
+	Failed    string // why it did not run in real time although it can; empty if it ran
 }
 
-// Side is the verdict of one side, and how long the run took on the host's clock.
+// Side is the verdict of one side, and the run's duration on the host's clock.
 type Side struct {
 	Verdict checker.Verdict
 	Wall    time.Duration
 }
 
-// difference is a law with its findings on both sides, if they differ.
+// difference is a law whose findings on the two sides differ.
 type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
 }
 
-// ran reports whether both sides have run.
+// ran reports whether the scenario has run on both sides.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
-// Differences lists the laws whose outcome or cause differs between the sides; none if one side has not run. A law that
-// was not exercised in the simulated run but held in the real run is not a difference; the converse is a difference.
-// The differences that unrecorded lists are omitted.
+// Differences lists the laws whose outcome or cause differs between the sides. It lists none if one side has not run. A
+// law that was not exercised in the simulated run but held in the real run is not a difference; the reverse is one.
+// Differences that the method unrecorded lists are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded lists the laws that cannot be compared, because the real servers do not record why keys vanish: they
-// leave the law unchecked, or its cause unknown.
+// unrecorded lists the laws that cannot be compared. The real servers do not record why keys vanish, so these laws are
+// unchecked there, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
 
-// unrecorded reports whether the difference arises only because the real side does not record why keys vanish.
+// unrecorded reports whether the only reason for the difference is that the real side does not record why keys vanish.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart lists the differences for which counts reports true.
+// apart lists the differences for which counts returns true.
 func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
@@ -77,8 +77,8 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation returns the known reason why the sides differ: the scenario shows something that is impossible in real
-// time. It returns "" if no reason is known.
+// explanation returns the reason why the sides differ, if it is known: the scenario shows something that is impossible
+// in real time. Otherwise it returns "".
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -94,8 +94,8 @@ const outOfStep = "Three clients split the votes of five servers two, two and on
 // Agrees reports whether both sides ran and every law had the same outcome and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given names; find must find servers for each of these scenarios. If no names are given, it returns
-// all scenarios of the catalogue for which find finds servers.
+// Names returns the given names. It is an error if find finds no servers for one of these scenarios. If no names are
+// given, Names returns all scenarios of the catalogue for which find finds servers.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -116,16 +116,16 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow lists scenarios that are not scaled. In them, something must happen within a hundredth of a lease, or within
-// the few tenths of a second between the starts of two clients, which scaling does not shorten.
+// narrow lists scenarios that are not scaled. In each of them, something must happen within a hundredth of a lease, or
+// within the few tenths of a second between the starts of two clients. Scaling does not shorten that interval.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
-// seeds is the number of seeds with which a scaled scenario must have the same verdict as the original: in real time,
-// the delays match no particular seed.
+// seeds is the number of seeds with which a scaled scenario must have the same verdict as the original. In real time,
+// the delays are not those of any particular seed.
 const seeds = 20
 
-// scaled returns s with its longer times divided as far as its simulated verdict stays the same for all seeds; by is
+// scaled divides the longer times of a scenario, as far as its simulated verdict stays the same for all seeds. by is
 // the divisor. Some scenarios are not scaled: those with replicas, because the duration of a Sentinel's failover is
 // fixed; those with faults on members of a cluster, because the duration of an election is fixed; those on ZooKeeper,
 // which measures sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must stay in proportion.
@@ -157,7 +157,7 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error
 	return s, 1, nil
 }
 
-// strikesMembers reports whether a fault strikes a member of a cluster that agrees on one log, or a link between two
+// strikesMembers reports whether a fault strikes a member of a cluster with a common log, or a link between two
 // members.
 func strikesMembers(s *scenarios.Scenario) bool {
 	members := s.Targets().Consensus
@@ -177,13 +177,13 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 	return Side{checker.Check(r.History), time.Since(began)}, nil
 }
 
-// Real runs a scenario in real time. A *live.RefusedError says that it cannot be run in real time.
+// Real is a function that runs a scenario in real time. It returns a *live.RefusedError if that is not possible.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the scenarios of the catalogue with the given names, and passes the rows to take, in order. If the sides
-// differ without an explanation, or the real side failed, the real side is run again: a difference or failure that
-// occurs three times is not due to a stall of the host. Once ctx is done, no further scenario is started, and a row
-// that still needs another run counts as failed.
+// Run runs the scenarios of the catalogue with the given names on both sides, and passes the rows to take, in order. If
+// the sides differ without an explanation, or the real side failed, Run repeats the real side. A difference or failure
+// that occurs three times is not due to a stall of the host. Once ctx is done, no further scenario is started, and a
+// row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -219,18 +219,18 @@ func row(ctx context.Context, name string, real Real) Row {
 	return r
 }
 
-// delayed reports whether a run did not begin, although it was started several times.
+// delayed reports whether a run could not begin even though it was started several times.
 func delayed(err error) bool {
 	var undecided *live.UndecidedError
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether another run of the real side would not change the row.
+// settled reports whether the row is final, so that the real side need not be run again.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
 
-// run runs the real side. If it fails, the outcome of an earlier run is kept.
+// run runs the real side. If that fails, it keeps the outcome of an earlier run.
 func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	began := time.Now()
 	result, err := real(ctx, s)
@@ -251,10 +251,10 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	return err
 }
 
-// mostRuns limits how often the real side is run until it agrees with the simulated one.
+// mostRuns is the maximum number of runs on the real side until it agrees with the simulated one.
 const mostRuns = 3
 
-// count contains the number of rows of each kind.
+// count contains the number of rows with each result.
 type count struct{ Agree, Explained, Differ, Refused, Failed int }
 
 // counts counts the rows that agree, differ with an explanation, differ without one, were refused, or failed.

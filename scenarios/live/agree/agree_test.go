@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFramesChangeNoVerdict: clients of our own send their requests to simulated etcd and ZooKeeper servers in frames
-// over sockets, and every scenario of the catalogue has the same verdict in real time as in virtual time. In the
-// everyday size, only one scenario is tested.
+// TestFramesChangeNoVerdict runs Fencepost's own clients, which send their requests to simulated etcd and ZooKeeper
+// servers in frames over sockets. Every scenario of the catalogue must have the same verdict in real time as in virtual
+// time. By default, only one scenario is tested.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
 	if testkit.Full() {
@@ -71,8 +71,8 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	}
 }
 
-// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue has the same verdict in its scaled form, and
-// most scaled scenarios take a fifth of the time.
+// TestShorterScenariosComeOutAsTheWhole checks that each scenario of the catalogue has the same verdict when it is
+// scaled, and that most scaled scenarios take a fifth of the time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
 	names, err := Names(nil, func(*scenarios.Scenario) (none bool, err error) { return none, err })
@@ -108,8 +108,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome: every scenario that is listed as explained or as narrow exists in the
-// catalogue.
+// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario that is listed as explained or as narrow exists in
+// the catalogue.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -119,8 +119,8 @@ func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	}
 }
 
-// TestNames: every scenario that is named must have servers; without names, all scenarios that have servers are
-// returned.
+// TestNames checks that every scenario that is named must have servers; without names, all scenarios that have servers
+// are returned.
 func TestNames(t *testing.T) {
 	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
 		if s.Servers.Backend != locks.OnEtcd {
@@ -149,7 +149,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestElectionsAreNotHurried: a scenario that strikes members of a cluster is not scaled.
+// TestElectionsAreNotHurried checks that a scenario whose faults strike members of a cluster is not scaled.
 func TestElectionsAreNotHurried(t *testing.T) {
 	for name, strikes := range map[string]bool{"etcd-leader-change": true, "consensus-under-faults": true,
 		"etcd-keepalive-lost": false, "etcd-keepalive-counted-from-receipt": false, "single-restart-forgets": false} {
@@ -182,8 +182,8 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers: a different outcome on one side is a difference; a refusal is neither a difference nor an
-// agreement.
+// TestRowsSayWhatDiffers checks that a different outcome on one side is a difference. A refusal is neither a difference
+// nor an agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -221,8 +221,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference: if records of why keys vanish are missing, that is not a difference;
-// anything else that one side leaves open is one.
+// TestWhatRealServersDoNotRecordIsNoDifference checks that it is not a difference if one side does not record why keys
+// vanish. Anything else that one side leaves open is a difference.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
@@ -234,7 +234,7 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	holds, unchecked := checker.Finding{Outcome: checker.Holds}, checker.Finding{}
 	for _, test := range []struct {
 		simulated, live checker.Finding
-		want            string // results of Differences and unrecorded
+		want            string // the results of Differences and unrecorded
 	}{
 		{holds, silent(unchecked), "0 1"},
 		{violated(checker.RemovedByNonOwner), silent(unchecked), "0 1"},
@@ -260,11 +260,12 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	}
 }
 
-// three are three scenarios; the second one fails in the tests.
+// three lists three scenarios. The tests make the second one fail.
 var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
-// TestAScenarioThatCannotBeRunIsARow: the other scenarios are run anyway. A failed run is repeated, unless its start
-// was already attempted several times. If one run succeeds and a later one fails, the outcome of the first is kept.
+// TestAScenarioThatCannotBeRunIsARow checks that the other scenarios are run even if one cannot be. A failed run is
+// repeated, unless its start was already attempted several times. If one run succeeds and a later one fails, the
+// outcome of the first is kept.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
 	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}
@@ -329,8 +330,8 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows: rows finished so far are kept, and the interrupted row says that it was interrupted. A
-// difference that had yet to be confirmed by another run is not reported.
+// TestAnInterruptKeepsTheRows checks that finished rows are kept, and that the interrupted row says that it was
+// interrupted. A difference that another run had yet to confirm is not reported.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -340,7 +341,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 		"one was not run again to see whether they still do"
 	for _, test := range []struct {
 		how  string
-		in   int // number of the run of the second scenario that is interrupted
+		in   int // which run of the second scenario is interrupted
 		ends bool
 		runs int
 		why  string

@@ -1,6 +1,6 @@
 package agree
 
-// This file writes the report. A difference is shown with the causes on both sides; a scenario that only one side could
+// This file writes the report. It shows a difference with the causes on both sides. A scenario that only one side could
 // run is listed, and does not count as agreement.
 
 import (
@@ -21,13 +21,13 @@ var Described = []document.Described{
 // Agreement is the outcome of all scenarios.
 type Agreement struct {
 	Rows        []Row
-	Servers     string // describes the servers of the real side
+	Servers     string // description of the servers on the real side
 	Interrupted bool
 	Repeat      string // command that repeats the comparison
 }
 
-// Standing is Failed if the sides differ. Otherwise it is Undecided if no scenario agrees, if some failed, or if the
-// comparison was interrupted; else it is Passed.
+// Standing returns Failed if the sides differ. It returns Undecided if no scenario agrees, if some failed, or if the
+// comparison was interrupted. Otherwise it returns Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -154,7 +154,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again says that the real side was run more than once, or returns "" if it was not.
+// again says how often the real side was run. It returns "" if it was run only once.
 func again(r *Row) string {
 	switch {
 	case r.Runs < 2:
@@ -188,7 +188,7 @@ type rowJSON struct {
 	Agrees      bool          `json:"agrees"`
 	Violated    []string      `json:"violated"` // in the simulated run
 	Differs     []differsJSON `json:"differs"`
-	Explanation string        `json:"explanation,omitempty"` // of the differences
+	Explanation string        `json:"explanation,omitempty"` // the explanation of the differences
 	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what the real servers do not record, so that it is not compared"`
 }
 
@@ -198,7 +198,7 @@ type differsJSON struct {
 	Real      string      `json:"real"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report as a JSON object.
 func (a *Agreement) data() *agreementJSON {
 	d := &agreementJSON{Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
 	n := counts(a.Rows)
@@ -217,7 +217,7 @@ func (a *Agreement) data() *agreementJSON {
 	return d
 }
 
-// suite has one case for each scenario.
+// suite returns a test suite with one case for each scenario.
 func (a *Agreement) suite() document.Suite {
 	s := document.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: document.InterruptedCases("agree",
 		a.Interrupted)}

@@ -11,32 +11,34 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Times longer than long are divided, but not below least. Shorter times, such as retries and timeouts, stay unchanged.
+// Times longer than long are divided, but the result is not less than least. Shorter times, such as retries and
+// timeouts, stay unchanged.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// A network without stated delays is made slow. A fault that would strike before tiny strikes at midway instead,
-// because a client needs a few tenths of a millisecond to send its first message, and the host may delay it further.
+// If a scenario states no network delays, its network is made slow. A fault that would strike before tiny strikes at
+// midway instead: a client needs a few tenths of a millisecond to send its first message, and the host may delay it
+// further.
 const (
 	slow   = "12ms..20ms"
 	tiny   = time.Millisecond
 	midway = 8 * time.Millisecond
 )
 
-// scale says how the times of a scenario are changed.
+// scale says how to change the times of a scenario.
 type scale struct {
-	divisor int // divides long times
+	divisor int // the number by which long times are divided
 	slowed  bool
 }
 
-// scales are tried in this order.
+// scales lists the scales to try, in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
 // changed returns the scenario with its times scaled, and without its expectations of metrics. Times that are built
-// into Redis (the one second of appendfsync everysec and of replica acknowledgements) cannot be scaled. A scenario that
-// depends on them would get a different verdict, and is not scaled.
+// into Redis cannot be scaled: the one second of appendfsync everysec and of replica acknowledgments. A scenario that
+// depends on them would get a different verdict, so it is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -60,7 +62,7 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// change scales the times below a path.
+// change scales all times below a path of the document.
 func (c scale) change(d *format.Document, path string) {
 	for _, key := range d.Keys(path) {
 		below := strings.TrimPrefix(path+"."+key, ".")
@@ -89,7 +91,7 @@ func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	}
 }
 
-// duration matches a time as files write it, with one unit or several.
+// duration matches a duration as scenario files write it, with one unit or several.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
 // text scales the times in a text.

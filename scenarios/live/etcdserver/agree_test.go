@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// script draws calls whose responses do not depend on time.
+// script generates random calls whose responses do not depend on time.
 type script struct {
 	random  *rand.Rand
 	granted int64
@@ -26,10 +26,10 @@ var names = []string{"a", "a/1", "a/2", "b", "b/1", "c"}
 
 func pick[T any](s *script, from ...T) T { return from[s.random.IntN(len(from))] }
 
-// lease returns the ID of a granted lease, or sometimes an ID without a lease.
+// lease returns the ID of a lease that was granted, or sometimes an ID that belongs to no lease.
 func (s *script) lease() int64 { return 1 + s.random.Int64N(s.granted+2) }
 
-// bound returns 0, which means no bound, or sometimes a revision.
+// bound returns 0, which means no bound, or sometimes a random revision.
 func (s *script) bound() int64 { return pick(s, 0, 0, 0, 0, 0, s.random.Int64N(40)) }
 
 func (s *script) op() etcd.Op {
@@ -68,7 +68,7 @@ func (s *script) txn() (t etcd.Txn) {
 	return t
 }
 
-// next draws a call.
+// next returns a random call.
 func (s *script) next() etcd.Call {
 	switch s.random.IntN(12) {
 	case 0:
@@ -89,7 +89,7 @@ func (s *script) next() etcd.Call {
 	return s.op().Call()
 }
 
-// watches are the watches of the script, each on a connection of its own.
+// watches lists the watches of the script, each on its own connection.
 var watches = []etcd.Watch{{Key: "a", End: "b", From: 2}, {Key: "c"}}
 
 // play performs the calls of a script, and appends all answers and pushed events to said.
@@ -107,12 +107,12 @@ func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 		for i, c := range calls {
 			ask(2+i%2, c, history.Attempt(fmt.Sprint("client-1/", i)))
 		}
-		for i, w := range watches { // until the last put is pushed
+		for i, w := range watches { // read events until the last put has been pushed
 			ask(2, etcd.Op{Kind: etcd.Put, Key: w.Key, Value: "the end"}.Call(), "")
 			for over := false; !over; {
 				b, status := env.Receive(sim.Conn{Server: "etcd-1", N: i}, time.Minute)
 				r, err := etcd.ReadPush(b)
-				for _, e := range r.Events { // etcd may send several revisions at once
+				for _, e := range r.Events { // etcd may send several revisions in one response
 					*said = append(*said, fmt.Sprintf("watch %d: %+v", i, e))
 				}
 				over = status != sim.Answered || err != nil || len(r.Events) == 0 ||
@@ -122,8 +122,8 @@ func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	}
 }
 
-// shown returns a response in the form in which it is compared: without the IDs of members, and without the remaining
-// time of a lease, which decreases meanwhile.
+// shown formats a response for the comparison. It omits the IDs of members, and the remaining time of a lease, which
+// keeps decreasing.
 func shown(r etcd.Response, err error) string {
 	if r.Member = 0; r.Leader != 0 {
 		r.Leader = 1
@@ -137,7 +137,7 @@ func shown(r etcd.Response, err error) string {
 	return fmt.Sprintf("%+v", r)
 }
 
-// recordsOf lists which keys appeared and vanished in a history, with their owners.
+// recordsOf lists the keys that appeared and vanished in a history, with their owners.
 func recordsOf(h *history.History) (list []string) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {

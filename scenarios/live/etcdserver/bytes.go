@@ -17,7 +17,8 @@ import (
 )
 
 // Bytes is the [sim.Front] of real members for clients that use a library. The bytes of both sides are passed on
-// unchanged, in pieces as they arrive. They are searched for put requests, to find out which attempt has put a key.
+// unchanged, in pieces as they arrive. Put requests are searched for in the bytes, to find out which attempt has put a
+// key.
 type Bytes struct{}
 
 // bytesPassed is the name of the request that passes bytes on.
@@ -29,7 +30,7 @@ func (Bytes) Port() int { return 2379 }
 // Serial returns false, because a piece does not wait for the answer to the previous one.
 func (Bytes) Serial() bool { return false }
 
-// Begin starts a run.
+// Begin begins a run.
 func (Bytes) Begin() sim.Callers { return passing{} }
 
 type passing struct{}
@@ -40,7 +41,7 @@ func (passing) Recorded(*history.Event) {}
 // Caller returns a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer is a client, and also the front's end of each of its connections.
+// passer represents a client, and also the front's end of each of the client's connections.
 type passer struct {
 	passing
 	attempt history.Attempt
@@ -63,11 +64,11 @@ type stream struct {
 	life *life
 	id   uint64
 
-	pieces int  // number of pieces pushed; this and over belong to the world's goroutine
-	over   bool // the client knows that the connection has ended
+	pieces int  // number of pieces pushed; only the world's goroutine uses this and over
+	over   bool // whether the client knows that the connection has ended
 }
 
-// pass passes bytes from a client on to the process.
+// pass passes bytes from a client to the process.
 func (x *life) pass(r *sim.Incoming) {
 	s := x.streams[r.ConnID]
 	if s == nil {
@@ -88,7 +89,7 @@ func (s *stream) run() {
 	conn, err := new(net.Dialer).DialContext(x.Context, "unix", filepath.Join(x.m.Daemon.Folder, clients))
 	if err == nil {
 		go func() {
-			_, _ = io.Copy(conn, s) // ends with the connection or when there are no more bytes
+			_, _ = io.Copy(conn, s) // this ends with the connection, or when there are no more bytes
 			conn.Close()
 		}()
 		s.read(conn)
@@ -104,7 +105,7 @@ func (s *stream) run() {
 	})
 }
 
-// read passes on what the process sends, after recording everything that the process had done by then.
+// read passes on what the process sends. First, everything that the process had done by then is recorded.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
 	buffer := make([]byte, 16<<10)
@@ -129,21 +130,21 @@ func (s *stream) read(conn net.Conn) {
 	}
 }
 
-// piece is a piece of the bytes that a client has sent to a member, on behalf of an attempt.
+// piece is a piece of the bytes that a client has sent to a member as part of an attempt.
 type piece struct {
 	conn    uint64
 	attempt history.Attempt
 	text    string
 }
 
-// These limits apply to the search for the attempt that has put a key: the number of pieces, and the number of bytes
-// kept of the previous piece on the same connection.
+// These limits apply to the search for the attempt that has put a key: the number of pieces that are searched, and the
+// number of bytes that are kept of the previous piece on the same connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10
 )
 
-// pass remembers a piece of bytes.
+// pass stores a piece of bytes for the search.
 func (r *records) pass(in *sim.Incoming) {
 	text := in.Args[1]
 	for _, p := range slices.Backward(r.passed) {
@@ -156,9 +157,9 @@ func (r *records) pass(in *sim.Incoming) {
 	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
 }
 
-// passer returns the attempt that first sent a request to put this value with this lease (rpc.proto, PutRequest). It
-// returns "" if no such request is found, for instance because the request was compressed, or if another attempt has
-// sent the same request.
+// passer returns the first attempt that sent a request to put this value with this lease (rpc.proto, PutRequest). It
+// returns "" if no such request is found, for example because it was compressed. It also returns "" if another attempt
+// has sent the same request.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {
@@ -181,7 +182,7 @@ func (r *records) passer(c *change) (of history.Attempt) {
 	return of
 }
 
-// learn asks for the TTL with which the leases of new keys were granted, and stores it with the keys.
+// learn asks for the TTLs with which the leases of new keys were granted, and stores them with the keys.
 func (g *services) learn(ctx context.Context, revisions map[int64][]change) {
 	for _, changes := range revisions {
 		for i := range changes {

@@ -26,8 +26,8 @@ func (ends) Malformed(*realtime.Conn, []byte)               {}
 func (ends) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 func (ends) Ended(c *realtime.Conn, _ sim.Status)           { c.Reset() }
 
-// TestWhoPutsAKeyIsFoundInBytes: however the bytes are cut into pieces, the owner is the attempt that has sent the
-// request. If two attempts have sent it, there is no owner.
+// TestWhoPutsAKeyIsFoundInBytes checks that the owner of a key is the attempt that has sent the request, however the
+// bytes are cut into pieces. If two attempts have sent it, there is no owner.
 func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 	const lease = 0x1234567890
 	put := "\x0a\x06orders\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02"
@@ -73,9 +73,9 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 	return "http://" + address.String(), front.Close
 }
 
-// TestBytesAreThoseOfTheMember: a client exchanges bytes with the member as if they were connected directly, even if
-// messages are large. The client's keys are recorded before it learns about them. A restart ends the connection, and
-// the next connection is served.
+// TestBytesAreThoseOfTheMember checks that a client exchanges bytes with the member as if they were connected directly,
+// even if messages are large. The client's keys are recorded before the client learns about them. A restart ends the
+// connection, and the next connection is served.
 func TestBytesAreThoseOfTheMember(t *testing.T) {
 	r := start(t, 1)
 	at, closes := r.opens("client-1")

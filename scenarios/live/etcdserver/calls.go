@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// services is an address at which a member serves gRPC.
+// services calls the gRPC services of a member, at one address.
 type services struct {
 	url  string
 	http *http.Client
@@ -30,11 +30,11 @@ func overHTTP2(dial func(ctx context.Context, network, address string) (net.Conn
 	return &http.Client{Transport: t}
 }
 
-// final lists the codes that mean that a request was not carried out and will not be. Code 6 (already exists) and codes
-// that etcd does not use are not among them.
+// final lists the error codes after which a request was not carried out and will not be. They do not include code 6
+// (already exists) and the codes that etcd does not use.
 var final = []etcd.Code{etcd.InvalidArgument, etcd.NotFound, etcd.FailedPrecondition, etcd.OutOfRange}
 
-// undone reports whether an error means that the request was not carried out and will not be.
+// undone reports whether, according to the error, the request was not carried out and will not be.
 func undone(err error) bool {
 	var r *etcd.Error
 	return errors.As(err, &r) && slices.Contains(final, r.Code)
@@ -44,12 +44,12 @@ func undone(err error) bool {
 // message in bytes.
 const headLength = 5
 
-// framed returns a message as gRPC sends it.
+// framed returns a message with the header that gRPC puts before it.
 func framed(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// open starts a call whose messages are read from body, and returns its responses.
+// open begins a call that sends the messages in body, and returns its responses.
 func (g *services) open(ctx context.Context, path string, body io.Reader) (*responses, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, body)
 	if err != nil {
@@ -63,10 +63,10 @@ func (g *services) open(ctx context.Context, path string, body io.Reader) (*resp
 	return &responses{answer}, nil
 }
 
-// responses are the responses to a call.
+// responses reads the responses to a call.
 type responses struct{ *http.Response }
 
-// next returns the next response. After the last one, it returns io.EOF or, if the call has failed, etcd's error.
+// next returns the next response. After the last one it returns io.EOF or, if the call failed, etcd's error.
 func (r *responses) next() (string, error) {
 	var head [headLength]byte
 	switch _, err := io.ReadFull(r.Body, head[:]); {
@@ -80,7 +80,7 @@ func (r *responses) next() (string, error) {
 	return string(message), err
 }
 
-// ended returns the error with which the call has ended. If there are no responses at all, gRPC states the error in the
+// ended returns the error with which the call ended. If there are no responses at all, gRPC states the error in the
 // header.
 func (r *responses) ended() error {
 	field := func(name string) string { return cmp.Or(r.Trailer.Get(name), r.Header.Get(name)) }

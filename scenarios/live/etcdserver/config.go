@@ -17,12 +17,12 @@ import (
 type Config struct {
 	Keeper  *process.Keeper
 	Members []sim.ProcessID
-	// Failed is called, on any goroutine, when a member has failed by itself, so that the run cannot be judged.
+	// Failed is called, on any goroutine, when a member has failed by itself. The run can then not be judged.
 	Failed func(error)
 }
 
-// Can returns the reason why a fault cannot be carried out on the members, or nil if it can, or if it does not strike
-// members.
+// Can returns the reason why a fault cannot be injected into the members. It returns nil if it can be, or if the fault
+// does not affect them.
 func (c *Config) Can(f nemesis.Fault) error {
 	isMember := func(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 	if err := fleet.CanCount(f, isMember); err != nil {
@@ -53,7 +53,7 @@ var errNoServer = errors.New("there is no etcd on this machine: install one of v
 
 var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 
-// oldest is the oldest supported version of etcd. It serves all calls that this package makes.
+// oldest is the oldest supported version of etcd. It has all calls that this package makes.
 var oldest = process.Release{3, 4}
 
 // look checks whether a supported etcd is installed.

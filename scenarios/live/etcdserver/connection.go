@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// request is a call of a client with one response. Its embedded Incoming may only be touched on the world's goroutine.
+// request is a client's call with one response. Only the world's goroutine may access the embedded Incoming.
 type request struct {
 	*sim.Incoming // valid until the reply is sent
 	call          etcd.Call
@@ -26,11 +26,12 @@ func (q *request) puts(c *change) bool {
 	})
 }
 
-// connection is a connection of a modeled client, whose calls are passed on. It belongs to the world's goroutine.
+// connection is a connection of a simulated client, whose calls are passed on to the member. Only the world's goroutine
+// may use it.
 type connection struct {
 	life    *life
 	id      uint64
-	context context.Context // ends with the connection, or with the life
+	context context.Context // ends with the connection, or when the member stops
 	stop    context.CancelFunc
 	calls   map[uint64]*conversation // calls with several messages, by stream
 }
@@ -39,7 +40,7 @@ type connection struct {
 type conversation struct {
 	*outbox
 	call    etcd.Call
-	waiting []*sim.Incoming // messages that have no response yet, the oldest first
+	waiting []*sim.Incoming // messages that have no response yet, in order
 }
 
 func (x *life) connection(id uint64) *connection {
@@ -79,7 +80,7 @@ func (c *connection) ask(q *request) {
 	}()
 }
 
-// answered processes the member's response. If a put has no response, its effect may appear at any later time.
+// answered handles the member's response. If a put gets no response, its effect may still appear at any later time.
 func (c *connection) answered(q *request, message string, err error) {
 	r := &c.life.m.cluster.records
 	response, unread := q.call.ReadMessage(message)
@@ -100,12 +101,13 @@ func (c *connection) answered(q *request, message string, err error) {
 	})
 }
 
-// record encodes the message of a response as a record of its stream.
+// record encodes the message of a response as one record of the call's stream.
 func record(c *etcd.Call, message string) []byte {
 	return etcd.Record{Kind: etcd.Message, Stream: c.Stream, Body: message}.Append(nil)
 }
 
-// ending returns the record of the end of a call. An error that is not etcd's means that the member is not available.
+// ending encodes the end of a call as a record. An error that does not come from etcd means that the member is not
+// available.
 func ending(c *etcd.Call, err error) []byte {
 	r := etcd.Record{Kind: etcd.End, Stream: c.Stream}
 	if e, is := err.(*etcd.Error); is {
@@ -116,7 +118,7 @@ func ending(c *etcd.Call, err error) []byte {
 	return r.Append(nil)
 }
 
-// talk passes on a message of a call that may have several.
+// talk passes on a message of a call with several messages.
 func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 	s := c.calls[call.Stream]
 	if s == nil {
@@ -151,7 +153,7 @@ func (c *connection) listen(s *conversation) {
 	})
 }
 
-// heard passes on a response after the changes in it have been recorded. The events of a watch do not answer a message
+// heard passes on a response after the changes in it have been recorded. Events of a watch are not answers to a message
 // of the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
@@ -162,7 +164,8 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.after(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send replies to the oldest message without a response, unless key belongs to a response that was not requested.
+// send replies to the oldest message that has no response yet. If key is set, the response was not requested, and send
+// pushes it instead.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

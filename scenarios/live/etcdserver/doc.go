@@ -1,10 +1,10 @@
-// Package etcdserver replaces the simulated etcd members of a world that runs in real time by real ones. Each member is
-// a server process, wrapped as a [sim.Server].
+// Package etcdserver replaces the simulated etcd members of a world that runs in real time with real ones. Each member
+// is a server process, wrapped as a [sim.Server].
 //
-// [Launch] starts the members in the private folder of a keeper, with the first one as the leader. The calls of modeled
-// clients travel the simulated links and arrive at a member, which passes them on to its process by gRPC, on a socket
-// in that folder, and sends back its responses. A pause is SIGSTOP and a crash is kill -9; everything that etcd has
-// acknowledged is fsynced. Messages between members also travel the simulated links (package fleet).
+// [Launch] starts the members in the private folder of a keeper, with the first one as the leader. The calls of
+// simulated clients travel the simulated links and arrive at a member. The member passes them on to its process by
+// gRPC, on a socket in that folder, and sends back the responses. A pause is SIGSTOP and a crash is kill -9; everything
+// that etcd has acknowledged is fsynced. Messages between members also travel the simulated links (package fleet).
 //
 // The bytes that a user's library and a process exchange are passed on unchanged ([Bytes]).
 //
@@ -17,8 +17,8 @@
 // first report of a revision is recorded, once; revisions arrive in order. A reply is sent once all revisions up to the
 // one in its header are recorded. The owner of a key is found among the pending requests: it is the only attempt that
 // puts this value with this lease, or that has sent bytes which contain such a request. A watch reports neither why a
-// key vanishes nor that a lease is extended. So neither is recorded, and laws and causes that depend on them are left
-// open.
+// key vanishes nor that a lease is extended. Neither is therefore recorded, and laws and causes that depend on them are
+// left open.
 //
 // # Who can be a member
 //
@@ -26,6 +26,6 @@
 // sockets in the private folder.
 //
 // Goals: the same replies, keys and effects of every fault as with the simulated members; nothing outlives the run.
-// Non-goals: faults of clocks, since a Go program reads its clocks directly from the kernel; members that lose their
+// Non-goals: faults of clocks, because a Go program reads its clocks directly from the kernel; members that lose their
 // data.
 package etcdserver

@@ -23,10 +23,10 @@ type player struct {
 	said  []string
 }
 
-// patiently is the time limit for an answer that must arrive.
+// patiently is the timeout for an answer that must arrive.
 const patiently = time.Minute
 
-// ask sends a call to a member on behalf of an attempt.
+// ask sends a call to a member as part of an attempt.
 func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Attempt, c etcd.Call) (etcd.Response,
 	error) {
 	if c.Stream = 1; !etcd.Streaming(c.Path) {
@@ -38,7 +38,7 @@ func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Att
 	return c.Read(&r)
 }
 
-// say records a response or an error, for the comparison. It drops the revision of a response about a lease, which
+// say records a response or an error for the comparison. It omits the revision of a response about a lease, which
 // depends on what the member has applied by then.
 func (p *player) say(r etcd.Response, err error) {
 	if r.Lease != 0 {
@@ -47,7 +47,7 @@ func (p *player) say(r etcd.Response, err error) {
 	p.said = append(p.said, shown(r, err))
 }
 
-// until repeats a call until the response satisfies want, each time on a new connection.
+// until repeats a call until want returns true for the response, each time on a new connection.
 func (p *player) until(server sim.ProcessID, of history.Attempt, c etcd.Call, want func(etcd.Response) bool) {
 	for range 1000 {
 		if r, err := p.ask(server, 3*time.Second, of, c); err == nil && want(r) {
@@ -74,7 +74,7 @@ func (p *player) lacks(server sim.ProcessID, c etcd.Call) {
 	p.until(server, "", c, func(r etcd.Response) bool { return r.Count == 0 })
 }
 
-// own returns a call that asks a member for its own state of a key.
+// own returns a call that reads a key from a member's own state, without a quorum.
 func own(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key, Serializable: true}.Call() }
 
 func get(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key}.Call() }
@@ -85,21 +85,21 @@ func put(key, value string, lease int64) etcd.Call {
 
 func remove(key string) etcd.Call { return etcd.Op{Kind: etcd.Delete, Key: key}.Call() }
 
-// ifCreated makes an operation on a key depend on its create revision.
+// ifCreated returns a transaction that performs an operation if a key's create revision satisfies a comparison.
 func ifCreated(rel byte, revision int64, o etcd.Op) etcd.Call {
 	t := etcd.Txn{Conditions: []etcd.Compare{{Target: "CREATE", Key: o.Key, Rel: rel, Number: revision}},
 		Then: []etcd.Op{o}}
 	return t.Call()
 }
 
-// then makes f happen in the world now.
+// then runs f in the world now.
 func (p *player) then(f func()) {
 	p.w.At(p.w.Now(), f)
 	p.Sleep(time.Millisecond)
 }
 
-// both runs play with three simulated members and with three real ones. In both cases the client must record the same
-// results, and the same keys must appear and vanish.
+// both runs the function play with three simulated members and with three real ones. In both cases the client must
+// record the same results, and the same keys must appear and vanish.
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
@@ -125,7 +125,7 @@ func both(t *testing.T, play func(p *player)) {
 	sameLists(t, "records", real, recordsOf(w.Finish()))
 }
 
-// TestKeysGo: keys vanish when their lease ends or is revoked, and when they are deleted.
+// TestKeysGo checks that keys vanish when their lease ends or is revoked, and when they are deleted.
 func TestKeysGo(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
@@ -150,8 +150,8 @@ func TestKeysGo(t *testing.T) {
 	})
 }
 
-// TestALeaderThatStops: another leader is elected, and each lease restarts with its full TTL. Acknowledged writes are
-// kept, and the member that comes back learns what it has missed.
+// TestALeaderThatStops checks that another leader is elected, and that each lease starts again with its full TTL.
+// Acknowledged writes are kept, and the member that comes back learns what it has missed.
 func TestALeaderThatStops(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
@@ -177,8 +177,8 @@ func leaderStops(t *testing.T, how sim.Stop) {
 	})
 }
 
-// TestAMemberThatIsCutOff: until the cut is healed, a member that is cut off from the others answers requests from its
-// own data, but no request that needs a quorum.
+// TestAMemberThatIsCutOff checks that a member that is cut off from the others answers requests from its own data.
+// Until the cut is healed, it answers no request that needs a quorum.
 func TestAMemberThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
@@ -203,7 +203,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberThatIsPaused: a paused member answers once it is resumed.
+// TestAMemberThatIsPaused checks that a paused member answers once it is resumed.
 func TestAMemberThatIsPaused(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {

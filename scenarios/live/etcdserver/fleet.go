@@ -24,8 +24,9 @@ type cluster struct {
 	identity process.Identity
 	http     *http.Client
 	members  []*member
-	records  records     // belongs to the world's goroutine
-	passes   atomic.Bool // bytes of a user's library are passed on, so leases are not known from requests
+	records  records // only the world's goroutine uses it
+	// whether the bytes of a user's library are passed on, so that requests do not show which leases there are
+	passes atomic.Bool
 }
 
 // Launch starts the members and waits until the first one is the leader. They end when the keeper does.
@@ -69,8 +70,8 @@ func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, and waits until it listens for other members. It accepts requests only once
-// other members are running.
+// launch starts the process of a member, and waits until it listens for other members. It accepts requests only after
+// other members have started, too.
 func (m *member) launch() error {
 	peers, err := m.Port.Free()
 	if err != nil {
@@ -88,11 +89,11 @@ func (m *member) launch() error {
 	return err
 }
 
-// clients is the name of the socket on which a member listens for clients, in the member's folder, where no other user
-// can reach it. etcd requires the name to look like a host and a port.
+// clients is the name of the socket on which a member listens for clients. It is in the member's folder, where no other
+// user can reach it. etcd requires a name that looks like a host and a port.
 const clients = "clients:1"
 
-// start starts the process. A killed process leaves its socket behind; it is removed first.
+// start starts the process. It first removes the socket that a killed process leaves behind.
 func (m *member) start() error {
 	if err := os.RemoveAll(filepath.Join(m.Daemon.Folder, clients)); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (m *member) arguments(peers string) []string {
 		"--peer-cert-file", f.identity.Certificate, "--peer-key-file", f.identity.Key,
 		"--initial-cluster", strings.Join(all, ","), "--initial-cluster-state", "new",
 		"--initial-cluster-token", filepath.Base(f.Keeper.Folder()),
-		"--heartbeat-interval", "100", "--election-timeout", "1000", // ms
+		"--heartbeat-interval", "100", "--election-timeout", "1000", // in ms
 		"--logger", "zap", "--log-outputs", "stderr"}
 }
 
@@ -145,7 +146,7 @@ func (f *cluster) enthrone() error {
 		case led == first:
 			return nil
 		default:
-			_, _ = led.read(ctx, etcd.MoveLeader(first.number)) // on failure, the loop asks again
+			_, _ = led.read(ctx, etcd.MoveLeader(first.number)) // if this fails, the loop tries again
 		}
 		for _, m := range f.members {
 			select {
@@ -161,7 +162,7 @@ func (f *cluster) enthrone() error {
 	}
 }
 
-// agreed returns the leader, if all members agree on it.
+// agreed returns the leader if all members agree on it.
 func (f *cluster) agreed(ctx context.Context) (*member, error) {
 	leader := int64(0)
 	for i, m := range f.members {

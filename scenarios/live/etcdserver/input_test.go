@@ -37,7 +37,7 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 	}
 }
 
-// TestAMemberThatDies: if a member dies, the run fails, and the error contains the end of the member's log.
+// TestAMemberThatDies checks that if a member dies, the run fails, and the error contains the end of the member's log.
 func TestAMemberThatDies(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, 3)
@@ -55,8 +55,8 @@ func TestAMemberThatDies(t *testing.T) {
 	}
 }
 
-// TestWhatMembersCannotSuffer: a fault that real members cannot suffer is refused with the reason. A fault that they
-// can suffer, or that strikes other processes, is accepted.
+// TestWhatMembersCannotSuffer checks that a fault that cannot be injected into real members is refused with the reason.
+// Other faults, and faults of other processes, are accepted.
 func TestWhatMembersCannotSuffer(t *testing.T) {
 	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3), Sessions: true}
 	c := Config{Members: members(3)}

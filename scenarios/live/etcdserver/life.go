@@ -10,18 +10,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// life is one life of a member's process.
+// life is the time between a start and a stop of a member's process.
 type life struct {
 	*fleet.Life
 	m     *member
 	ready chan struct{} // closed when the process accepts requests
 
-	// The fields below belong to the world's goroutine.
+	// Only the world's goroutine uses the fields below.
 	conns   map[uint64]*connection
 	streams map[uint64]*stream
 }
 
-// run starts the process once the previous one has ended, and records the changes that it reports, starting with
+// run starts the process once the previous one has ended, and records the changes that it reports, beginning with
 // revision from.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
@@ -38,8 +38,8 @@ func (x *life) run(from int64) {
 	}
 }
 
-// await waits until the process accepts requests, which it does once there is a leader. It returns false if the life
-// ends first.
+// await waits until the process accepts requests, which it does once there is a leader. It returns false if the member
+// stops first.
 func (x *life) await() bool {
 	for !x.IsOver() {
 		if _, err := x.m.services.read(x.Context, etcd.AskStatus()); err == nil {
@@ -53,10 +53,10 @@ func (x *life) await() bool {
 	return false
 }
 
-// again is the time between two attempts at a request that the member could not answer.
+// again is the time after which a request that the member could not answer is repeated.
 const again = 5 * time.Millisecond
 
-// accepts waits until the process accepts requests. It returns false if the life, or ctx, ends first.
+// accepts waits until the process accepts requests. It returns false if the member stops, or ctx ends, first.
 func (x *life) accepts(ctx context.Context) bool {
 	select {
 	case <-x.ready:
@@ -66,7 +66,7 @@ func (x *life) accepts(ctx context.Context) bool {
 	}
 }
 
-// look records all changes that the member reports, starting with a revision.
+// look records all changes that the member reports, beginning with revision from.
 func (x *life) look(from int64) error {
 	return x.m.services.follow(x.Context, etcd.Watch{Key: "\x00", End: "\x00", From: from}, func(r *etcd.Response) {
 		revisions := map[int64][]change{}

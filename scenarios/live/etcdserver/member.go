@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// member is a real etcd member in a simulated world. The kernel calls its methods on the world's goroutine.
+// member is a real etcd member, in a simulated world. The kernel calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name    sim.ProcessID
 	cluster *cluster
 	services
-	number int64 // the ID that etcd gave it
+	number int64 // the member's ID, assigned by etcd
 	life   *life // the latest life
 }
 
@@ -23,8 +23,8 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// Start starts a life: the first one with the process that has been launched, each later one with a new process.
-// Requests that arrive before the process is ready are held.
+// Start starts the member: the first time with the process that has been launched, and later each time with a new
+// process. Requests that arrive before the process is ready wait.
 func (m *member) Start(h sim.Host) {
 	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
 		streams: map[uint64]*stream{}}
@@ -40,16 +40,16 @@ func (m *member) Serve(r *sim.Incoming) {
 	m.life.connection(r.ConnID).serve(r)
 }
 
-// Closed ends the streams of a connection. Pending requests continue.
+// Closed ends the streams of a connection. Pending requests are still carried out.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
-// patience is how long processes may take to start, to agree and to end. It is many times what they normally need.
+// patience is the maximum time for processes to start, to agree or to end. It is many times what they normally need.
 const patience = 30 * time.Second
 
-// Stop ends the life.
+// Stop stops the member.
 func (m *member) Stop(how sim.Stop) {
 	m.life.Stop(how, func() error {
-		m.Daemon.ShutDown(patience, patience) // etcd ends at once when asked a second time
+		m.Daemon.ShutDown(patience, patience) // if asked a second time, etcd would end immediately
 		return nil
 	})
 }

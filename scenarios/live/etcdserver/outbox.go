@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// outbox buffers bytes for a connection, so that the world never waits for the connection. Its reader waits for bytes.
+// outbox buffers bytes for a connection. The world never has to wait for the connection; the reader of the outbox waits
+// for bytes.
 type outbox struct {
 	mu     sync.Mutex
-	news   *sync.Cond // signals that there are bytes, or that there will be no more
+	news   *sync.Cond // signals that there are bytes, or that no more will come
 	queue  []byte
 	closed bool
 }
@@ -19,7 +20,7 @@ func newOutbox() *outbox {
 	return o
 }
 
-// add adds bytes.
+// add adds bytes to the buffer.
 func (o *outbox) add(b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -27,7 +28,7 @@ func (o *outbox) add(b []byte) {
 	o.news.Signal()
 }
 
-// close marks that there will be no more bytes.
+// close tells the reader that no more bytes will come.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records records the keys of a run, as reported by the members' watches. It belongs to the world's goroutine.
+// records records the keys of a run, as reported by the members' watches. Only the world's goroutine may use it.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
-	waiting []wait                     // in the order in which they were added
-	puts    []*request                 // put requests that are pending or were not answered
+	waiting []wait                     // functions to call later, in the order in which they were added
+	puts    []*request                 // put requests that are pending, or that never got an answer
 	owners  map[string]history.Attempt // owners of the existing keys
 	ttls    map[int64]time.Duration    // TTLs of leases
-	passed  []piece                    // latest pieces of bytes, oldest first
+	passed  []piece                    // latest pieces of bytes, in order
 }
 
 func newRecords() records {
@@ -26,7 +26,7 @@ func newRecords() records {
 // change is the change of a key at a revision.
 type change struct {
 	etcd.WatchEvent
-	ttl time.Duration // TTL of its lease; set only if the bytes of clients are passed on
+	ttl time.Duration // TTL of the key's lease; set only if the bytes of clients are passed on
 }
 
 // wait is a function to call once all revisions up to a given one are recorded.
@@ -83,8 +83,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter returns the attempt whose request put a key, that is, a request with the key's value and lease. It returns ""
-// if several attempts have sent such requests.
+// putter returns the attempt that put a key: the one that has sent a request with the key's value and lease. It returns
+// "" if several attempts have.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// onlooker is the host of a member in tests of records.
+// onlooker stands in for the host of a member in tests of records.
 type onlooker struct {
 	sim.Host
 	said *[]string
@@ -26,8 +26,8 @@ func (o onlooker) Record(e history.Event) {
 	*o.said = append(*o.said, fmt.Sprint(e.F, " ", e.Member, " of ", e.Of, " ", e.Why, " ", e.Until))
 }
 
-// TestRevisionsAreRecordedOnce: each revision is recorded once, with the owner of each key. The owner is the only
-// attempt that has sent a matching request.
+// TestRevisionsAreRecordedOnce checks that each revision is recorded once, with the owner of each key. The owner is the
+// only attempt that has sent a matching request.
 func TestRevisionsAreRecordedOnce(t *testing.T) {
 	var said []string
 	m, r := &member{Lives: &fleet.Lives{Host: onlooker{said: &said}}}, newRecords()

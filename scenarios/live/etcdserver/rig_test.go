@@ -29,7 +29,7 @@ type rig struct {
 	loop   *realtime.Loop
 	world  *sim.World
 	clock  *realtime.HostClock
-	fails  bool // the test makes the run fail
+	fails  bool // whether the test makes the run fail
 
 	mu     sync.Mutex
 	failed error

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestWhoHoldsASocket: a connection is held by the process that opened it, as seen from its own side, and by no other
-// process; a listening port is held by the process that listens.
+// TestWhoHoldsASocket checks that the process that opened a connection holds it, as seen from its own side, and that no
+// other process does. A listening port is held by the process that listens.
 func TestWhoHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {
@@ -64,8 +64,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 	}
 }
 
-// guarded returns a run whose servers are identified by their processes. The process of server a is the test, until end
-// is called. One server has a port to which others connect, the other one a proxy through which it connects to others.
+// guarded returns a rig whose servers are identified by their processes. The test itself is the process of server a,
+// until end is called. One server has a port to which others connect, the other one a proxy through which it connects
+// to others.
 func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	var ended atomic.Bool
 	r = rigOf(t, func(server sim.ProcessID) int {
@@ -80,7 +81,7 @@ func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	return r, [2]*server{r.b, proxy}, func() { ended.Store(true) }
 }
 
-// sent returns the number of messages that have traveled the links of the world.
+// sent returns the number of messages sent on the links of the world.
 func (r *rig) sent() (n int) {
 	r.do(func() {
 		for _, from := range r.relay.ports {
@@ -92,8 +93,8 @@ func (r *rig) sent() (n int) {
 	return n
 }
 
-// TestServersAreKnownByTheirProcess: a server is identified by its process, whatever its address and whatever port it
-// connects to.
+// TestServersAreKnownByTheirProcess checks that a server is identified by its process, whatever its address is and
+// whichever port it connects to.
 func TestServersAreKnownByTheirProcess(t *testing.T) {
 	r, ports, end := guarded(t)
 	dial := func(to *server) *side { return r.side(net.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number()))) }
@@ -112,8 +113,8 @@ func TestServersAreKnownByTheirProcess(t *testing.T) {
 	}
 }
 
-// TestNoOtherProcessIsLetIn: a port answers only the processes of servers. The connections of any other process,
-// whatever its user and however early it sends, are refused, and none of its bytes travel a link.
+// TestNoOtherProcessIsLetIn checks that a port serves only the processes of servers. Connections of any other process
+// are refused, whatever its user and however early it sends. None of its bytes travel a link.
 func TestNoOtherProcessIsLetIn(t *testing.T) {
 	testkit.Needs(t, "bash")
 	for user, as := range map[string]*syscall.Credential{"this user": nil, "another user": {Uid: 65534, Gid: 65534}} {

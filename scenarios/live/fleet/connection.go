@@ -8,19 +8,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is a connection between two server processes. It belongs to the loop.
+// connection is a connection between two server processes. Only the loop may use it.
 type connection struct {
-	ends [2]*end // the ends of the caller and of the called server
+	ends [2]*end // the caller's end and the called server's end
 }
 
-// end is one end of a connection, with the process there.
+// end is one end of a connection, and the process at that end.
 type end struct {
 	c     *connection
 	port  *Port
 	plug  *plug    // nil until the process is connected
-	asked bool     // for the called server: the request to open the connection has arrived
+	asked bool     // for the called server: whether the request to open the connection has arrived
 	early [][]byte // bytes that arrived before the process was connected
-	gone  bool     // no more bytes will be exchanged with the process
+	gone  bool     // whether no more bytes are exchanged with the process
 	at    string   // for the called server: the address at which its process listens
 	// greeting is what the caller receives once the connection is established; nil: nothing.
 	greeting []byte
@@ -50,10 +50,10 @@ type kind uint8
 
 const (
 	beginning kind = iota // opens a connection
-	connected             // notifies the caller that the connection is established, if it waits for that
+	connected             // tells the caller that the connection is established, if it waits for that
 	stream
 	ending
-	// retry represents a TCP retransmission to a machine that has not acknowledged the data.
+	// retry stands for a TCP retransmission to a machine that has not acknowledged the data.
 	retry
 )
 
@@ -126,7 +126,7 @@ func (e *end) connect() {
 	}()
 }
 
-// connected starts to use the connection to the called server's process.
+// connected begins to use the connection to the called server's process.
 func (e *end) connected(g *plug) {
 	e.plug = g
 	if e.gone {
@@ -190,8 +190,8 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// up starts a life of the server; ready is closed once its process accepts connections. The process does not know the
-// connections of earlier lives.
+// up handles a start of the server; ready is closed once its process accepts connections. The process does not know the
+// connections of the previous process.
 func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
@@ -201,7 +201,7 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 		return
 	}
 	for _, e := range slices.Clone(p.ends) {
-		if e.plug == nil && !e.asked { // its request to open was lost
+		if e.plug == nil && !e.asked { // the request to open it was lost
 			e.close()
 		}
 		if o := e.other(); e.gone && !o.gone {
@@ -210,8 +210,8 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// off ends a life by a loss of power: what the process has already sent still travels, and its connections vanish
-// silently.
+// off handles a loss of power of the server. Everything that the process has already sent is still delivered, and its
+// connections vanish without notice.
 func (p *Port) off() {
 	if p == nil {
 		return
@@ -225,7 +225,7 @@ func (p *Port) off() {
 	}
 }
 
-// drain sends everything that the process has written so far.
+// drain sends everything that the process has written so far to the other servers.
 func (p *Port) drain() {
 	if p == nil {
 		return

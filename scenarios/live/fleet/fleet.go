@@ -1,12 +1,13 @@
-// Package fleet replaces the servers of a simulated world by server processes of the host. It contains the parts that
+// Package fleet replaces the servers of a simulated world with server processes of the host. It contains the parts that
 // redis-server, etcd and ZooKeeper have in common.
 //
-// A [Fleet] contains the servers of one run. The [Lives] of a server are successive processes in the same folder. Other
-// servers reach it at its [Port], so that everything that servers send each other travels the links of the world.
+// A [Fleet] contains the servers of one run. The [Lives] of a server are its successive processes, all in the same
+// folder. Other servers reach it at its [Port], so that everything that servers send each other travels the links of
+// the world.
 //
 // A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each other.
-// The server's process listens elsewhere, at a loopback address of its own. A caller is identified by the process that
-// holds the socket; any other process, whatever its user, is turned away before any of its bytes are read. If a program
+// The server's process listens elsewhere, at its own loopback address. A caller is identified by the process that holds
+// the socket. Any other process, whatever its user, is turned away before any of its bytes are read. If a program
 // cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into
 // chunks as it arrives, and each chunk is a message between two servers ([sim.Host], Send): it takes the link's delay,
 // waits while the link is cut, is delayed by faults, and is lost with the machine that it is sent to. The same applies
@@ -19,9 +20,9 @@
 // goroutine.
 //
 // Goals: faults of servers and of the links between them mean the same as for simulated servers; nothing left over from
-// one life changes the next; what a server has sent before it stops, or is drained, is delivered. Non-goals: knowledge
-// of the servers' protocols. How a stream of bytes is cut, and therefore the number of chunks on a link, depends on the
-// host.
+// one process of a server changes the next; what a server has sent before it stops, or is drained, is delivered.
+// Non-goals: knowledge of the servers' protocols. How a stream of bytes is cut, and therefore the number of chunks on a
+// link, depends on the host.
 package fleet
 
 import (
@@ -47,8 +48,8 @@ type Fleet struct {
 	origin  process.Origin
 }
 
-// New returns a fleet without servers. With a shim, the clocks of the processes can be changed and their fsyncs can be
-// slowed down.
+// New returns a fleet without servers. If shim is set, a library is loaded into the processes, which can change their
+// clocks and slow down their fsyncs.
 func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error) {
 	f = &Fleet{Keeper: k, Failed: failed, relay: newRelay(failed), servers: map[sim.ProcessID]sim.Server{}}
 	if shim {
@@ -60,9 +61,9 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns the lives of a server, in a folder of its own; its process is not started yet. talks opens the port
-// at which other servers reach it: (*Relay).Listen or ListenSOCKS. It is nil if the server does not communicate with
-// other servers.
+// NewLives returns the Lives of a server, in its own folder; its process is not started yet. talks opens the port at
+// which other servers reach it: (*Relay).Listen or ListenSOCKS. It is nil if the server does not communicate with other
+// servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
 		Env: os.Environ()}
@@ -86,7 +87,7 @@ func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err erro
 // may be called on any goroutine.
 type Opener func(r *Relay, server sim.ProcessID, process func() int) (*Port, error)
 
-// Remote returns the lives of a server whose process was started by the user.
+// Remote returns the Lives of a server whose process the user has started.
 func (f *Fleet) Remote() *Lives {
 	l := &Lives{fleet: f}
 	f.lives = append(f.lives, l)
@@ -99,18 +100,18 @@ func (f *Fleet) Add(name sim.ProcessID, s sim.Server) { f.servers[name] = s }
 // Server returns the server with the given name, for [sim.World.AddServer], or nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server { return f.servers[name] }
 
-// Do runs g on the world's goroutine, once there is one. It may be called on any goroutine.
+// Do runs g on the world's goroutine. If the world has not begun, g runs later. Do may be called on any goroutine.
 func (f *Fleet) Do(g func()) { f.gate.do(g) }
 
-// Begin gives the servers the loop of the world to which they were added. The loop must not be running yet. Before
-// Begin, servers accept requests but do not answer them.
+// Begin connects the servers to the loop of the world to which they were added. The loop must not be running yet.
+// Before Begin, servers accept requests but do not answer them.
 func (f *Fleet) Begin(l Loop) {
 	f.gate.begin(l)
 	f.relay.begin(l)
 }
 
-// End detaches the servers from the world. It must be called after the world's loop has ended and before the keeper is
-// closed: after that, a process that ends does not make the run fail.
+// End detaches the servers from the world. Call it after the world's loop has ended and before the keeper is closed. A
+// process that ends after that does not make the run fail.
 func (f *Fleet) End() {
 	for _, l := range f.lives {
 		if l.end != nil {
@@ -120,8 +121,8 @@ func (f *Fleet) End() {
 	f.relay.close()
 }
 
-// CanCount returns the reason why a fault that names a message by its number cannot be carried out between two real
-// servers, or nil if the fault is of another kind.
+// CanCount returns an error if a fault names a message between two real servers by its number, because such messages
+// cannot be counted. Otherwise it returns nil.
 func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 	if f.Kind != nemesis.DelayMessage || !isServer(f.Target) || !isServer(f.Peer) {
 		return nil

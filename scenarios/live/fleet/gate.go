@@ -2,14 +2,15 @@ package fleet
 
 import "sync"
 
-// gate holds back functions for the world's goroutine until there is one. The zero gate is ready to use.
+// gate holds functions back until the world's goroutine exists, and then runs them there. The zero gate is ready to
+// use.
 type gate struct {
 	mu    sync.Mutex
 	loop  Loop
 	early []func()
 }
 
-// do passes f to the loop, as Loop.Do does, or keeps it until there is a loop.
+// do passes f to the loop, as Loop.Do does. If there is no loop yet, do keeps f until there is one.
 func (g *gate) do(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,11 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Lives are the successive lives of a server in a simulated world. Lives implements the parts of [sim.Server] that are
-// the same for all types of servers. Its methods must be called on the world's goroutine, unless they say otherwise.
+// Lives represents the successive processes of a server in a simulated world. It implements the parts of [sim.Server]
+// that are the same for all types of servers. Its methods must be called on the world's goroutine, unless they say
+// otherwise.
 type Lives struct {
-	Daemon *process.Daemon // nil: the server's process belongs to the user
-	Port   *Port           // where other servers reach it; nil: nowhere
+	Daemon *process.Daemon // nil: the user has started the server's process
+	Port   *Port           // where other servers reach it; nil: it has no port
 	Host   sim.Host        // set since the beginning of the first life
 
 	fleet  *Fleet
@@ -24,16 +25,17 @@ type Lives struct {
 	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is one life of a server. It starts before its process does, and is over before its process has ended.
+// Life is the time between a start and a stop of a server. It begins before the server's process does, and is over
+// before the process has ended.
 type Life struct {
-	Context context.Context // ends with the life
+	Context context.Context // done when the life is over
 	lives   *Lives
 	before  <-chan struct{} // closed once the process of the previous life has ended; nil: there was no previous life
-	booted  chan struct{}   // closed once its process has been started, or never will be
-	ended   chan struct{}   // closed once its process has ended
+	booted  chan struct{}   // closed once the process has been started, or certainly will not be
+	ended   chan struct{}   // closed once the process has ended
 }
 
-// ErrOver reports that a life is over, so that it no longer matters what its process does.
+// ErrOver reports that a life is over. What its process does no longer matters.
 var ErrOver = errors.New("the server's life is over")
 
 // Begin starts a life.
@@ -46,7 +48,7 @@ func (l *Lives) Begin(h sim.Host) *Life {
 }
 
 // Boot starts the process once the process of the previous life has ended. In the first life the process is already
-// running. Boot must be called once, on a goroutine of its own. If the life is over first, it returns [ErrOver].
+// running. Boot must be called once, on its own goroutine. If the life is over first, it returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {
@@ -62,8 +64,8 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life is over. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and its process: at once, except for a shutdown, in which the process may end by itself. end is
-// called on a goroutine of its own; it applies the effects of the stop to the server's files.
+// Stop ends the life and kills its process. In a shutdown, however, the process may end by itself. The function end is
+// called on its own goroutine; it changes the server's files as the kind of stop requires.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -73,15 +75,15 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	}
 	go func() {
 		defer close(x.ended)
-		<-x.booted // so that the process with which end deals belongs to this life
+		<-x.booted // the process that the function end handles must belong to this life
 		if err := end(); err != nil {
 			l.Fail(fmt.Errorf("ending %s: %w", l.Daemon.Name, err))
 		}
 	}()
 }
 
-// Do runs f on the world's goroutine, unless the life is over by then. What the process has sent to other servers
-// before that is sent first. It may be called on any goroutine.
+// Do runs f on the world's goroutine, unless the life is over by then. Everything that the process has already sent to
+// other servers is delivered to the links first. Do may be called on any goroutine.
 func (x *Life) Do(f func()) {
 	x.lives.fleet.Do(func() {
 		if !x.IsOver() {
@@ -91,8 +93,8 @@ func (x *Life) Do(f func()) {
 	})
 }
 
-// Watch reports a process that ends by itself. It returns when the life is over, and must run on a goroutine of its
-// own.
+// Watch reports a failure if the process ends by itself. It returns when the life is over. It must run on its own
+// goroutine.
 func (x *Life) Watch() {
 	select {
 	case <-x.lives.process():
@@ -109,8 +111,8 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain reports why a life cannot go on, unless the life is over. If its process has ended, that is reported instead
-// of err, because it explains every other error. It may be called on any goroutine.
+// Explain reports that a life cannot go on because of err, unless the life is over. If the process has ended, it
+// reports that instead, because it explains every other error. Explain may be called on any goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
@@ -122,29 +124,29 @@ func (x *Life) Explain(err error) {
 	x.Fail(err)
 }
 
-// Fail reports why a life cannot go on, unless the life is over. It may be called on any goroutine.
+// Fail reports that a life cannot go on because of err, unless the life is over. It may be called on any goroutine.
 func (x *Life) Fail(err error) {
 	if !x.IsOver() {
 		x.lives.Fail(err)
 	}
 }
 
-// Fail reports why the run cannot go on; only the first call counts. It may be called on any goroutine.
+// Fail reports that the run cannot go on because of err. Only the first call counts. It may be called on any goroutine.
 func (l *Lives) Fail(err error) { l.failed.Do(func() { l.fleet.Failed(err) }) }
 
 // Receive handles a chunk that another server has sent.
 func (l *Lives) Receive(_ sim.ProcessID, body any) { body.(*chunk).arrive() }
 
-// Wake does nothing; servers that set timers override it.
+// Wake does nothing. Servers that set timers override it.
 func (l *Lives) Wake(uint64) {}
 
-// Fault does nothing; servers that such faults can affect override it.
+// Fault does nothing. Servers that support such faults override it.
 func (l *Lives) Fault(sim.ServerFault) {}
 
-// ClockChanged sets the process's clocks to the clocks of the server in the world.
+// ClockChanged sets the clocks of the process to those of the server in the world.
 func (l *Lives) ClockChanged() {
 	if l.Daemon == nil {
-		return // the user's process: no fault strikes its clocks
+		return // no fault can change the clocks of a process that the user has started
 	}
 	if err := l.Daemon.Shim.SetClocks(l.Host); err != nil {
 		l.Fail(fmt.Errorf("setting the clocks of %s: %w", l.Daemon.Name, err))

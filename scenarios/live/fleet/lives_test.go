@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// loop acts as the world's goroutine: it runs functions at once.
+// loop stands in for the world's goroutine. It runs functions immediately.
 type loop struct{}
 
 func (loop) Do(f func()) { f() }
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newLives returns the lives of a shell script whose first process is already running.
+// newLives returns the Lives of a shell script whose first process is already running.
 func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	t.Helper()
 	k, err := process.Start()
@@ -43,8 +43,8 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther: a process starts once the previous one has ended and the effects of its end have been applied
-// to its files, but not if its own life is over by then.
+// TestALifeAfterTheOther checks that a process starts once the previous one has ended and its files were changed as the
+// stop requires. It does not start if its own life is over by then.
 func TestALifeAfterTheOther(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	var did []string
@@ -84,8 +84,8 @@ func TestALifeAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhatALifeStillSays: actions of a process count only during its life, and only the first of several failures
-// counts.
+// TestWhatALifeStillSays checks that actions of a process count only during its life, and that only the first of
+// several failures counts.
 func TestWhatALifeStillSays(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	x := l.Begin(nil)

@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop is the world's goroutine. Do runs f there once, or never if the run is over. Functions that are passed by the
-// same goroutine run in order.
+// Loop represents the world's goroutine. Do runs f there once, or never if the run is over. Functions that one
+// goroutine passes run in order.
 type Loop interface{ Do(f func()) }
 
-// This is a range of networks (127.1.0.0 and following). Each run uses one of them, so that no two runs choose the same
-// port of the same address.
+// These are the limits of a range of networks (127.1.0.0 and following). Each run uses one of them, so that no two runs
+// choose the same port at the same address.
 const (
 	firstNet = 1 << 8
 	lastNet  = 255 << 8
@@ -28,10 +28,11 @@ const (
 // Relay contains the ports of one run. Before the world begins, it passes bytes on without delay.
 type Relay struct {
 	failed func(error)
-	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, in which a single process has all servers
-	net    int                                 // the second and third byte of the addresses of its processes
+	// the method caller, except in tests, in which a single process has all servers
+	knows func(from, to netip.AddrPort) *Port
+	net   int // the second and third byte of the addresses of its processes
 
-	early sync.Mutex // held while connections are touched before the world begins
+	early sync.Mutex // before the world begins: held while connections are accessed
 	loop  Loop       // nil until the world begins
 
 	mu      sync.Mutex
@@ -50,7 +51,7 @@ func newRelay(failed func(error)) *Relay {
 	return r
 }
 
-// do runs f where connections may be accessed: on the loop or, before the world begins, with early held.
+// do runs f where it may access connections: on the loop or, before the world begins, with early locked.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -65,15 +66,15 @@ func (r *Relay) do(f func()) {
 	}
 }
 
-// begin makes all bytes from now on travel in the world of the loop. The servers must have been added to the world, and
-// the loop must not be running yet.
+// begin makes all bytes from now on travel in the world of the loop. The servers must already be in the world, and the
+// loop must not be running yet.
 func (r *Relay) begin(l Loop) {
 	r.early.Lock()
 	defer r.early.Unlock()
 	r.loop = l
 }
 
-// close closes all ports and connections, and returns when everything is closed. The loop must have ended.
+// close closes all ports and connections, and waits until they are closed. The loop must have ended.
 func (r *Relay) close() {
 	r.early.Lock()
 	r.over.Do(func() { close(r.closed) })
@@ -85,26 +86,26 @@ func (r *Relay) close() {
 	plugs := slices.Collect(maps.Keys(r.plugs))
 	r.mu.Unlock()
 	for _, g := range plugs {
-		g.out.Reset() // at once, rather than when a stopped process reads what was sent to it
+		g.out.Reset() // reset it now: a stopped process would not read what was sent to it
 		g.in.Stop()
 	}
 	r.running.Wait()
 }
 
-// Port is where other servers reach a server. A nil Port belongs to a server that communicates with no other server.
+// Port is where other servers reach a server. A nil Port means that the server does not communicate with other servers.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID
-	own      netip.Addr // loopback address of its process
+	own      netip.Addr // loopback address of the server's process
 	listener *net.TCPListener
-	process  func() int       // returns the ID of its process
+	process  func() int       // returns the ID of the server's process
 	at       string           // address at which the process listens
 	places   []netip.AddrPort // addresses at which the process listens, if the process connects through a proxy
 
-	// The fields below belong to the loop.
+	// Only the loop may use the fields below.
 	host  sim.Host
 	ready <-chan struct{}
-	ends  []*end // ends of connections at its process, in the order in which they were opened
+	ends  []*end // the server's ends of connections, in the order in which they were opened
 	sent  uint64
 }
 
@@ -130,7 +131,7 @@ func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 // Own returns the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
-// Free returns a port at that address on which no process listens at the moment.
+// Free returns a port at the address Own on which no process listens at the moment.
 func (p *Port) Free() (netip.AddrPort, error) {
 	n, err := FreePort(p.Own())
 	if err != nil {
@@ -148,8 +149,8 @@ func (p *Port) Open(at string) {
 	})
 }
 
-// accept passes connections from the servers' processes to serve, on a goroutine of its own, until the port is closed.
-// It closes connections from other processes at once.
+// accept passes connections from the servers' processes to serve until the port is closed. Each serve runs on its own
+// goroutine. accept immediately closes connections from other processes.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
 	r.running.Go(func() {
@@ -172,13 +173,13 @@ func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// plug is a socket together with its reader and its writer.
+// plug is a socket with its reader and its writer.
 type plug struct {
 	in  *realtime.In
 	out *realtime.Out
 }
 
-// plug starts to read and write a socket for an end, and calls begin before anything is read.
+// plug begins to read and write a socket for an end, and calls begin before anything is read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	g := &plug{realtime.NewIn(tcp, func() { r.do(e.collect) }), realtime.NewOut(tcp)}
 	r.mu.Lock()

@@ -20,15 +20,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// patience is the time limit for all steps: a thousand times what is needed.
+// patience is the time limit for each step. It is a thousand times what a step needs.
 const patience = time.Minute
 
-// server is a server of a test; its process is the test itself.
+// server is a server in a test. Its process is the test itself.
 type server struct {
 	*Port
-	*net.TCPListener // listener of its process
+	*net.TCPListener // the listener of the server's process
 	w                *sim.World
-	arrived          []sim.Time // times at which messages from other servers arrived; belongs to the loop
+	arrived          []sim.Time // times at which messages from other servers arrived; only the loop may use it
 	ready            chan struct{}
 }
 
@@ -57,16 +57,18 @@ type rig struct {
 	w       *sim.World
 	a, b, c *server
 	running sync.WaitGroup
-	over    bool // belongs to the loop
+	over    bool // only the loop may use it
 	process func(sim.ProcessID) int
 }
 
 const travel = time.Millisecond
 
-// newRig returns a rig whose servers are identified by their addresses: the test itself is the process of all of them.
+// newRig returns a rig that identifies servers by their addresses, because the test itself is the process of all of
+// them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
-// rigOf returns a rig that identifies a server by the ID of its operating-system process, which process returns.
+// rigOf returns a rig that identifies each server by its operating-system process. The function process returns that
+// process's ID.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {
@@ -141,7 +143,7 @@ func (r *rig) do(f func()) {
 	<-done
 }
 
-// until waits until f, called on the loop, reports true.
+// until waits until f, called on the loop, returns true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -156,7 +158,7 @@ func (r *rig) until(what string, f func() bool) {
 	}
 }
 
-// side is a connection as seen by one of its processes.
+// side is a connection, as seen by the process at one of its ends.
 type side struct {
 	t *testing.T
 	net.Conn
@@ -202,7 +204,7 @@ func (s *side) hears(want string) {
 	}
 }
 
-// ends checks that the connection ends and nothing more arrives.
+// ends checks that the connection ends and that nothing more arrives.
 func (s *side) ends() {
 	s.t.Helper()
 	if b, err := io.ReadAll(s.in); len(b) > 0 || err != nil && strings.Contains(err.Error(), "timeout") {
@@ -241,7 +243,7 @@ func TestBytesTravelBothWays(t *testing.T) {
 	}
 }
 
-// TestTheWorldBeginsInTheMidst: bytes that are sent while the world begins arrive in order.
+// TestTheWorldBeginsInTheMidst checks that bytes that are sent while the world begins arrive in order.
 func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	r := newRig(t)
 	a, b := r.connect(r.a, r.b)
@@ -261,7 +263,7 @@ func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	}
 }
 
-// since returns the arrival times of messages, starting with the nth.
+// since returns the arrival times of messages, beginning with the nth.
 func (s *server) since(n int) []sim.Time { return slices.Clone(s.arrived[n:]) }
 
 func TestCutsHoldOneDirection(t *testing.T) {
@@ -334,8 +336,8 @@ func TestDelaysHoldBytes(t *testing.T) {
 	}
 }
 
-// TestLossOfPowerIsSilent: what was sent before still arrives, and the other process learns that the connection has
-// ended only when the machine is back.
+// TestLossOfPowerIsSilent checks that messages sent before a loss of power still arrive. The other process learns that
+// the connection has ended only when the machine is back.
 func TestLossOfPowerIsSilent(t *testing.T) {
 	for _, caller := range []bool{true, false} {
 		r := newRig(t)
@@ -364,15 +366,15 @@ func TestLossOfPowerIsSilent(t *testing.T) {
 				r.w.Restart(lost.name)
 			})
 		})
-		r.loop.Do(func() {}) // only the restart wakes the loop
+		r.loop.Do(func() {}) // nothing but the restart wakes the loop
 		if !<-heard {
 			t.Error("the connection has ended before the machine was back")
 		}
 	}
 }
 
-// TestCallsToAMachineThatIsOff: connection attempts to a machine that is off end once it is back. Attempts that arrive
-// after that wait for its process.
+// TestCallsToAMachineThatIsOff checks that attempts to connect to a machine that is off end when it is back. Later
+// attempts wait for its process.
 func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r := newRig(t)
 	r.begin()
@@ -391,7 +393,7 @@ func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r.side(r.b.Accept()).hears("hello")
 }
 
-// TestCallsThatNobodyTakes: if no process listens, the connection ends.
+// TestCallsThatNobodyTakes checks that the connection ends if no process listens.
 func TestCallsThatNobodyTakes(t *testing.T) {
 	r := newRig(t)
 	r.begin()
@@ -401,8 +403,8 @@ func TestCallsThatNobodyTakes(t *testing.T) {
 	r.until("a knows of no connection", func() bool { return len(r.a.ends) == 0 })
 }
 
-// TestStreamsStayWhole: whatever happens to the links, bytes arrive unchanged, on each connection and in each
-// direction.
+// TestStreamsStayWhole checks that bytes arrive unchanged, on each connection and in each direction, whatever happens
+// to the links.
 func TestStreamsStayWhole(t *testing.T) {
 	r := newRig(t)
 	r.begin()

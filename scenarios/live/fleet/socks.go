@@ -13,7 +13,7 @@ import (
 )
 
 // ListenSOCKS is an [Opener] for a server whose process connects to others through a SOCKS proxy (RFC 1928), as a Java
-// program can. The port is that proxy, and the process tells it which address to connect to.
+// program can. The port is that proxy. The process tells the proxy to which address it wants to connect.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -30,7 +30,7 @@ func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.places = addresses
 }
 
-// at returns the port of the server whose process listens at an address; nil if none does.
+// at returns the port of the server whose process listens at an address, or nil if there is none.
 func (r *Relay) at(a netip.AddrPort) *Port {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,19 +59,20 @@ func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 
 // These are bytes of the SOCKS protocol.
 const (
-	socks       = 5 // version
+	socks       = 5 // version of the protocol
 	noPassword  = 0
 	connectTo   = 1
 	addressIPv4 = 1
 )
 
-// granted is the reply of a proxy that says that the connection is established.
+// granted is the proxy's reply that the connection is established.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is the time within which a process must say where it wants to connect.
+// handshake is the time within which a process must say to which address it wants to connect.
 const handshake = 10 * time.Second
 
-// asked reads where a process wants to connect. The reply is sent later, once the connection is established.
+// asked reads the address to which a process wants to connect. The reply is sent later, once the connection is
+// established.
 func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {
 		return to, err

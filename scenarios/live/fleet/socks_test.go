@@ -59,8 +59,8 @@ func (s *side) granted() {
 
 func (s *server) at() netip.AddrPort { return s.Addr().(*net.TCPAddr).AddrPort() }
 
-// TestAProxyKnowsWhoCallsWhom: a connection is granted once it is established, and its bytes travel on the link between
-// the two servers.
+// TestAProxyKnowsWhoCallsWhom checks that a connection is granted once it is established, and that its bytes travel on
+// the link between the two servers.
 func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		r := newRig(t)
@@ -99,7 +99,7 @@ func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	}
 }
 
-// TestAProxyRefuses: a proxy refuses connections to addresses at which no server, or no server's process, listens, and
+// TestAProxyRefuses checks that a proxy refuses connections to addresses at which no server's process listens, and
 // bytes that are not SOCKS.
 func TestAProxyRefuses(t *testing.T) {
 	r := newRig(t)
@@ -109,7 +109,7 @@ func TestAProxyRefuses(t *testing.T) {
 	at := r.b.at()
 	r.b.TCPListener.Close()
 	r.ask(r.a, at).ends()
-	for _, said := range []string{"\x04\x01\x00\x50", "\x05\x01\x02"} { // SOCKS 4; only with a password
+	for _, said := range []string{"\x04\x01\x00\x50", "\x05\x01\x02"} { // SOCKS 4, and SOCKS 5 with a password only
 		s := r.call(r.a, r.a)
 		if _, err := s.Write([]byte(said)); err != nil {
 			t.Fatal(err)

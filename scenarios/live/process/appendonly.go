@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// logs lists the append-only files that may grow, oldest first. There is one, unless the server is or was a replica.
+// logs lists the append-only files that may grow, in the order in which they were created. There is only one, unless
+// the server is or was a replica.
 func logs(folder string) (list []string) {
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
 		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
@@ -17,18 +18,18 @@ func logs(folder string) (list []string) {
 	}
 	slices.SortFunc(list, func(a, b string) int {
 		if len(a) != len(b) {
-			return len(a) - len(b) // longer names have higher numbers
+			return len(a) - len(b) // a longer name has a higher number
 		}
 		return strings.Compare(a, b)
 	})
 	return list
 }
 
-// Disk tracks how much of the append-only files would survive a loss of power without an fsync: what existed at the
-// start of a life, and what the operating system has held for longer than writeBack.
+// Disk tracks how much of the append-only files would survive a loss of power without an fsync. That is the part that
+// existed when the process started, and the part that the operating system has had for longer than writeBack.
 type Disk struct {
 	mu    sync.Mutex
-	found map[uint64]int64 // sizes that are on disk, by inode
+	found map[uint64]int64 // for each inode, how many bytes are on disk
 	sizes []grown
 }
 
@@ -42,7 +43,7 @@ type grown struct {
 // writeBack is the time after which Linux writes data to disk by itself (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
-// Begin records the sizes of the files at the start of a life.
+// Begin records the sizes of the files when a process starts.
 func (d *Disk) Begin(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +79,7 @@ func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	}
 }
 
-// Cut truncates the append-only files to the part that is on disk: what existed at the start of the life, what the
+// Cut truncates the append-only files to the part that is on disk: what existed when the process started, what the
 // operating system has written back, and what was fsynced.
 func (d *Disk) Cut(folder string, s *Shim) error {
 	d.mu.Lock()

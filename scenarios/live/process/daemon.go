@@ -11,21 +11,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Daemon is a server program that runs in a folder of its own. Its log is next to that folder.
+// Daemon is a server program that runs in its own folder. Its log is next to that folder.
 type Daemon struct {
 	Keeper *Keeper
 	Name   sim.ProcessID
 	Folder string
 	Args   []string // the program and its arguments
-	Env    []string // complete environment
-	Shim   *Shim    // library loaded into the program; nil: none
+	Env    []string // the complete environment
+	Shim   *Shim    // the library loaded into the program; nil: none
 
 	mu      sync.Mutex
 	process *Process
 	held    bool
 }
 
-// Start starts a process; during a pause, the process is stopped from the start. The previous process must have ended.
+// Start starts a process. During a pause, the new process is stopped immediately. The previous process must have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,14 +40,14 @@ func (d *Daemon) Start() (err error) {
 	return err
 }
 
-// running returns the latest process; nil if there was none.
+// running returns the latest process, or nil if there was none.
 func (d *Daemon) running() *Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process
 }
 
-// PID returns the ID of the latest process; 0 if there was none.
+// PID returns the ID of the latest process, or 0 if there was none.
 func (d *Daemon) PID() int {
 	if p := d.running(); p != nil {
 		return p.pid
@@ -55,7 +55,7 @@ func (d *Daemon) PID() int {
 	return 0
 }
 
-// Ended returns a channel that is closed once the latest process has ended; nil if there was none.
+// Ended returns a channel that is closed once the latest process has ended, or nil if there was no process.
 func (d *Daemon) Ended() <-chan struct{} {
 	if p := d.running(); p != nil {
 		return p.done
@@ -84,12 +84,12 @@ func (d *Daemon) Hold(on bool) (err error) {
 // Kill kills the process, and returns once it has ended.
 func (d *Daemon) Kill() {
 	if p := d.running(); p != nil {
-		_ = p.Kill() // an error means that it has ended anyway, with the keeper or before
+		_ = p.Kill() // this fails if the process has already ended, by itself or with the keeper
 	}
 }
 
-// ShutDown asks the process to end, and repeats the request at intervals of again. If the process has not ended after
-// patience, it is killed.
+// ShutDown asks the process to end, and repeats the request each time the duration again has passed. If the process has
+// not ended after patience, ShutDown kills it.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -115,9 +115,9 @@ func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().ended(), d.LastWords())
 }
 
-// Await waits until ready, which it calls at intervals, reports that a started process is ready, or until stop is
-// closed. The error says that the process has ended or, as a [LateError], that it did not do what does describes within
-// patience.
+// Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
+// error if the process has ended. If the process is not ready within patience, it returns a [LateError], which contains
+// the text does.
 func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
@@ -135,7 +135,7 @@ func (d *Daemon) Await(ready func() bool, does string, patience, every time.Dura
 	return nil
 }
 
-// LastWords returns the end of the log, in a form that can end a sentence.
+// LastWords returns the end of the log, as text that can end a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

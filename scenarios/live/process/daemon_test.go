@@ -46,8 +46,8 @@ func state(t *testing.T, d *Daemon) string {
 	return rest[:1]
 }
 
-// TestAPauseHoldsForWhatIsStartedMeanwhile: a process that is started during a pause is paused too, until the pause
-// ends.
+// TestAPauseHoldsForWhatIsStartedMeanwhile checks that a process that is started during a pause is paused, too, until
+// the pause ends.
 func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	d := newDaemon(t, "exec sleep 1000")
 	if err := d.Hold(true); err != nil || d.PID() != 0 || d.Ended() != nil {
@@ -73,8 +73,8 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestHowADaemonEnds: a daemon ends when asked to, whether or not it is paused; if it does not end, it is killed; and
-// it may end by itself.
+// TestHowADaemonEnds checks that a daemon ends when asked to, whether or not it is paused. If it does not end, it is
+// killed. It may also end by itself.
 func TestHowADaemonEnds(t *testing.T) {
 	d := newDaemon(t, `trap 'echo asked; exit 3' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
 	for _, held := range []bool{false, true} {

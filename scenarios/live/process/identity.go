@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Identity identifies the servers of a run to each other, by a self-signed certificate. A process that has the key is a
-// server of this run.
+// Identity is a self-signed certificate by which the servers of a run recognize each other. A process that has the key
+// is a server of this run.
 type Identity struct {
-	Certificate string // path of the certificate, in PEM
-	Key         string // path of a file with the key and the certificate, in PEM, which only this user can read
+	Certificate string // path of the certificate (PEM)
+	Key         string // path of a file with the key and the certificate (PEM); only this user can read it
 }
 
 // NewIdentity creates an identity, and writes it to a folder that only this user can read. The certificate never

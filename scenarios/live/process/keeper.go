@@ -1,13 +1,13 @@
 // Package process starts the programs of a live run and makes sure that none of them outlives it.
 //
 // The keeper is a second process: the program executes itself, and [Main] takes over there. The keeper adopts all
-// processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a pipe. When that pipe
-// ends, because the run is over or its process was killed, even by kill -9, the keeper kills all its descendants,
-// deletes the folder that it has created, and ends. So a run leaves nothing behind, however it ends, unless the keeper
+// processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a pipe. That pipe ends
+// when the run is over or its process was killed, even by kill -9. Then the keeper kills all its descendants, deletes
+// the folder that it has created, and ends. A run therefore leaves nothing behind, however it ends, unless the keeper
 // itself is killed by kill -9. In that case the processes that it started directly die with it (PR_SET_PDEATHSIG), and
 // the next run deletes the folder.
 //
-// A [Daemon] is a server program that runs in a folder of its own as successive processes. A small library that is
+// A [Daemon] is a server program that runs in its own folder, as one process after another. A small library that is
 // loaded into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and
 // drift, and slow fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power
 // can remove the rest ([Disk]). (A Java program waits on the kernel's clocks, so only its wall clock can be changed,
@@ -29,25 +29,26 @@ import (
 	"syscall"
 )
 
-// Command is a program to be started, in a process group of its own.
+// Command is a program to start, in its own process group.
 type Command struct {
-	Path string   // path of the program; empty: look up Args[0] in PATH of this process unless it has a slash
+	// path of the program; empty: Args[0], which is looked up in this process's PATH unless it contains a slash
+	Path string
 	Args []string // name of the program, and its arguments
-	Env  []string // complete environment: "NAME=value"
-	Dir  string   // its working directory; empty: the keeper's folder
-	Log  string   // file, or FIFO, to which its output and errors are appended; empty: they are discarded
-	// Output, if set, receives output and errors instead, on a goroutine of its own. The command's input is empty.
+	Env  []string // complete environment, in the form "NAME=value"
+	Dir  string   // working directory; empty: the keeper's folder
+	Log  string   // file or FIFO to which standard output and error are appended; empty: they are discarded
+	// Output, if set, receives standard output and error instead, on its own goroutine. Standard input is empty.
 	Output io.Writer `json:"-"`
 }
 
 // status says how a command ended.
 type status struct {
-	Code   int            // its exit status; -1 if a signal ended it
-	Signal syscall.Signal // the signal that ended it, or 0
+	Code   int            // the exit status; -1 if a signal ended the command
+	Signal syscall.Signal // the signal that ended the command, or 0
 	Err    error          // set if the keeper is gone, together with everything that it started
 }
 
-// String describes the end of the command.
+// String describes how the command ended.
 func (s status) String() string {
 	switch {
 	case s.Err != nil:
@@ -58,10 +59,10 @@ func (s status) String() string {
 	return fmt.Sprintf("ended with exit status %d", s.Code)
 }
 
-// ErrGone reports that the keeper process has ended, and with it all processes that it started.
+// ErrGone reports that the keeper process has ended. All processes that it started have ended, too.
 var ErrGone = errors.New("the keeper of the run's processes has ended, and so have the processes")
 
-// ErrEnded reports that a command had ended before it could be stopped or continued.
+// ErrEnded reports that a command has already ended and so cannot be stopped or continued.
 var ErrEnded = errors.New("the process has ended")
 
 // LateError reports that programs were not ready in time, as may happen on an overloaded host.
@@ -73,19 +74,19 @@ func (e *LateError) Error() string { return e.Err.Error() }
 // variable is the environment variable that makes a process of this program a keeper.
 const variable = "FENCEPOST_KEEPER"
 
-// order is a command to the keeper, and report is its answer. Each is a line of JSON.
+// order is a command to the keeper, and report is the keeper's answer. Each is a line of JSON.
 type order struct {
 	ID      uint64
 	Do      string // start, stop, cont, kill, term
-	PID     int    // process of a started command; not set for start
+	PID     int    // the process that the order is about; not set for start
 	Command *Command
 }
 
 type report struct {
-	ID    uint64 // ID of the order that it answers; 0: a command has ended, or the keeper is ready
+	ID    uint64 // ID of the order that the report answers; 0: a command has ended, or the keeper is ready
 	PID   int
 	Error string
-	Ended bool // the order was for a process that has ended
+	Ended bool // whether the process that the order was about has ended
 	Exit  *exit
 	// Folder is set only in the first report.
 	Folder string

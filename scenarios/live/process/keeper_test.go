@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // family is a command with a child, a process that has left its session, and a process that has also lost its parent.
-// Each writes its ID to a file; the file "all" exists once all have done so.
+// Each writes its ID to a file. The file "all" exists once all of them have done so.
 const family = `echo $$ >leader
 sh -c 'echo $$ >child; exec sleep 1000' &
 setsid sh -c 'echo $$ >gone-off; exec sleep 1000' &
@@ -40,7 +40,7 @@ sleep 1000`
 
 var members = []string{"leader", "child", "gone-off", "orphan"}
 
-// beParent starts the family, prints the folder, and waits to be killed.
+// beParent starts the family, prints the keeper's folder, and waits to be killed.
 func beParent() {
 	k, err := Start()
 	if err == nil {
@@ -84,7 +84,7 @@ func numbers(t *testing.T, folder string) (list []int) {
 	return list
 }
 
-// runs reports whether a process exists and has not ended.
+// runs reports whether a process exists and has not ended yet.
 func runs(pid int) bool {
 	s, ok := readStat(fmt.Sprintf("/proc/%d/stat", pid))
 	return ok && s.state != "Z" && s.state != "X"
@@ -123,7 +123,7 @@ func TestNothingOutlivesARunThatIsKilled(t *testing.T) {
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the error says that it was killed
 		awaitGone(t, folder, pids)
 	}
 }
@@ -188,8 +188,8 @@ func run(t *testing.T, k *Keeper, script string) *Process {
 	return p
 }
 
-// TestStopIsOverWhenNothingRuns: a process group of two processes that count as fast as they can does not count between
-// Stop and Cont.
+// TestStopIsOverWhenNothingRuns stops a group of two processes that count as fast as they can. Neither may count
+// between Stop and Cont.
 func TestStopIsOverWhenNothingRuns(t *testing.T) {
 	k := started(t)
 	p := run(t, k, `count() { i=0; while :; do i=$((i+1)); echo $i >$1; done; }
@@ -279,8 +279,8 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 	}
 }
 
-// TestOutputIsWholeWhenWaitReturns: the output is complete when Wait returns, even if the command ends at once or a
-// child keeps the output open.
+// TestOutputIsWholeWhenWaitReturns checks that the output is complete when Wait returns, even if the command ends
+// immediately or a child keeps the output open.
 func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	k := started(t)
 	for script, want := range map[string]string{
@@ -301,7 +301,8 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
-// TestSignalsAreIgnoredByNobodyElse: a command inherits the signal dispositions of this process, not the keeper's.
+// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process and not that of
+// the keeper.
 func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	ignored := func(status string) string {
 		_, after, _ := strings.Cut(status, "SigIgn:")
@@ -324,7 +325,7 @@ func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	}
 }
 
-// TestManyThatEndAtOnce: the status of a command is known even if the command ends before Start returns.
+// TestManyThatEndAtOnce checks that the status of a command is known even if the command ends before Start returns.
 func TestManyThatEndAtOnce(t *testing.T) {
 	k := started(t)
 	for i := range 100 {

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
-// Main runs the keeper if this process was started as one; in that case it does not return. Every program that calls
+// Main runs the keeper if this process was started as one. In that case, it does not return. Every program that calls
 // [Start] must call Main before anything else; tests do so in TestMain.
 func Main() {
 	if os.Getenv(variable) == "" {
@@ -36,7 +36,7 @@ func Main() {
 	os.Exit(code)
 }
 
-// ownGroup starts a process in a process group of its own.
+// ownGroup starts a process in its own process group.
 var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 
 // fifo creates a FIFO, and opens it without waiting for a writer.
@@ -58,7 +58,8 @@ func (w *watch) run() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming the reaper of all descendants: %w", err)
 	}
-	// caught, not ignored: an ignored signal would stay ignored in every process that is started
+	// The signals are caught and not ignored, because an ignored signal would stay ignored in every process that is
+	// started.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -106,10 +107,10 @@ func (w *watch) run() error {
 }
 
 func (w *watch) say(r report) {
-	_ = w.out.Encode(r) // if nobody reads reports any more, the orders have ended as well
+	_ = w.out.Encode(r) // If nobody reads reports any more, the orders have ended, too.
 }
 
-// reap collects all processes that have ended, and reports those that were started by an order.
+// reap waits for all processes that have ended, and reports those that were started by an order.
 func (w *watch) reap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,12 +187,12 @@ func start(c *Command) (pid int, err error) {
 	return syscall.ForkExec(c.Path, c.Args, attr)
 }
 
-// patience is how long the keeper waits for a signal to take effect: a thread may be in a system call that cannot be
-// interrupted.
+// patience is the maximum time that the keeper waits for a signal to take effect. A thread may be in a system call that
+// cannot be interrupted.
 const patience = 10 * time.Second
 
-// stop stops a process group, and waits until all its threads have stopped. ended reports whether all its processes had
-// already ended.
+// stop stops a process group, and waits until all its threads have stopped. ended reports whether all its processes
+// have ended.
 func stop(group int) (ended bool, err error) {
 	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
 		return false, err
@@ -206,8 +207,8 @@ func stop(group int) (ended bool, err error) {
 	}
 }
 
-// stopped reports whether every thread of every process in a group has stopped or ended; ended reports whether all
-// have ended.
+// stopped reports whether every thread of every process in a group has stopped or ended. ended reports whether all of
+// them have ended.
 func stopped(group int) (stopped, ended bool) {
 	ended = true
 	for _, p := range processes() {
@@ -226,13 +227,13 @@ func stopped(group int) (stopped, ended bool) {
 	return true, ended
 }
 
-// killAll kills all descendants until there are none. It repeats this because a process may start another one before it
-// is killed.
+// killAll kills all descendants, and repeats that until there are none. A process may start another one before it is
+// killed.
 func (w *watch) killAll() {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left := descendants(os.Getpid())
 		for _, pid := range left {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended by now
 		}
 		w.reap()
 		if len(left) == 0 {
@@ -259,7 +260,7 @@ func processes() (list []stat) {
 }
 
 // readStat reads the first fields of a file such as /proc/1/stat (proc(5)): "1 (name) S 0 1 …". The name may contain
-// any characters.
+// any characters, even spaces and parentheses.
 func readStat(path string) (s stat, ok bool) {
 	b, err := os.ReadFile(path)
 	text := string(b)
@@ -278,7 +279,7 @@ func readStat(path string) (s stat, ok bool) {
 	return s, true
 }
 
-// descendants lists the descendants of a process, without zombies.
+// descendants lists the descendants of a process, except zombies.
 func descendants(of int) (list []int) {
 	known := []int{of}
 	all := processes()

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// output passes the output of a command to the writer of the caller that started it.
+// output passes the output of a command to the writer in Command.Output.
 type output struct {
-	in     *os.File      // FIFO that it reads; nil if the output is not wanted
+	in     *os.File      // the FIFO to read; nil if the output is not wanted
 	copied chan struct{} // closed once all output has been copied
 
 	mu sync.Mutex
-	to io.Writer // nil once no more output should be passed on
+	to io.Writer // nil once output must not be passed on any more
 }
 
 // listenTo creates a FIFO for the output of a command, if the command's Output is set.
@@ -36,16 +36,16 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 	return o, nil
 }
 
-// copy copies the output until there are no more writers.
+// copy copies the output until the FIFO has no writers left.
 func (o *output) copy() {
 	defer close(o.copied)
 	if o.in != nil {
-		_, _ = io.Copy(o, o.in) // an error means that no more output is needed
+		_, _ = io.Copy(o, o.in) // an error means that the output is not needed any more
 		_ = o.in.Close()
 	}
 }
 
-// Write passes output on.
+// Write passes output to the writer.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,7 +55,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.to.Write(b)
 }
 
-// end stops passing on the output.
+// end stops passing output to the writer.
 func (o *output) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

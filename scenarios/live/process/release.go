@@ -12,11 +12,11 @@ import (
 // Release is a version of a program: {7, 0} means 7.0.
 type Release [2]int
 
-// ErrOld reports a program that is too old to be used.
+// ErrOld reports that a program is too old to be used.
 var ErrOld = errors.New("its version is too old")
 
-// Says asks a program for its release. The output of command must match says, which has two groups for the two numbers.
-// The error wraps [ErrOld] if the release is older than oldest.
+// Says runs a command that prints the version of a program, and returns the version. The output must match the pattern
+// says, which has a group for each of the two numbers. The error wraps [ErrOld] if the version is older than oldest.
 func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	found := says.FindStringSubmatch(string(text))

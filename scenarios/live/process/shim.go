@@ -21,7 +21,8 @@ var shimSource []byte
 var ErrNoCompiler = errors.New("gcc is missing: it compiles the library that does this to a real server. Install it " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// CanShim returns the reason why the library cannot be compiled on this machine, which is [ErrNoCompiler], or nil.
+// CanShim returns nil if the library can be compiled on this machine, and otherwise the reason, which is
+// [ErrNoCompiler].
 func CanShim() error {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return ErrNoCompiler
@@ -29,7 +30,7 @@ func CanShim() error {
 	return nil
 }
 
-// Compile compiles the library in a folder and returns its path.
+// Compile compiles the library to a folder and returns its path.
 func Compile(folder string) (string, error) {
 	source, library := filepath.Join(folder, "shim.c"), filepath.Join(folder, "shim.so")
 	if err := os.WriteFile(source, shimSource, 0o600); err != nil {
@@ -42,7 +43,7 @@ func Compile(folder string) (string, error) {
 	return library, nil
 }
 
-// These are the fields of the file that controls the library, eight bytes each.
+// These are the offsets of the fields in the file that controls the library. Each field has eight bytes.
 const (
 	fieldVersion = iota
 	fieldBase
@@ -76,8 +77,8 @@ func (s segment) at(now int64) int64 {
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the library for the processes of a daemon. Its file outlives each process, as a machine's clock
-// does.
+// NewShim prepares the library for the processes of a daemon. Its control file outlives each process, as a machine's
+// clock does.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -105,7 +106,7 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the smallest difference between the wall clocks of the process and of its simulated server that is an error
+// farOff is the maximum difference that is tolerated between the wall clocks of the process and of its simulated server
 // if no library is loaded to change the clock of the process.
 const farOff = time.Second
 
@@ -131,7 +132,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// begin starts a life, in which nothing has been synced yet.
+// begin prepares the control file for a new process, for which nothing has been synced yet.
 func (s *Shim) begin() error {
 	if s == nil {
 		return nil
@@ -139,7 +140,7 @@ func (s *Shim) begin() error {
 	return s.write(fieldInode, 0, 0)
 }
 
-// SlowFsync makes each fsync take longer by the given time.
+// SlowFsync makes each fsync take longer by the duration by.
 func (s *Shim) SlowFsync(by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,15 +157,15 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	return binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:])), nil
 }
 
-// Origin is the start of the world, as a time on the machine's monotonic clock. The world's time is never ahead of the
-// machine's time, so the smallest difference observed so far is the most accurate.
+// Origin is the time on the machine's monotonic clock at which the world started. The world's time is never ahead of
+// the machine's time. The smallest difference observed so far is therefore the most accurate.
 type Origin struct {
 	mu    sync.Mutex
 	known bool
 	at    int64
 }
 
-// instant returns the world's current time on the machine's monotonic clock, in ns.
+// instant converts the world's current time to a time on the machine's monotonic clock, in ns.
 func (o *Origin) instant(h sim.Host) int64 {
 	now, world := Monotonic(), int64(h.Due(0))
 	o.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Holds reports whether a process of this machine has a socket open. It returns false for an empty name.
+// Holds reports whether a process of this machine has a socket open. It returns false if the socket's name is empty.
 func Holds(process int, socket string) bool {
 	if socket == "" {
 		return false
@@ -26,7 +26,7 @@ func Holds(process int, socket string) bool {
 	})
 }
 
-// GroupHolds reports whether a process in the process group has a socket open. It may be called by any goroutine.
+// GroupHolds reports whether any process in the process group has a socket open. It may be called on any goroutine.
 func (p *Process) GroupHolds(socket string) bool {
 	list, err := os.ReadDir("/proc")
 	if err != nil || socket == "" {
@@ -46,7 +46,7 @@ func groupOf(pid int) int {
 		return 0
 	}
 	name := strings.LastIndexByte(string(text), ')') // the name may contain any characters
-	after := strings.Fields(string(text)[name+1:])   // state, parent, group
+	after := strings.Fields(string(text)[name+1:])   // the fields are state, parent, group
 	if len(after) < 3 {
 		return 0
 	}
@@ -54,8 +54,8 @@ func groupOf(pid int) int {
 	return group
 }
 
-// SocketOf returns the name by which a process's file descriptors refer to the socket of a connection, as seen from its
-// local address (proc(5), net/tcp); it returns "" if there is no such socket.
+// SocketOf returns the name of a connection's socket at its local address. The file descriptors of a process refer to
+// the socket by this name (proc(5), net/tcp). SocketOf returns "" if there is no such socket.
 func SocketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -63,7 +63,8 @@ func SocketOf(local, remote netip.AddrPort) string {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			// fields: number, local address, remote address, state, queues, timer, retransmits, user, timeout, inode
+			// the fields are number, local address, remote address, state, queues, timer, retransmits, user, timeout,
+			// inode
 			f := strings.Fields(line)
 			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
 				return "socket:[" + f[9] + "]"
@@ -73,7 +74,7 @@ func SocketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written formats an address as the kernel does: words of four bytes, each in reversed order. An IPv4 address is the
+// written formats an address as the kernel does: as words of four bytes, each in reverse order. An IPv4 address is the
 // end of its IPv6 form.
 func written(at netip.AddrPort) string {
 	var text string

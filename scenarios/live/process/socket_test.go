@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhichGroupHoldsASocket: a socket is held by the process group of the process that opened the connection and by no
-// other, whichever processes can reach the port.
+// TestWhichGroupHoldsASocket checks that the process group of the process that opened a connection holds its socket,
+// and that no other group does, whichever processes can reach the port.
 func TestWhichGroupHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -26,7 +26,7 @@ func TestWhichGroupHoldsASocket(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 			if err != nil {
-				t.Skip(err) // a machine without IPv6
+				t.Skip(err) // the machine has no IPv6
 			}
 			defer l.Close()
 			conn, err := net.Dial("tcp", l.Addr().String())

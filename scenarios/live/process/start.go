@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// Keeper controls a keeper process. Its methods may be called by any goroutine.
+// Keeper controls a keeper process. Its methods may be called on any goroutine.
 type Keeper struct {
 	folder string
 	cmd    *exec.Cmd
 	orders io.WriteCloser
 	gone   chan struct{} // closed once the keeper process has ended
 
-	writing sync.Mutex // guards writes of orders
+	writing sync.Mutex // protects the writing of orders
 	mu      sync.Mutex
 	last    uint64
 	answers map[uint64]chan answer
 	running map[int]*Process
 }
 
-// answer is the keeper's report on an order, together with the process that the order was about, which is nil if it is
-// not running.
+// answer is the keeper's report on an order, with the process that the order was about. The process is nil if it is not
+// running.
 type answer struct {
 	report
 	process *Process
@@ -46,7 +46,7 @@ type Process struct {
 	out    *output
 }
 
-// Start starts a keeper process. Its program must call [Main] before anything else.
+// Start starts a keeper process. The calling program must call [Main] before anything else.
 func Start() (*Keeper, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("a live run can start programs only on Linux")
@@ -58,7 +58,7 @@ func Start() (*Keeper, error) {
 	cmd := exec.Command(self)
 	cmd.Env = append(environment(), variable+"=1")
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = ownGroup // so that Ctrl-C reaches only this process
+	cmd.SysProcAttr = ownGroup // Ctrl-C must reach only this process
 	orders, err1 := cmd.StdinPipe()
 	reports, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
@@ -98,7 +98,7 @@ func readReport(in *bufio.Reader) (r report, err error) {
 // Folder returns the private folder of the run, which the keeper deletes when it ends.
 func (k *Keeper) Folder() string { return k.folder }
 
-// listen receives the keeper's reports until it ends.
+// listen handles the keeper's reports until the keeper ends.
 func (k *Keeper) listen(in *bufio.Reader) {
 	for {
 		r, err := readReport(in)
@@ -110,7 +110,7 @@ func (k *Keeper) listen(in *bufio.Reader) {
 		if r.ID == 0 {
 			k.end(p, r.Exit.status())
 		} else {
-			if p == nil && r.Error == "" && !r.Ended { // a new process was started
+			if p == nil && r.Error == "" && !r.Ended { // the report is about a new process
 				p = &Process{k: k, pid: r.PID, done: make(chan struct{})}
 				k.running[r.PID] = p
 			}
@@ -173,8 +173,8 @@ func (k *Keeper) write(o order) error {
 	return err
 }
 
-// Start starts a command. The error says what cannot be found or executed. A command that ends at once counts as
-// started; [Process.Wait] reports how it ended.
+// Start starts a command. The error says which program cannot be found or executed. A command that ends immediately
+// counts as started; [Process.Wait] reports how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("the command to start is empty")
@@ -189,7 +189,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
 	p, err := k.ask(order{Do: "start", Command: &c})
-	go out.copy() // not earlier: a FIFO without a writer seems to have ended
+	go out.copy() // Start copying only now: a FIFO without a writer looks as if it had ended.
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
@@ -197,7 +197,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason removes from an error of package exec the parts that the caller states anyway.
+// reason removes the parts of an error of package exec that the caller states itself.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -206,7 +206,7 @@ func reason(err error) error {
 	return err
 }
 
-// Close kills everything that the keeper has started, including all descendants, deletes the folder, and returns when
+// Close kills everything that the keeper has started, including all descendants, deletes the folder, and waits until
 // this is done.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
@@ -217,13 +217,13 @@ func (k *Keeper) Close() error {
 	return err
 }
 
-// ended waits for the end of the process, and returns how it ended.
+// ended waits until the process has ended, and returns how it ended.
 func (p *Process) ended() status {
 	<-p.done
 	return p.status
 }
 
-// held limits how long Wait waits for the output of a process that has ended, because another process may keep the
+// held is the maximum time that Wait waits for the output of a process that has ended. Another process may keep the
 // output open.
 const held = time.Second
 
@@ -246,14 +246,14 @@ func (p *Process) Wait() error {
 }
 
 // Stop stops the process group with SIGSTOP, and returns once every thread has stopped. The error is [ErrEnded] if the
-// process had ended before.
+// process has already ended.
 func (p *Process) Stop() error { return p.order("stop") }
 
 // Cont continues a stopped process group.
 func (p *Process) Cont() error { return p.order("cont") }
 
 // Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. It
-// is not an error if the process had ended before.
+// is not an error if the process has already ended.
 func (p *Process) Kill() error {
 	if err := p.order("kill"); err != nil && !errors.Is(err, ErrEnded) {
 		return err

@@ -14,15 +14,15 @@ type HostClock struct {
 	timer *timer
 }
 
-// NewHostClock returns a clock that starts at zero now. It returns an error of the kernel if there are no file
-// descriptors left.
+// NewHostClock returns a clock that shows zero now. It returns an error of the kernel if there are no file descriptors
+// left.
 func NewHostClock() (*HostClock, error) {
 	t, err := newTimer()
 	return &HostClock{time.Now(), t}, err
 }
 
-// HostClockSince returns a clock whose zero is the given time of the host's monotonic clock, which another process has
-// obtained by calling Monotonic on its own clock.
+// HostClockSince returns a clock that shows zero at the given time of the host's monotonic clock. Another process has
+// obtained that time by calling Monotonic on its own clock.
 func HostClockSince(monotonic int64) (*HostClock, error) {
 	c, err := NewHostClock()
 	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))
@@ -35,8 +35,8 @@ func (c *HostClock) Close() { c.timer.close() }
 // Begin returns the instant at which the clock showed zero.
 func (c *HostClock) Begin() time.Time { return c.begin }
 
-// Monotonic returns the value of the host's monotonic clock (CLOCK_MONOTONIC) at the clock's zero, in ns. It is valid
-// in all processes of the host.
+// Monotonic returns the time on the host's monotonic clock (CLOCK_MONOTONIC) at which this clock showed zero, in ns. It
+// is valid in all processes of the host.
 func (c *HostClock) Monotonic() int64 { return process.Monotonic() - int64(time.Since(c.begin)) }
 
 // Now returns the time since the clock's zero.

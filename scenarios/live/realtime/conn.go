@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Conn is a connection of a client process of the host. It is a socket on the client's side and a pipe on the world's
-// side. Its methods must be called on the loop.
+// Conn is a connection of a client that is a process of the host. It has a socket on the client's side and a pipe on
+// the world's side. Its methods must be called on the loop.
 type Conn struct {
 	Client, Server sim.ProcessID
-	// State is for the handler's own use.
+	// State is data that the handler stores for its own use.
 	State any
 
 	front  *Front
@@ -22,8 +22,8 @@ type Conn struct {
 	wiring *Wiring
 	wire   sim.Wire // set once the connection is admitted, if there is a wiring
 
-	known      bool      // the connection belongs to the client: it has given the password, or needs none
-	refusals   int       // number of requests refused before the password
+	known      bool      // whether the connection belongs to the client: it has given the password, or needs none
+	refusals   int       // number of requests that were refused because the password was missing
 	pipe       *sim.Pipe // set once the connection is admitted
 	open       bool
 	over       bool
@@ -38,7 +38,7 @@ type request struct {
 	phase string
 }
 
-// newConn returns the connection for a socket. serve begins to read and write the socket.
+// newConn returns a connection for a socket. The function serve begins to read and write the socket.
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) (c *Conn, serve func()) {
 	c = &Conn{Client: client, Server: server, front: f, secret: f.Secret(client), wiring: w}
 	in, out := NewIn(tcp, c.Collect), NewOut(tcp)
@@ -51,32 +51,32 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 
 // Source provides what a client has sent on a connection.
 type Source interface {
-	// Take takes everything that has been sent so far, and reports whether there is something to collect.
+	// Take takes everything that the client has sent so far, and reports whether there is something to collect.
 	Take() bool
 	// Collected returns what was taken since the last call, and whether nothing more will arrive.
 	Collected() (in []byte, ended bool)
-	// Stop says that nothing more will be collected.
+	// Stop tells the source that nothing more will be collected.
 	Stop()
 }
 
 // Sink receives what is sent to a client on a connection.
 type Sink interface {
-	// Add queues a copy of b. It reports false if too many bytes are queued.
+	// Add queues a copy of b. It returns false if too many bytes are queued.
 	Add(b []byte) bool
-	// Finish closes the connection after everything that was added has been sent.
+	// Finish closes the connection after all queued bytes have been sent.
 	Finish()
-	// Reset resets the connection after everything that was added has been sent.
+	// Reset resets the connection after all queued bytes have been sent.
 	Reset()
 }
 
-// opener is a Sink whose client's connection attempts end when those in the world do.
+// opener is a Sink that can leave the client's attempt to connect open until the attempt in the world has ended.
 type opener interface {
-	// Opened reports how the attempt ended, as in [sim.Endpoint].
+	// Opened tells the sink how the attempt ended, as in [sim.Endpoint].
 	Opened(sim.Status)
 }
 
-// Connect makes a connection of a client that cannot belong to anyone else, and so needs no password. The client's
-// bytes come from in; Collect must be called whenever there are some. A wiring says that the protocol is not Redis'.
+// Connect creates a connection that certainly belongs to a client and therefore needs no password. The client's bytes
+// come from in; Collect must be called whenever there are some. If w is set, the protocol is not Redis'.
 func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client), wiring: w}
 	c.begin()
@@ -86,7 +86,7 @@ func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wi
 // Collect makes the loop handle what the client has sent. It may be called on any goroutine.
 func (c *Conn) Collect() { c.front.loop.Do(c.collect) }
 
-// begin admits the connection as the client's, and opens its pipe in the world.
+// begin accepts the connection as the client's, and opens its pipe in the world.
 func (c *Conn) begin() {
 	w := c.front.loop.world
 	c.known = true
@@ -164,7 +164,7 @@ func (c *Conn) write(b []byte, ended bool) {
 	}
 }
 
-// line is the sim.Line of a connection, through which its wire acts on it.
+// line is the sim.Line of a connection. The connection's wire acts through it.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time    { return l.front.loop.world.Now() }
@@ -178,7 +178,7 @@ func (l line) Ask(args []string, of history.Attempt, phase string) {
 	}
 }
 
-// mostShown is how many bytes of malformed input are shown.
+// mostShown is the maximum number of bytes of malformed input that are shown.
 const mostShown = 60
 
 func (c *Conn) fail(err error) {
@@ -186,7 +186,7 @@ func (c *Conn) fail(err error) {
 	c.Close()
 }
 
-// Forward sends a request to the server on behalf of an attempt. phase names the purpose of the request.
+// Forward sends a request to the server, as part of an attempt. phase names the purpose of the request.
 func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	if c.over {
 		return
@@ -198,7 +198,7 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.ask(request{args, of, phase})
 }
 
-// ask sends a request, or keeps it until the connection is open.
+// ask sends a request. If the connection is not open yet, ask keeps the request until it is.
 func (c *Conn) ask(r request) {
 	if !c.open {
 		c.early = append(c.early, r)
@@ -217,7 +217,7 @@ func (c *Conn) Send(b []byte) {
 	}
 }
 
-// Close closes the connection after everything sent so far.
+// Close closes the connection after everything that was sent so far has reached the client.
 func (c *Conn) Close() {
 	if c.end() {
 		c.out.Finish()
@@ -231,7 +231,7 @@ func (c *Conn) Reset() {
 	}
 }
 
-// end ends the connection for the world. It reports false if it had ended before.
+// end ends the connection in the world. It returns false if it had ended before.
 func (c *Conn) end() bool {
 	if c.over {
 		return false
@@ -250,8 +250,8 @@ func (c *Conn) reset() {
 
 // The methods below implement sim.Endpoint.
 
-// Opened sends the requests that waited for the connection. If nobody listens or the host did not answer, it ends the
-// connection.
+// Opened sends the requests that were waiting for the connection. If nobody listens or the host did not answer, it ends
+// the connection.
 func (c *Conn) Opened(s sim.Status) {
 	if o, waits := c.out.(opener); waits {
 		o.Opened(s)
@@ -284,7 +284,7 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.front.handler.Received(c, b, to)
 }
 
-// Ended notifies the handler that the server's side has ended.
+// Ended notifies the handler that the server's side of the connection has ended.
 func (c *Conn) Ended(s sim.Status) {
 	if !c.over {
 		c.front.handler.Ended(c, s)

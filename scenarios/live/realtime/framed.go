@@ -12,12 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// A front sends every reply to the world of another process of this program in a frame: a byte for the kind, the length
-// of the content in four bytes, and the content.
+// A front sends each reply in a frame if the client is a world in another process of this program. A frame has one byte
+// for its kind, four bytes for the length of the content, and the content.
 const (
-	FrameReply   byte = '=' // reply to a request, in order
+	FrameReply   byte = '=' // the reply to a request; replies come in order
 	FramePush    byte = '>'
-	FrameRefused byte = '!' // nobody listens; the connection ends
+	FrameRefused byte = '!' // nobody listens at the server; the connection ends
 )
 
 // AppendFrame appends a frame to b.
@@ -37,8 +37,8 @@ func appendRequest(b []byte, args []string) []byte {
 }
 
 // Framed is a connection from a world to the front of another world, with framed replies. If its own loop is late, the
-// loop first handles all frames that have arrived: code that was stopped sees what arrived meanwhile before its timers
-// fire.
+// loop first handles all frames that have arrived. Code that was stopped then sees what arrived in the meantime before
+// its timers fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
@@ -49,10 +49,10 @@ type Framed struct {
 	over  bool
 }
 
-// Door is the address of a client's port for a server at a front, together with the client's password.
+// Door is the address of a front's port for a client and a server, with the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When it returns, the front has admitted the connection. It calls took with each frame,
+// DialFramed opens a connection. When it returns, the front has accepted the connection. It calls took for each frame,
 // and ended when the connection ends, both on the loop.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)

@@ -13,18 +13,18 @@ import (
 
 // Handler decides how to handle what clients send. Its methods are called on the loop.
 type Handler interface {
-	// Asked is called for each complete request, in the order in which the client sent them on the connection. To pass
-	// the request on to the server, call Forward.
+	// Asked is called for each complete request, in the order in which the client sent the requests on the connection.
+	// To pass the request on to the server, call Forward.
 	Asked(c *Conn, args []string)
-	// Malformed is called for bytes that do not begin a command. The front answers them with an error and closes the
-	// connection, as Redis does.
+	// Malformed is called for bytes that are not the beginning of a command. The front answers them with an error and
+	// closes the connection, as Redis does.
 	Malformed(c *Conn, b []byte)
 	// Forwarded is called for each request that a wire has derived from a client's bytes, before it is passed on.
 	Forwarded(c *Conn, args []string)
 	// Declined is called when a wire does not accept a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
 	// Received is called for bytes that have arrived for the client; they are valid only during the call. to is the
-	// request that they answer, or nil if they are pushed. To pass them on to the client, call Send.
+	// request that they answer, or nil if they are a push. To pass them on to the client, call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
 	// Ended is called when the server's side of the connection has ended: s is Refused if nobody listens there, Reset
 	// if the connection broke, and NoReply if the server has closed it. The handler must call Close for NoReply, and
@@ -32,19 +32,21 @@ type Handler interface {
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front accepts connections from the clients of a world, on one port for each pair of client and server. On a Redis
-// port, the caller must first authenticate with the client's password, as with Redis. On a port of another protocol,
-// the connecting process must belong to the client. Connections from other processes have no effect on the run.
+// Front accepts connections from the clients of a world, on one port for each pair of client and server. On a port with
+// Redis's protocol, the caller must first authenticate with the client's password, as with Redis. On a port with
+// another protocol, the connecting process must belong to the client. Connections from other processes have no effect
+// on the run.
 type Front struct {
 	loop      *Loop
 	handler   Handler
 	listeners []net.Listener
-	conns     map[sim.ProcessID][]*Conn // by client, in the order in which they were opened; belongs to the loop
-	refused   map[sim.ProcessID]int     // number of refused connections at each client's ports; belongs to the loop
+	conns     map[sim.ProcessID][]*Conn // by client, in the order in which they were opened; only the loop uses it
+	refused   map[sim.ProcessID]int     // number of refused connections at each client's ports; only the loop uses it
 
 	mu      sync.Mutex
-	secrets map[sim.ProcessID]string // password for each client's ports
-	callers []*Conn                  // connections that have not given the password yet, oldest first
+	secrets map[sim.ProcessID]string // the password for each client's ports
+	// connections that have not given the password yet, in the order in which they were opened
+	callers []*Conn
 }
 
 // NewFront returns a front without ports.
@@ -53,7 +55,7 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Wiring configures ports whose protocol is not Redis', and which have no password.
+// Wiring configures ports that have a protocol other than Redis' and no password.
 type Wiring struct {
 	Caller sim.Caller
 	Serial bool // see sim.Front
@@ -62,8 +64,8 @@ type Wiring struct {
 	Admits func(from, to netip.AddrPort) bool
 }
 
-// Listen opens a port on a host for the connections of a client to a server, and returns its address. With a wiring,
-// the protocol of the port is not Redis', and connections that do not belong to the client are closed.
+// Listen opens a port on a host for the connections of a client to a server, and returns its address. If w is set, the
+// protocol of the port is not Redis', and connections that do not belong to the client are closed.
 func (f *Front) Listen(host string, client, server sim.ProcessID, w *Wiring) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -100,7 +102,7 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID, w *Wiring)
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// Settled reports whether every connection is open, that is, whether all handshakes are complete. Call it on the loop.
+// Settled reports whether every connection is open, that is, all handshakes are complete. Call it on the loop.
 func (f *Front) Settled() bool {
 	for _, list := range f.conns {
 		if slices.ContainsFunc(list, func(c *Conn) bool { return !c.open }) {
@@ -110,8 +112,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain handles everything that a client has sent so far as if it was sent at this moment. Call it on the loop, while
-// the client is stopped.
+// Drain handles everything that a client has sent so far as if it had been sent at this moment. Call it on the loop,
+// while the client is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -121,8 +123,8 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop handles everything that a client has sent so far, and then drops its connections, because the client is about to
-// be killed.
+// drop handles everything that a client has sent so far, and then drops its connections. The client is about to be
+// killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {
 		if c.in.Take() {
@@ -160,10 +162,10 @@ func (f *Front) forget(c *Conn) {
 	f.conns[c.Client] = slices.DeleteFunc(f.conns[c.Client], func(o *Conn) bool { return o == c })
 }
 
-// MostUnanswered is the largest number of unanswered requests on a connection.
+// MostUnanswered is the maximum number of unanswered requests on a connection.
 const MostUnanswered = 100_000
 
-// FloodError reports a client that sends requests without waiting for replies.
+// FloodError reports that a client sends requests without waiting for replies.
 type FloodError struct{ Client, Server sim.ProcessID }
 
 // Error describes the flood.

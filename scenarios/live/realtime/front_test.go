@@ -33,7 +33,7 @@ func (plain) Ended(c *Conn, s sim.Status) {
 	c.Reset()
 }
 
-// rig is a world with one Redis and one client process, which is played by the test.
+// rig is a world with one Redis and one client process. The test acts as the client process.
 type rig struct {
 	*testing.T
 	loop  *Loop
@@ -43,7 +43,7 @@ type rig struct {
 	ended chan struct{}
 }
 
-// most is the time limit for all steps; nothing takes that long unless it hangs.
+// most is the time limit for each step. A step takes that long only if it hangs.
 const most = time.Minute
 
 // newRig returns a world with the given link delay, and runs it until the test ends or done is called.
@@ -92,7 +92,7 @@ func (r *rig) do(f func()) {
 	}
 }
 
-// until waits until f, called on the loop, reports true.
+// until waits until f, called on the loop, returns true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(most); ; {
@@ -112,7 +112,7 @@ type peer struct {
 	r *bufio.Reader
 }
 
-// dial connects and gives the password, as the client does.
+// dial connects and gives the password, as a client does.
 func (r *rig) dial() *peer {
 	r.Helper()
 	s := r.call()
@@ -164,7 +164,7 @@ func TestAServerAnswersOverTCP(t *testing.T) {
 	}
 }
 
-// TestFaultsReachSockets: a fault has the same effect on the socket as on the connection in the world.
+// TestFaultsReachSockets checks that a fault has the same effect on the socket as on the connection in the world.
 func TestFaultsReachSockets(t *testing.T) {
 	t.Run("a cut holds back", func(t *testing.T) {
 		r := newRig(t, plain{}, 0)
@@ -229,7 +229,7 @@ func TestFaultsReachSockets(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatAreOverAreForgotten: a run of any length stores only open connections.
+// TestConnectionsThatAreOverAreForgotten checks that a run stores only open connections, however long it is.
 func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 50 {
@@ -246,8 +246,8 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused: bytes that are not a command are refused. Incomplete commands and health checks that
-// Redis accepts are not refused. None of them ends the run.
+// TestWhatIsNoCommandIsRefused checks that bytes that are not a command are refused. Incomplete commands, and health
+// checks that Redis accepts, are not refused. None of them ends the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is not a command",
@@ -292,15 +292,15 @@ func TestAFloodEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestWhatAPausedClientHadSentCounts: bytes that are in the socket when the client is paused count as sent before the
-// pause.
+// TestWhatAPausedClientHadSentCounts checks that bytes that are in the socket when the client is paused count as sent
+// before the pause.
 func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	s := r.dial()
 	s.say("INCR", "a")
 	s.line(t)
 	r.do(func() {
-		s.say("INCR", "a") // sent on the loop: it cannot have been read when the pause begins
+		s.say("INCR", "a") // this runs on the loop, so the bytes cannot have been read when the pause begins
 		r.world.Pause("client-1")
 		r.front.Drain("client-1")
 	})
@@ -315,7 +315,8 @@ func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 	}
 }
 
-// TestWhatACrashedClientHadSentArrives: what a client sent before it crashed arrives, and nothing after it.
+// TestWhatACrashedClientHadSentArrives checks that everything that a client sent before it crashed arrives, and nothing
+// after it.
 func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	s := r.dial()
@@ -332,7 +333,7 @@ func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r.until("it is sent", func() bool { return r.world.Sent("client-1", "redis-1") == 2 })
 }
 
-// TestARemoteServerIsTheServer: a client of one world is served by a server of another world.
+// TestARemoteServerIsTheServer checks that a server of one world can serve a client of another world.
 func TestARemoteServerIsTheServer(t *testing.T) {
 	there := newRig(t, framing{}, 0)
 	clock := hostClock(t)
@@ -374,7 +375,7 @@ func TestARemoteServerIsTheServer(t *testing.T) {
 	}
 }
 
-// framing is plain, except that replies are sent in frames.
+// framing is like plain, except that it sends replies in frames.
 type framing struct{ plain }
 
 func (framing) Received(c *Conn, b []byte, to *sim.Incoming) {

@@ -8,21 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Program is a running program of a client. Its methods return [process.ErrEnded] if the program has ended by itself.
+// Program is a running program of a client. Its methods return [process.ErrEnded] if the program has already ended by
+// itself.
 type Program interface {
-	Stop() error // stops it until Cont
+	Stop() error // stops the program until Cont
 	Cont() error
 	Kill() error
 }
 
-// Guest applies the faults that strike a client to its program. It cannot change the program's clocks.
+// Guest applies the faults that strike a client to the client's program. It cannot change the program's clocks.
 type Guest struct {
 	Client  sim.ProcessID
 	program Program
 	front   *Front
 }
 
-// NewGuest returns the guest of a client that connects through a front.
+// NewGuest returns the Guest of a client that connects through a front.
 func NewGuest(f *Front, client sim.ProcessID, p Program) *Guest { return &Guest{client, p, f} }
 
 // Pause stops the process. Everything that it has sent so far counts as sent at this moment.
@@ -34,8 +35,8 @@ func (g *Guest) Pause() {
 // Resume continues the process.
 func (g *Guest) Resume() { g.try("go on", g.program.Cont()) }
 
-// Kill kills the process. Everything that it has sent so far is delivered. Kill reports whether the process was still
-// running.
+// Kill kills the process and reports whether it was still running. Everything that the process has sent so far is
+// delivered.
 func (g *Guest) Kill() (lived bool) {
 	err := g.program.Stop()
 	g.try("be stopped", err)

@@ -6,23 +6,23 @@ import (
 	"syscall"
 )
 
-// In reads a socket for a loop: on a goroutine as bytes arrive, and at once when the loop requests everything that has
-// arrived.
+// In reads a socket for a loop. A goroutine reads bytes as they arrive. In addition, the loop can request everything
+// that has arrived so far.
 type In struct {
 	raw  syscall.RawConn
 	post func() // makes the loop call Collected
 
 	mu    sync.Mutex
 	room  *sync.Cond
-	in    []byte // read, but not collected yet
-	ended bool   // nothing more will arrive
-	noted bool   // the loop has been asked to collect
+	in    []byte // bytes that were read and not collected yet
+	ended bool   // whether the connection has ended, so that nothing more will arrive
+	noted bool   // whether the loop has been asked to collect
 }
 
-// mostRead is the number of uncollected bytes above which In stops reading.
+// mostRead is the number of uncollected bytes at which In stops reading.
 const mostRead = 1 << 20
 
-// NewIn returns a reader of a socket. post must make the loop call Collected; it may be called on any goroutine.
+// NewIn returns an In for a socket. post must make the loop call Collected; it may be called on any goroutine.
 func NewIn(socket *net.TCPConn, post func()) *In {
 	b := &In{post: post}
 	b.room = sync.NewCond(&b.mu)
@@ -58,8 +58,8 @@ func (b *In) Run() {
 	}
 }
 
-// receive reads the bytes that the socket has received. It reports whether there were any, or whether the connection
-// has ended. The caller must hold mu.
+// receive reads the bytes that the socket has received. It reports whether there were any or the connection has ended.
+// The caller must hold mu.
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {

@@ -8,15 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostInline is the longest inline command in bytes, as in Redis (PROTO_INLINE_MAX_SIZE in server.h).
+// mostInline is the maximum length of an inline command in bytes, as in Redis (PROTO_INLINE_MAX_SIZE in server.h).
 const mostInline = 64 << 10
 
-// errInline reports an inline command that is too long, or that contains characters which no person or health check
+// errInline reports an inline command that is too long, or that contains characters that no person or health check
 // would send.
 var errInline = errors.New("the bytes are neither a RESP array nor an inline command")
 
-// cutRequest removes the first request from b: an array of bulk strings, or an inline command without quotes, as health
-// checks send it ("PING"). args is nil if the request is incomplete, or if it is an empty line, which is then removed.
+// cutRequest parses the first request in b, and returns its words and the bytes after it. A request is an array of bulk
+// strings, or an inline command without quotes, as health checks send it ("PING"). args is nil if the request is
+// incomplete. It is also nil for an empty line, which is skipped.
 func cutRequest(b []byte) (args []string, rest []byte, err error) {
 	if b[0] == '*' {
 		if args, rest, err = sim.CutRequest(b); args == nil {

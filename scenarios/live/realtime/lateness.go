@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Lateness lists how late the host ran events, for the events that had to be waited for.
+// Lateness lists how late the host ran each event, for events that the loop had to wait for.
 type Lateness []time.Duration
 
 // Max returns the greatest lateness, or 0 if there were no events.
 func (l Lateness) Max() time.Duration { return l.Quantile(1) }
 
-// Quantile returns the lateness that a share q of the events, from 0 to 1, did not exceed.
+// Quantile returns the lateness that a share q of the events did not exceed; q is from 0 to 1.
 func (l Lateness) Quantile(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These are limits for callers that have not given the password.
+// These are limits for connections that have not given the password.
 const (
-	mostCallers    = 64       // number of callers at a port before the oldest is closed
-	mostRefusals   = 16       // refusals on a connection before it is closed
+	mostCallers    = 64       // number of such connections at a port; if there are more, the oldest one is closed
+	mostRefusals   = 16       // number of refused requests on a connection; after that, it is closed
 	mostUnverified = 16 << 10 // length of a request in bytes
 )
 
-// These are replies to callers that have not given the password. The first two begin like replies of Redis.
+// These are the replies on connections that have not given the password. The first two begin like replies of Redis.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. This port belongs to one client, and the password is part " +
 		"of the URL in that client's environment, redis://:PASSWORD@HOST:PORT: give your library the whole URL, or " +
@@ -26,7 +26,7 @@ const (
 	syntax = "ERR syntax error"
 )
 
-// Secret returns the password for a client's ports: 130 random bits.
+// Secret returns the password for a client's ports. It consists of 130 random bits.
 func (f *Front) Secret(client sim.ProcessID) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,15 +36,16 @@ func (f *Front) Secret(client sim.ProcessID) string {
 	return f.secrets[client]
 }
 
-// Share sets the password for a client's ports, for connections that no other process can open.
+// Share sets the password for a client's ports. It is meant for connections that no other process can open.
 func (f *Front) Share(client sim.ProcessID, secret string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.secrets[client] = secret
 }
 
-// Login handles a request that authenticates, and removes the password from it. It returns the part of the request that
-// is left for the server or, if nothing is left, the reply: "+OK", or an error. Other requests are returned unchanged.
+// Login handles a request that authenticates, and removes the password from it. It returns the rest of the request,
+// which is for the server. If nothing is left, it returns the reply to the client instead: "+OK", or an error. Other
+// requests are returned unchanged.
 func (c *Conn) Login(args []string) (left []string, answer string) {
 	switch strings.ToUpper(args[0]) {
 	case "AUTH":
@@ -77,8 +78,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit consumes what a caller sends up to and including the password; none of it is passed on to the world. Once the
-// password has arrived, admit returns the bytes that follow it.
+// admit consumes what a caller sends up to and including the password. None of it is passed on to the world. Once the
+// password has arrived, admit returns the bytes after it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -125,7 +126,7 @@ func (c *Conn) verify(args []string) {
 	}
 }
 
-// refuse sends an error to a caller that has not given the password.
+// refuse sends an error on a connection that has not given the password.
 func (c *Conn) refuse(answer string) {
 	if c.refusals == 0 {
 		c.front.refused[c.Client]++
@@ -136,7 +137,7 @@ func (c *Conn) refuse(answer string) {
 	}
 }
 
-// hangUp closes a connection that was never admitted, after everything sent so far.
+// hangUp closes a connection that was never accepted, after everything that was sent so far.
 func (c *Conn) hangUp() {
 	c.over = true
 	c.front.dismiss(c)
@@ -147,8 +148,8 @@ func (c *Conn) hangUp() {
 // Refused returns the number of connections to a client's ports that were refused. Call it on the loop.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive adds a new connection to the port's callers. If there are too many callers, the oldest one is closed: a
-// caller that knows the password gives it at once.
+// receive adds a new connection to the callers at the port. If there are too many callers, it closes the oldest one,
+// because a caller that knows the password gives it immediately.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +168,7 @@ func (f *Front) receive(c *Conn) {
 	f.callers = append(f.callers, c)
 }
 
-// dismiss removes a connection from the callers, because it has given the password or has ended.
+// dismiss removes a connection from the callers. It has given the password or has ended.
 func (f *Front) dismiss(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// witness is a plain handler that also records the requests that reach the world.
+// witness is a plain handler that also records the requests that are passed on to the world.
 type witness struct {
 	plain
 	asked *[]string
@@ -21,8 +21,8 @@ func (h witness) Asked(c *Conn, args []string) {
 	h.plain.Asked(c, args)
 }
 
-// neighbours maps callers at a client's port that do not have its password to what they send. Each gets an error or no
-// answer.
+// neighbours lists other users of the machine who connect to a client's port without its password, and what each of
+// them sends. Each gets an error or no answer.
 var neighbours = map[string]string{
 	"a command":          "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
 	"commands at once":   strings.Repeat("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", 100),
@@ -45,8 +45,8 @@ var neighbours = map[string]string{
 	"nothing":            "",
 }
 
-// TestNeighboursChangeNothing: nothing that a caller sends without the password reaches the world, not even a
-// connection, and the client is served at the same time.
+// TestNeighboursChangeNothing checks that nothing that is sent without the password reaches the world, not even a
+// connection. The client is served at the same time.
 func TestNeighboursChangeNothing(t *testing.T) {
 	var asked []string
 	r := newRig(t, witness{asked: &asked}, 0)
@@ -82,7 +82,7 @@ func TestNeighboursChangeNothing(t *testing.T) {
 	}
 }
 
-// TestACrowdOfCallersDoesNotKeepTheClientOut: if there are too many callers, the oldest are closed.
+// TestACrowdOfCallersDoesNotKeepTheClientOut checks that the oldest callers are closed if there are too many.
 func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 5 * mostCallers {
@@ -100,7 +100,7 @@ func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	}
 }
 
-// TestWaysToGiveThePassword tries all ways that libraries use.
+// TestWaysToGiveThePassword tries all the ways in which libraries give a password.
 func TestWaysToGiveThePassword(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	secret := r.front.Secret("client-1")

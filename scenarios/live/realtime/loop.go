@@ -8,25 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Clock is the host's clock, as a loop uses it.
+// Clock is the host's clock, as used by a loop.
 type Clock interface {
-	// Now returns the time since the world's zero. It never goes back.
+	// Now returns the time since the start of the world. It never goes back.
 	Now() sim.Time
-	// Wait returns after d. It may return earlier, either spuriously or because wake has an element, which Wait then
+	// Wait returns after d. It may return earlier for no reason, or because wake has an element, which Wait then
 	// removes.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
-// Loop runs the events of one world in real time. Everything that touches the world runs on the goroutine that calls
-// Run.
+// Loop runs the events of one world in real time. All code that touches the world runs on the goroutine that calls Run.
 type Loop struct {
 	world *sim.World
 	clock Clock
-	wake  chan struct{} // contains one element if something is posted
+	wake  chan struct{} // contains one element if a function was posted
 	late  Lateness
 	own   bool
 
-	framed []*Framed // only in a loop with its own clients
+	framed []*Framed // used only in a loop with its own clients
 
 	mu     sync.Mutex
 	posted []func()
@@ -39,7 +38,7 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 }
 
 // NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, the
-// event is also late for these clients: they use the host's clocks, and a process that was stopped must notice how late
+// event is also late for these clients. They use the host's clocks, and a process that was stopped must notice how late
 // it is.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
@@ -50,8 +49,8 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 // World returns the world that the loop drives. Only code that runs on the loop may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
-// Do runs f on the loop, after the events that are due by then, at the world's present time. It may be called on any
-// goroutine, and does not wait. Functions posted by one goroutine run in order. f runs at most once, and not at all
+// Do posts f: the loop runs it after the events that are due by then, at the world's present time. Do does not wait,
+// and may be called on any goroutine. Functions posted by one goroutine run in order. Each runs at most once, and never
 // after the loop has ended.
 func (l *Loop) Do(f func()) {
 	l.mu.Lock()
@@ -77,7 +76,7 @@ func (l *Loop) Fail(err error) {
 	l.rouse()
 }
 
-// Err returns the first failure, or nil.
+// Err returns the error that ended the run, or nil.
 func (l *Loop) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,9 +86,9 @@ func (l *Loop) Err() error {
 // Late returns how late the host ran events.
 func (l *Loop) Late() Lateness { return l.late }
 
-// Run runs events and operations until done (if not nil) returns true, something has failed, or the world's time
-// reaches limit. It reports whether the limit ended it. Run continues even when there are no events, because something
-// may be posted.
+// Run runs events and posted functions until done (if not nil) returns true, Fail was called, or the world's time
+// reaches limit. It reports whether the limit ended it. Run continues even when there are no events, because a function
+// may still be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
 		l.turn(limit)
@@ -109,7 +108,7 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	}
 }
 
-// turn runs everything that is due and everything that is posted.
+// turn runs all events that are due and all functions that were posted.
 func (l *Loop) turn(limit sim.Time) {
 	if !l.own {
 		l.catchUp(limit)
@@ -124,7 +123,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		if !l.own { // with own clients, first handle what has arrived
+		if !l.own { // if the loop has its own clients, first handle what has arrived for them
 			l.catchUp(limit)
 		}
 		f()
@@ -132,7 +131,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is the delay above which a loop with own clients counts as late.
+// lateAfter is the delay after which a loop with its own clients counts as late.
 const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs all events that are due, and advances the world to the host's time, but not beyond limit.

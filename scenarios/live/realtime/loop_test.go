@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// handClock is a host clock that the test controls: a wait lasts for the requested time plus stall.
+// handClock is a host clock that the test controls. A wait takes the requested time plus stall.
 type handClock struct {
 	now    sim.Time
 	stall  time.Duration // added to every wait
@@ -35,8 +35,8 @@ func (c *handClock) Wait(d time.Duration, wake <-chan struct{}) {
 
 func newLoop(c Clock) *Loop { return NewLoop(sim.New(1, sim.Options{Endless: true}), c) }
 
-// TestEventsComeBeforeOperations: a posted operation runs after all events that are due by then, at the host's time,
-// however late the host is.
+// TestEventsComeBeforeOperations checks that a posted function runs after all events that are due by then, at the
+// host's time, however late the host is.
 func TestEventsComeBeforeOperations(t *testing.T) {
 	for _, stall := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
 		c := &handClock{stall: stall}
@@ -72,8 +72,8 @@ func TestEventsComeBeforeOperations(t *testing.T) {
 	}
 }
 
-// TestOwnClientsSeeHowLateItIs: if the clients are code of this process, a late event happens at the host's actual
-// time.
+// TestOwnClientsSeeHowLateItIs checks that a late event happens at the host's actual time if the clients are code of
+// this process.
 func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	c := &handClock{stall: 3 * time.Second}
 	w := sim.New(1, sim.Options{Endless: true})
@@ -91,7 +91,8 @@ func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestAnOperationEndsAWait: an operation that is posted from outside runs at once rather than at the next event.
+// TestAnOperationEndsAWait checks that a function that is posted from outside runs immediately, not only at the next
+// event.
 func TestAnOperationEndsAWait(t *testing.T) {
 	c := &handClock{}
 	l := newLoop(c)
@@ -118,7 +119,7 @@ func TestAFailureEndsARun(t *testing.T) {
 	}
 }
 
-// TestLatenessIsMeasured: the lateness of each event that had to be waited for is recorded.
+// TestLatenessIsMeasured checks that the lateness of each event that the loop had to wait for is recorded.
 func TestLatenessIsMeasured(t *testing.T) {
 	c := &handClock{stall: 4 * time.Millisecond}
 	l := newLoop(c)
@@ -132,7 +133,7 @@ func TestLatenessIsMeasured(t *testing.T) {
 	}
 }
 
-// TestQuantilesAreThoseOfASortedList: quantiles do not depend on the order of the measurements.
+// TestQuantilesAreThoseOfASortedList checks that quantiles do not depend on the order of the measurements.
 func TestQuantilesAreThoseOfASortedList(t *testing.T) {
 	late := Lateness{4, 1, 3, 2}
 	for q, want := range map[float64]time.Duration{0: 1, 0.25: 1, 0.26: 2, 0.5: 2, 0.75: 3, 0.76: 4, 1: 4} {

@@ -10,28 +10,28 @@ import (
 // buffers.
 const mostUnread = 64 << 20
 
-// Out writes to a socket on behalf of a loop, so that the loop never waits for the reader.
+// Out writes to a socket for a loop. The loop never has to wait for the reader.
 type Out struct {
 	socket *net.TCPConn
 
 	mu     sync.Mutex
 	more   *sync.Cond
 	queue  []byte
-	closes bool // close the socket after the queue is written
-	resets bool // in addition, reset the connection
+	closes bool // whether to close the socket after the queue is written
+	resets bool // whether to reset the connection, too
 }
 
-// flushPatience limits the time for writing the queue before a reset.
+// flushPatience is the maximum time for writing the queue before a reset.
 const flushPatience = time.Second
 
-// NewOut returns a writer of a socket.
+// NewOut returns an Out for a socket.
 func NewOut(socket *net.TCPConn) *Out {
 	w := &Out{socket: socket}
 	w.more = sync.NewCond(&w.mu)
 	return w
 }
 
-// Add queues a copy of b. It reports false if too many bytes are queued.
+// Add queues a copy of b. It returns false if too many bytes are queued.
 func (w *Out) Add(b []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +60,7 @@ func (w *Out) Reset() {
 	w.more.Signal()
 }
 
-// Run writes until the socket is closed. Bytes that cannot be written are dropped: the reader sees the end of the
+// Run writes until the socket is closed. It drops bytes that cannot be written, because the reader sees the end of the
 // connection.
 func (w *Out) Run() {
 	var writing []byte

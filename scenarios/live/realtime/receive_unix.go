@@ -4,8 +4,7 @@ package realtime
 
 import "syscall"
 
-// receiveNow reads the bytes that a socket has received, without waiting for more. It returns syscall.EAGAIN if there
-// are none.
+// receiveNow reads the bytes that a socket has already received. It returns syscall.EAGAIN if there are none.
 func receiveNow(fd uintptr, p []byte) (int, error) {
 	n, _, err := syscall.Recvfrom(int(fd), p, syscall.MSG_DONTWAIT)
 	return n, err

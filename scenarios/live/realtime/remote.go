@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that represents a server of another world: it forwards requests over TCP to a front
-// of that world. Each connection of its clients has a corresponding connection there. It is a [sim.Server] and a
-// [sim.Closer].
+// Remote is a server of one world that represents a server of another world. It forwards requests over TCP to a front
+// of the other world. For each connection of its clients there is a corresponding connection there. Remote is a
+// [sim.Server] and a [sim.Closer].
 type Remote struct {
 	loop  *Loop
 	to    Door
@@ -19,8 +19,8 @@ type Remote struct {
 }
 
 // NewRemote returns a server that forwards requests to a front. wrap returns a request in the form in which it is sent
-// there. NewRemote opens spare connections at once. The first clients that send requests use them, just as the first
-// connections of a client are open from the start.
+// there. NewRemote immediately opens spare connections, which the first clients use. In this way their connections are
+// open from the start, as usual.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -49,7 +49,7 @@ func (s *Remote) dial() (k *link, err error) {
 	return k, err
 }
 
-// Start keeps the host.
+// Start stores the host for later use.
 func (s *Remote) Start(h sim.Host) { s.host = h }
 
 // Serve forwards a request.
@@ -67,7 +67,7 @@ func (s *Remote) Serve(r *sim.Incoming) {
 	k.Say(s.wrap(r))
 }
 
-// open returns a spare connection or a new one, or nil if none can be opened.
+// open returns a spare connection, or else a new one. It returns nil if none can be opened.
 func (s *Remote) open() *link {
 	for len(s.spare) > 0 {
 		k := s.spare[0]
@@ -76,7 +76,7 @@ func (s *Remote) open() *link {
 			return k
 		}
 	}
-	k, err := s.dial() // the port is on this machine, so dialing hardly waits
+	k, err := s.dial() // the port is on this machine, so dialing takes hardly any time
 	if err != nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (k *link) took(kind byte, what []byte) {
 	}
 }
 
-// ended handles the end of the link: it ends the connection in this world in the same way as the link ended.
+// ended handles the end of the link: it ends the connection in this world in the same way.
 func (k *link) ended() {
 	if k.over {
 		return
@@ -123,7 +123,7 @@ func (s *Remote) Closed(connID uint64) {
 	}
 }
 
-// Wake does nothing: the server sets no timers.
+// Wake does nothing, because the server sets no timers.
 func (s *Remote) Wake(uint64) {}
 
 // ClockChanged does nothing, because the server's clock is in the other world.

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// wired opens a port of the rig with a wiring, whose protocol is that of Redis's own front.
+// wired opens a port of the rig with a Wiring, for Redis's protocol as implemented in package front.
 func (r *rig) wired(admits bool) *rig {
 	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,
@@ -24,8 +24,8 @@ func (r *rig) wired(admits bool) *rig {
 	return r
 }
 
-// TestAWireNeedsNoPassword: bytes from the client are accepted at once; a request that arrives in pieces is sent once
-// it is complete; and the server learns of the end of the connection.
+// TestAWireNeedsNoPassword checks that bytes from the client are accepted without a password. A request that arrives in
+// pieces is sent once it is complete, and the server learns of the end of the connection.
 func TestAWireNeedsNoPassword(t *testing.T) {
 	r := newRig(t, plain{}, 20*time.Millisecond).wired(true)
 	p := r.call()
@@ -42,8 +42,8 @@ func TestAWireNeedsNoPassword(t *testing.T) {
 	r.until("the connection is over", func() bool { return len(r.front.conns["client-1"]) == 0 })
 }
 
-// TestAWireIsForItsClientAlone: a connection from another process is closed before anything is read from it, and
-// counted.
+// TestAWireIsForItsClientAlone checks that a connection from another process is counted, and closed before anything is
+// read from it.
 func TestAWireIsForItsClientAlone(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(false)
 	p, err := net.Dial("tcp", r.addr)
@@ -63,7 +63,7 @@ func TestAWireIsForItsClientAlone(t *testing.T) {
 	})
 }
 
-// TestAWireThatMakesNoSense: malformed bytes end the connection, but not the run.
+// TestAWireThatMakesNoSense checks that malformed bytes end the connection, but not the run.
 func TestAWireThatMakesNoSense(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(true)
 	p := r.call()

@@ -12,28 +12,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lockServers are real servers. They are launched when the first one is requested: by then the run has checked whether
-// the servers can suffer the faults of the plan.
+// lockServers is a set of real servers. They are launched when the first one is requested. By then, the run has checked
+// whether the faults of the plan can be injected into them.
 type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
 	launch func() (*fleet.Fleet, error)
-	end    func() error // cleans up at the end; nil: nothing to do
-	front  sim.Front    // nil: the front of simulated servers
+	end    func() error // cleans up at the end; nil: there is nothing to clean up
+	front  sim.Front    // nil: use the front end of the simulated servers
 
 	launched bool
 	real     *fleet.Fleet
-	err      error // error of the launch
+	err      error // the error of the launch
 
 	mu   sync.Mutex
 	loop *host.Loop
-	died error // failure before there was a loop
+	died error // a failure that occurred before there was a loop
 }
 
-// Can returns the reason why the servers cannot suffer a fault, or nil.
+// Can returns the reason why a fault cannot be injected into the servers, or nil.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
-// Front returns the servers' own front, if they have one.
+// Front returns the servers' own front end, or else own.
 func (f *lockServers) Front(own sim.Front) sim.Front {
 	if f.front != nil {
 		return f.front
@@ -80,7 +80,7 @@ func (f *lockServers) End() error {
 	return f.end()
 }
 
-// failed ends the run, which is then undecided.
+// failed ends the run because a server has failed. The run is then undecided.
 func (f *lockServers) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

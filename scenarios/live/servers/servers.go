@@ -1,6 +1,6 @@
-// Package servers chooses the lock servers of a live run: simulated servers; real ones that it starts (redis-server
-// processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or Redis servers
-// that the user runs. It uses the host, as scenarios/live/realtime does.
+// Package servers chooses the lock servers of a live run. They are simulated servers; real ones that the run starts
+// (redis-server processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or
+// Redis servers that the user has started. The package uses the host, as scenarios/live/realtime does.
 //
 // Goals: each choice is one word on the command line; what the chosen servers cannot do is refused before anything is
 // started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver, etcdserver
@@ -30,7 +30,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These words choose the lock servers. Any other text is a list of addresses.
+// These words choose the lock servers. Any other text must be a list of addresses.
 const (
 	Simulated = "simulated"
 	redis     = "redis"
@@ -38,14 +38,14 @@ const (
 	zooKeeper = "zookeeper"
 )
 
-// kind is a type of real servers that are started for a run.
+// kind is a kind of real servers that a run can start.
 type kind struct {
 	word    string
-	backend locks.Backend // backend of the scenarios that they can run
+	backend locks.Backend // the backend of the scenarios that these servers can run
 	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error)
 }
 
-// kinds lists all types of real servers.
+// kinds lists all kinds of real servers.
 var kinds = []kind{
 	{redis, locks.OnRedis, redisFleet},
 	{etcd, locks.OnEtcd, etcdFleet},
@@ -63,21 +63,22 @@ func words() []string {
 
 // Choice is a choice of lock servers.
 type Choice struct {
-	kind      *kind    // nil: simulated servers, or the user's servers
+	kind      *kind    // nil: the servers are simulated, or are the user's
 	addresses []string // addresses of the user's servers
-	variable  string   // environment variable that contains them; empty: none
+	variable  string   // environment variable with the addresses; empty: they are not in a variable
 }
 
-// These are prefixes for the place that contains the addresses, separated by white space: an environment variable, or a
-// file.
+// These prefixes say where the addresses are: in an environment variable, or in a file. The addresses there are
+// separated by white space.
 const (
 	inVariable = "env:"
 	inFile     = "file:"
 )
 
-// Parse parses a choice: "simulated", a word for real servers, or the addresses of Redis servers, either as HOST:PORT
-// separated by commas, or as the variable or file that contains them. Only a variable or file may contain passwords,
-// because every user of a machine can read the command lines of its processes. Errors do not contain any addresses.
+// Parse parses a choice: "simulated", a word for real servers, or the addresses of Redis servers. The addresses are
+// either HOST:PORT, separated by commas, or the variable or file that contains them. Only a variable or file may
+// contain passwords, because every user of a machine can read the command lines of its processes. Errors do not contain
+// any addresses.
 func Parse(text string) (Choice, error) {
 	if text == Simulated {
 		return Choice{}, nil
@@ -113,7 +114,7 @@ func Parse(text string) (Choice, error) {
 	return Choice{}, errors.New(problem)
 }
 
-// mostAddresses is the largest accepted size of a file with addresses, in bytes.
+// mostAddresses is the maximum size of a file with addresses, in bytes.
 const mostAddresses = 1 << 20
 
 func readAddresses(path string) (string, error) {
@@ -129,10 +130,10 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port number, which means that the word before it is the name of a server.
+// isPort reports whether a text is a port number. The word before it is then the name of a server.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of the addresses in the variable or file that text names.
+// holding returns the choice of servers whose addresses are in a variable or file; text is the name of that place.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
@@ -141,8 +142,8 @@ func holding(text, addresses, variable string) (Choice, error) {
 	return Choice{addresses: list, variable: variable}, nil
 }
 
-// Started returns the choice of real servers that are started for a scenario. The error is a *live.RefusedError if
-// there are no real servers for its backend.
+// Started returns the choice of real servers to start for a scenario. The error is a *live.RefusedError if there are no
+// real servers for its backend.
 func Started(s *scenarios.Scenario) (Choice, error) {
 	for i := range kinds {
 		if kinds[i].backend == s.Servers.Backend {
@@ -153,7 +154,7 @@ func Started(s *scenarios.Scenario) (Choice, error) {
 		"are simulated only", s.Name, s.Servers.Backend)}
 }
 
-// For returns the choice itself. The error is a *live.RefusedError if these servers cannot run the scenario.
+// For returns the choice unchanged. The error is a *live.RefusedError if these servers cannot run the scenario.
 func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	b, fits := s.Servers.Backend, Simulated
 	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && s.Servers.RedisNodes() {
@@ -168,7 +169,7 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 // Real reports whether the servers are not simulated.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
-// A run's keys on the user's servers have a prefix: prefixBegin, some random letters and digits, and a slash.
+// On the user's servers, the keys of a run have a prefix: prefixBegin, some random letters and digits, and a slash.
 const (
 	prefixBegin  = "fencepost/"
 	prefixRandom = 16
@@ -205,9 +206,9 @@ func prefixOf(s *scenarios.Scenario) string {
 	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
-// Run carries out the plan on the servers; Scenario must have adapted the scenario to them. All processes that Run
-// starts have ended when it returns, and also end if this process is killed. A plan that cannot be carried out is
-// refused before anything starts, with a *live.RefusedError. If the host delays the start, Run starts again.
+// Run carries out the plan on the servers; Scenario must have adapted the scenario to them. When Run returns, all
+// processes that it started have ended. They also end if this process is killed. If the plan cannot be carried out, Run
+// returns a *live.RefusedError before anything starts. If the host delays the start, Run starts again.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
@@ -231,7 +232,7 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	return result, err
 }
 
-// fleet returns the servers for a run of s with the plan. Nothing is started before the run begins.
+// fleet returns the servers for a run of s with the plan. They are not started before the run begins.
 func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	switch {
 	case !c.Real():
@@ -242,7 +243,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 	return c.users(s, plan)
 }
 
-// users returns the servers that the user runs.
+// users returns the servers that the user has started.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err

@@ -79,8 +79,8 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// TestAFileOfAddressesHasAnEnd: a file that is too large to be a list of addresses is refused, so that an endless
-// device is not read forever.
+// TestAFileOfAddressesHasAnEnd checks that a file that is too large to be a list of addresses is refused. An endless
+// device is therefore not read forever.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
 	if err := os.WriteFile(path, make([]byte, mostAddresses+1), 0o600); err != nil {
@@ -94,7 +94,7 @@ func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	}
 }
 
-// TestServersOfAnotherKindAreRefused: the error names the servers that can run the scenario.
+// TestServersOfAnotherKindAreRefused checks that the error names the servers that can run the scenario.
 func TestServersOfAnotherKindAreRefused(t *testing.T) {
 	onEtcd := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n")
 	onRedis := scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
@@ -141,7 +141,8 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestOnServersOfTheUserAllLocksHaveANameOfTheRun: every lock of every client has a name that no other run uses.
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that every lock of every client has a name that no other run
+// uses.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
 	var last string
@@ -188,8 +189,8 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	}
 }
 
-// TestRealServers runs on a server that is started for the run, and on a user's server, where the run touches only its
-// own keys and leaves none of them behind.
+// TestRealServers runs a scenario on a server that is started for the run, and on a user's server. There, the run must
+// touch only its own keys and leave none of them behind.
 func TestRealServers(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -252,8 +253,8 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// TestRealMembersOfEtcd: on members that are started for the run, a scenario on etcd has the same number of sections as
-// on simulated ones.
+// TestRealMembersOfEtcd checks that a scenario on etcd has the same number of sections on members that are started for
+// the run as on simulated ones.
 func TestRealMembersOfEtcd(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "etcd")
@@ -275,7 +276,7 @@ func TestRealMembersOfEtcd(t *testing.T) {
 				did[e.F]++
 			}
 		}
-		// the probe's section, in addition to the six
+		// the seventh key belongs to the probe, whose section comes after the six
 		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
 			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
 				did[history.KeyGone])

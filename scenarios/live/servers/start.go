@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mostStarts limits how often a run is started until it begins.
+// mostStarts is the maximum number of attempts to start a run.
 const mostStarts = 3
 
-// begun starts a run. If our servers or clients are not ready in time, it starts the run again, because the host may
-// have been too busy; the notes of the result say so. If no start succeeds, the run is undecided, and the error is a
-// *live.UndecidedError.
+// begun starts a run. If the servers or Fencepost's own clients are not ready in time, the host may have been too busy,
+// and begun starts the run again; the notes of the result say so. If no start succeeds, the run is undecided, and the
+// error is a *live.UndecidedError.
 func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
 	var delayed error
 	for start := 1; ; start++ {

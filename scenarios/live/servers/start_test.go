@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// TestOnlyADelayedStartIsTriedAgain: a delayed start is repeated up to the limit, but not after an interrupt. A failure
-// after the run has begun is not a failed start.
+// TestOnlyADelayedStartIsTriedAgain checks that a delayed start is repeated up to the limit, but not after an
+// interrupt. A failure after the run has begun does not count as a delayed start.
 func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	late := fmt.Errorf("starting redis-1: %w", &process.LateError{Err: errors.New("redis-1 is\n  late")})
 	wrong := errors.New("no such program")
@@ -29,7 +29,7 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	for _, test := range []struct {
 		how       string
 		outcomes  []outcome
-		interrupt int // number of the start that is interrupted; 0: none
+		interrupt int // which start is interrupted; 0: none
 		again     int
 		err       string
 		notes     string
@@ -79,8 +79,8 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClientsThatAreNotReadyInTime: clients of our own are started again, because only the host can have delayed them;
-// a user's program is not started again.
+// TestClientsThatAreNotReadyInTime checks that Fencepost's own clients are started again, because only the host can
+// have delayed them. A user's program is not started again.
 func TestClientsThatAreNotReadyInTime(t *testing.T) {
 	s, err := scenarios.Named("kleppmann-gc-pause")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestARealEnsembleGivesTheSimulatedVerdicts: for each scenario of the catalogue on ZooKeeper, a real ensemble leads to
-// the same verdict as a simulated one, with the same causes.
+// TestARealEnsembleGivesTheSimulatedVerdicts checks that each scenario of the catalogue on ZooKeeper has the same
+// verdict on a real ensemble as on a simulated one, with the same causes.
 func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	testkit.FullOnly(t)
 	var names []string
