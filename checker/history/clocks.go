@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ErrorOf returns the largest possible distance between a process's clock and true time, in either direction: its entry
-// in ClockErrors, or else ClockError.
+// ErrorOf returns the largest possible difference between a process's clock and true time, in either direction. This is
+// the process's entry in ClockErrors, or ClockError if it has none.
 func (r *Recording) ErrorOf(p Process) Time {
 	if e, stated := r.ClockErrors[p]; stated {
 		return e
@@ -16,7 +16,8 @@ func (r *Recording) ErrorOf(p Process) Time {
 	return r.ClockError
 }
 
-// OffBy describes the clock errors for readers: "6ms each", or if they differ between processes, "2ms (a, b), 6ms (c)".
+// OffBy describes the clock errors for readers: "6ms each", or, if they differ between processes, "2ms (a, b), 6ms
+// (c)".
 func (r *Recording) OffBy() string {
 	same := true
 	for _, e := range r.ClockErrors {
@@ -28,8 +29,8 @@ func (r *Recording) OffBy() string {
 	return grouped(r.ClockErrors, func(e Time) string { return e.Duration().String() })
 }
 
-// RecordedUntil describes when the record of each process ended, for example "0.050 s (a, b), 0.080 s (c)". It is empty
-// if all records ended at the same time.
+// RecordedUntil describes when the record of each process ended, for example "0.050 s (a, b), 0.080 s (c)". It returns
+// "" if all records ended at the same time.
 func (r *Recording) RecordedUntil() string {
 	if text := grouped(r.Seen, Time.String); strings.Contains(text, "), ") {
 		return text
@@ -50,7 +51,7 @@ func grouped(times map[Process]Time, show func(Time) string) string {
 	return strings.Join(all, ", ")
 }
 
-// some joins the first few names of a list and states how many more there are.
+// some joins the first few names of a list and says how many more there are.
 func some(names []string) string {
 	const few = 4
 	if n := len(names) - few; n > 0 {

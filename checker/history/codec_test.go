@@ -205,7 +205,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("written but not readable: %v", err)
 		}
-		clear := func(h *Header) { *h = Header{} } // its lists may be empty in one and nil in the other
+		// ignore the header, whose lists may be empty in one history and nil in the other
+		clear := func(h *Header) { *h = Header{} }
 		clear(&h.Header)
 		clear(&again.Header)
 		if !reflect.DeepEqual(h, again) {
@@ -278,7 +279,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestTooManyEventsAreRefused reads histories with a small limit: a history with more events is refused.
+// TestTooManyEventsAreRefused: a history with more events than the limit is refused. The test uses a small limit.
 func TestTooManyEventsAreRefused(t *testing.T) {
 	lines := strings.Repeat(`{"time":1,"process":"a","f":"acquire","type":"invoke","lock":"l"}`+"\n", 3)
 	forms := strings.Repeat("{:type :invoke, :f :acquire, :process 0}\n", 3)

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostEvents is the maximum number of events of one history, in all of its files together. Judging that many takes
-// about 8 GB of memory.
+// mostEvents is the maximum number of events of one history, in all of its files together. Checking that many events
+// takes about 8 GB of memory.
 const mostEvents = 1 << 24
 
 // errTooMany reports that a history has more than mostEvents events.
@@ -23,8 +23,8 @@ var errTooMany = fmt.Errorf("more than %d events, the most that are judged toget
 	"part of the locks", mostEvents)
 
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
-// leave out the index (it is then one above that of the event before), and server records and grants may be absent.
-// Blank lines are skipped. An error names the line and what is wrong with it.
+// leave out the index (which is then one more than that of the previous event), and server records and grants may be
+// absent. Blank lines are skipped. An error names the line and says what is wrong with it.
 //
 // Empty lists are decoded as nil.
 func Decode(r io.Reader) (*History, error) {
@@ -39,15 +39,15 @@ func Decode(r io.Reader) (*History, error) {
 }
 
 // DecodeCut is like Decode, but accepts a file whose recorder was stopped in the middle of a line. If the last line is
-// cut off, DecodeCut returns the events before it, and cut describes what is wrong with the line.
+// truncated, DecodeCut returns the events before it, and cut says what is wrong with the line.
 //
-// The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
-// elements of room.
+// The events are stored in the spare capacity of room, after its elements, as far as they fit. The returned history
+// does not include the elements of room.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return decodeCut(r, room, mostEvents-len(room))
 }
 
-// decodeCut is DecodeCut with a limit on the number of events.
+// decodeCut is like DecodeCut, but with a given limit on the number of events.
 func decodeCut(r io.Reader, room []Event, most int) (h *History, cut, err error) {
 	h = &History{Events: room[len(room):]}
 	ended := &ending{of: r}
@@ -80,13 +80,13 @@ func decodeCut(r io.Reader, room []Event, most int) (h *History, cut, err error)
 	return h, cut, nil
 }
 
-// isCut reports whether a text is a JSON value that ends too early.
+// isCut reports whether a text is the beginning of a JSON value that is not complete.
 func isCut(text []byte) bool {
 	var whole json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
-// ending is a reader that remembers the last byte that was read.
+// ending is a reader that remembers the last byte that it returned.
 type ending struct {
 	of   io.Reader
 	last byte
@@ -134,7 +134,7 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	return nil
 }
 
-// maxIndex is the largest index of an event. It leaves room to count on from any index without overflow.
+// maxIndex is the largest index that an event may have. Counting on from it cannot overflow.
 const maxIndex = 1 << 62
 
 func readHeader(text []byte, to *Header) error {
@@ -162,10 +162,10 @@ func readHeader(text []byte, to *Header) error {
 	return nil
 }
 
-// wrongKeys reports the first key that occurs twice in one object of a JSON value, or whose case is wrong for a key of
-// the header: encoding/json accepts both. depth is the number of objects around the value.
+// wrongKeys returns an error for the first key that occurs twice in one object of a JSON value, or that is a key of the
+// header in the wrong case. encoding/json accepts both. depth is the number of objects around the value.
 func wrongKeys(dec *json.Decoder, depth int) error {
-	const ofHeader = 2 // depth of the header's own keys: the header is an object inside another
+	const ofHeader = 2 // depth at which the header's own keys are: the header is an object inside another object
 	open, err := dec.Token()
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ var (
 	sentKey      = keysOf("sent")
 )
 
-// lacks returns the first of the names that is not in k, or "" if all of them are.
+// lacks returns the first of the names that is not in k, or "" if k has all of them.
 func (k keys) lacks(names ...string) string {
 	for _, name := range names {
 		if k&keysOf(name) == 0 {
@@ -294,7 +294,7 @@ func (k keys) lacks(names ...string) string {
 	return ""
 }
 
-// readEvent parses one JSON object into e. It takes recurring strings from names, so that they share their memory.
+// readEvent parses one JSON object into e. It takes recurring strings from names, so that equal strings share memory.
 func readEvent(text []byte, e *Event, names *names) error {
 	s := scanner{in: text, names: names}
 	var parts parts
@@ -351,8 +351,8 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	return nil
 }
 
-// settle checks the fields of an event against each other and stores "until" where it belongs. It can be the deadline
-// of a key, the end of a lease, or the time until which a crashed process is known to have lived.
+// settle checks that the fields of an event are consistent, and stores "until" in the right field. It can be the
+// deadline of a key, the end of a lease, or the last time at which a crashed process is known to have lived.
 func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
@@ -405,7 +405,7 @@ func settle(e *Event, g *Grant, has keys) error {
 	return e.wrongGrant()
 }
 
-// known reports whether processes other than the nemesis may record f. The nemesis may name its faults freely.
+// known reports whether process p may record f. The nemesis may choose the names of its faults freely.
 func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
 func readField(s *scanner, key string, e *Event, p *parts) (err error) {
@@ -461,7 +461,7 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 	return err
 }
 
-// readFaultField reads a field that only faults have.
+// readFaultField parses a field that only faults have.
 func readFaultField(s *scanner, key string, f *Fault) (err error) {
 	switch key {
 	case "on":

@@ -15,34 +15,34 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// stepEDN is the time between successive operations of a history that states no times, so that it can be drawn.
+// stepEDN is the time between successive operations if a history states no times. It is needed to draw the history.
 const stepEDN = Time(1e6)
 
 // EDN is a history that Jepsen wrote in EDN.
 type EDN struct {
 	History *History
-	Timed   bool  // the operations state when they happened; otherwise they are drawn one millisecond apart
+	Timed   bool  // whether the operations state when they happened; if not, they are drawn one millisecond apart
 	Cut     error // why the end of the file is missing; nil if the file is complete
 }
 
-// DecodeEDN reads a history that Jepsen wrote: history.edn in a test's folder in store/, or an older one that was
-// published with Knossos. Each operation is a map, such as
+// DecodeEDN reads a history that Jepsen wrote: history.edn in a test's folder in store/, or an older history published
+// with Knossos. Each operation is a map, such as
 //
 //	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 //
 // The maps follow one another, either bare or inside one vector or list. If there is a single lock without a name, it
-// is called "lock". If there are several, each is called by its key, which stands in :key or, as jepsen.independent
-// writes it, in :value [KEY …]. A client's number becomes the process "process-NUMBER". Times, indexes, processes and
-// fencing tokens are whole numbers of 64 bits, in any form that EDN has: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers
-// (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
+// is called "lock". If there are several, each is called by its key, which is in :key or, as jepsen.independent writes
+// it, in :value [KEY …]. A client with a number becomes the process "process-NUMBER". Times, indexes, processes and
+// fencing tokens are whole numbers of 64 bits, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. Clojure's other
+// numbers (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
 //
-// The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
-// elements of room.
+// The events are stored in the spare capacity of room, after its elements, as far as they fit. The returned history
+// does not include the elements of room.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	return decodeEDN(r, room, mostEvents-len(room))
 }
 
-// decodeEDN is DecodeEDN with a limit on the number of operations.
+// decodeEDN is like DecodeEDN, but with a given limit on the number of operations.
 func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)
@@ -74,7 +74,7 @@ func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	}
 }
 
-// check rejects a history that is empty, or in which only some operations state their time.
+// check returns an error if the history is empty, or if only some operations state their time.
 func (s *EDN) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
@@ -97,14 +97,15 @@ type operation struct {
 	Error   any `edn:"error"`
 }
 
-// parser reads one EDN form after another. It reuses the buffer from which the EDN library reads.
+// parser parses one EDN form after another. It reuses the buffer that the EDN library reads from.
 type parser struct {
 	text  bytes.Reader
 	in    *bufio.Reader
-	names map[string]string // names of processes, locks and functions; equal ones share memory
+	names map[string]string // names of processes, locks and functions that have occurred; equal names share memory
 }
 
-// mostNames limits the number of shared names. Names recur, but a file may contain any number of different values.
+// mostNames limits the number of shared names. Names usually recur, but a file may contain any number of different
+// values.
 const mostNames = 1 << 16
 
 // share returns the name as it was first read, so that its memory is shared.
@@ -121,7 +122,7 @@ func share[T ~string](p *parser, name T) T {
 	return name
 }
 
-// event reads one operation, whose index is at least next.
+// event parses one operation. Its index must be at least next.
 func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 	var op operation
 	if !op.flat(text) {
@@ -163,7 +164,7 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 	return e, op.Time != nil, nil
 }
 
-// unmarshal reads one form. A panic of the library, which hostile input may cause, is returned as an error.
+// unmarshal parses one form. If the library panics, which hostile input may cause, unmarshal returns an error.
 func (p *parser) unmarshal(text []byte, to any) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -175,7 +176,8 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 		p.in = bufio.NewReader(&p.text)
 	}
 	p.in.Reset(&p.text)
-	if err := edn.NewDecoder(p.in).Decode(to); err != nil { // the library adds no buffer to a bufio.Reader
+	// given a bufio.Reader, the library adds no buffer of its own
+	if err := edn.NewDecoder(p.in).Decode(to); err != nil {
 		if why := badNumber(text); why != "" {
 			return errors.New(why)
 		}
@@ -229,7 +231,7 @@ func processOf(v any) (Process, error) {
 	return "", fmt.Errorf(":process %s is neither a number nor a name", show(v))
 }
 
-// operations lists the operations that a client may do.
+// operations lists the operations that a client can do.
 var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
 // kind sets the type and the function of e.
@@ -296,7 +298,7 @@ func (op *operation) about(e *Event) (err error) {
 	return nil
 }
 
-// word returns the name of a keyword. Older tools write a string or a symbol instead, which it also accepts.
+// word returns the name of a keyword. It also accepts a string or a symbol, which older tools write.
 func word(key string, v any) (string, error) {
 	switch v := v.(type) {
 	case edn.Keyword:
@@ -309,7 +311,7 @@ func word(key string, v any) (string, error) {
 	return "", fmt.Errorf("%s %s is not a keyword", key, show(v))
 }
 
-// longestShown is the maximum number of characters of foreign text that is shown.
+// longestShown is the maximum number of characters shown of text from a file.
 const longestShown = 100
 
 // short returns a value as text of at most longestShown characters, or "" for nil.

@@ -4,9 +4,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// flat parses an operation whose values are whole numbers, keywords, nil and vectors of these, as nearly all operations
-// are. It takes a fraction of the EDN library's time. It reports whether it succeeded; if not, op is undefined and the
-// library must parse the text.
+// flat parses an operation that has only whole numbers, keywords, nil and vectors of these as values. Nearly all
+// operations are like this. flat takes a fraction of the EDN library's time. It reports whether it succeeded. If not,
+// op is undefined and the library must parse the text.
 func (op *operation) flat(text []byte) bool {
 	in := words{rest: text}
 	if !in.take('{') {
@@ -28,7 +28,7 @@ func (op *operation) flat(text []byte) bool {
 	return len(in.rest) == 0
 }
 
-// field returns where the value of a key is stored; nil if it is not a key of an operation.
+// field returns where the value of a key is stored, or nil if the key is not one of an operation.
 func (op *operation) field(key any) *any {
 	switch key {
 	case edn.Keyword("index"):
@@ -54,7 +54,7 @@ func (op *operation) field(key any) *any {
 // words splits EDN text into words.
 type words struct{ rest []byte }
 
-// blanks skips the characters that separate words; in EDN, a comma is one of them.
+// blanks skips the characters that separate words. In EDN, these include the comma.
 func (w *words) blanks() {
 	for len(w.rest) > 0 && isBlank(w.rest[0]) {
 		w.rest = w.rest[1:]
@@ -87,7 +87,7 @@ func (w *words) value() (any, bool) {
 	return list, true
 }
 
-// mostDigits is the number of digits that always fit 64 bits.
+// mostDigits is the maximum number of digits with which any number fits 64 bits.
 const mostDigits = 18
 
 // simple reads a non-negative whole number, a keyword of lower-case letters and hyphens, or nil. A blank or a closing

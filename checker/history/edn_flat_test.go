@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// agree parses a text with the fast parser. If that succeeds, it fails the test unless the EDN library gives the same
-// result. It reports whether the fast parser succeeded.
+// agree parses a text with the fast parser and reports whether that succeeded. If it did, agree fails the test unless
+// the EDN library gives the same result.
 func agree(t *testing.T, text string) bool {
 	t.Helper()
 	var fast, slow operation

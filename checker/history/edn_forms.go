@@ -8,30 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// errCut reports that the text ends in the middle of an operation, or before the bracket around all operations is
-// closed.
+// errCut means that the text ends in the middle of an operation, or before the bracket around all operations is closed.
 var errCut = errors.New("the file ends in the middle of the history")
 
-// Bounds on one operation, so that no input costs too much memory.
+// Limits on one operation. They bound the memory that any input can cost.
 const (
-	maxForm  = 1 << 20 // bytes
-	maxDepth = 100     // nested brackets
+	maxForm  = 1 << 20 // in bytes
+	maxDepth = 100     // number of nested brackets
 )
 
-// forms splits a file into the maps that make up the history and records the lines on which they begin. It does not
-// parse the maps, and ignores brackets inside strings, characters and comments.
+// forms splits a file into the maps of the history and records the line on which each begins. It does not parse the
+// maps. It ignores brackets inside strings, characters and comments.
 type forms struct {
 	in    *bufio.Reader
 	line  int
 	outer byte // the bracket that closes the vector or list around the maps, ']' or ')'; 0 if there is none
-	begun bool // a map or the outer bracket was read
-	over  bool // the outer bracket was closed
+	begun bool // whether a map or the outer bracket has been read
+	over  bool // whether the outer bracket has been closed
 	text  []byte
 }
 
 func newForms(r io.Reader) *forms { return &forms{in: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// next returns the text of the next map and the line on which it begins; after the last map it returns io.EOF. The text
+// next returns the text of the next map and the line on which it begins. After the last map it returns io.EOF. The text
 // is valid until the next call.
 func (f *forms) next() (text []byte, line int, err error) {
 	for {
@@ -65,8 +64,8 @@ func (f *forms) next() (text []byte, line int, err error) {
 	}
 }
 
-// end returns the error to report when no byte can be read between two maps: io.EOF if the file is complete, errCut if
-// the outer bracket is still open, and otherwise the read error.
+// end returns the error to report if no more bytes can be read between two maps: io.EOF if the file is complete, errCut
+// if the outer bracket is still open, and otherwise the read error.
 func (f *forms) end(err error) error {
 	if err == io.EOF && f.outer != 0 && !f.over {
 		return fmt.Errorf("%w: its bracket is not closed", errCut)
@@ -74,8 +73,8 @@ func (f *forms) end(err error) error {
 	return err
 }
 
-// tag handles what follows a '#' between two maps: it skips the name of a record, as in #jepsen.history.Op{…}, or,
-// after #_, the map that is to be ignored.
+// tag handles what follows a '#' between two maps. It skips the name of a record, as in #jepsen.history.Op{…}. After
+// #_, it skips the next map.
 func (f *forms) tag() error {
 	for n := 0; n < longestShown; n++ {
 		c, err := f.in.ReadByte()
@@ -112,7 +111,7 @@ func (f *forms) ignore() error {
 	}
 }
 
-// form reads the text of a map up to the bracket that closes it. The bracket that opens it was already read.
+// form reads the text of a map up to its closing bracket. The opening bracket was already read.
 func (f *forms) form(open byte) error {
 	f.text = append(f.text[:0], open)
 	closes := []byte{closing(open)}
@@ -146,7 +145,7 @@ func (f *forms) form(open byte) error {
 	return nil
 }
 
-// skip reads the rest of a string or a comment, or the character after a backslash. c is the byte with which it begins.
+// skip reads the rest of a string or a comment, or the character after a backslash. c is its first byte.
 func (f *forms) skip(c byte) error {
 	for escaped := false; len(f.text) <= maxForm; {
 		b, err := f.in.ReadByte()

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// wholeNumber converts an EDN value that must be a whole number of 64 bits, in any form that EDN has: 1, +1 and 1N, but
-// also 1M, 1.0 and 1e3. A floating-point number is refused if it may have been rounded.
+// wholeNumber converts an EDN value that must be a whole number of 64 bits. It accepts every form that EDN allows: 1,
+// +1 and 1N, but also 1M, 1.0 and 1e3. It refuses a floating-point number that may have been rounded.
 func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
-	const exact = 1 << 53 // up to here, every whole number is a float64
+	const exact = 1 << 53 // up to this number, a float64 represents every whole number exactly
 	n := new(big.Int)
 	whole := true
 	switch v := v.(type) {
@@ -19,9 +19,9 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 		return T(v), nil
 	case *big.Int:
 		n = v
-	case big.Int: // the library's type for 1N inside a collection
+	case big.Int: // inside a collection, this is the library's type for 1N
 		n = &v
-	case *big.Float: // the library's type for 1M; inside a collection it is a float64
+	case *big.Float: // the library's type for 1M; inside a collection, it uses float64
 		_, rest := v.Int(n)
 		whole = rest == big.Exact
 	case float64:
@@ -52,16 +52,16 @@ func isNumber(v any) bool {
 	return false
 }
 
-// numberText returns a number as text. Two numbers have the same text exactly if Clojure's = calls them equal; numbers
-// of different kinds, such as 1, 1.0 and 1M, are not equal. ok is false if v is not a number, or a float64 other than
-// zero, for which the general EDN form is right.
+// numberText returns a number as text. Two numbers have the same text if and only if they are equal by Clojure's =.
+// Numbers of different kinds, such as 1, 1.0 and 1M, are not equal. ok is false if v is not a number. It is also false
+// for a float64 other than zero, because its general EDN form is already right.
 func numberText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case int64:
 		return strconv.FormatInt(v, 10), true
-	case *big.Int: // Clojure's 1N is 1
+	case *big.Int: // in Clojure, 1N equals 1
 		return v.String(), true
-	case big.Int: // inside a collection
+	case big.Int: // the type of 1N inside a collection
 		return v.String(), true
 	case *big.Float:
 		return v.Text('g', -1) + "M", true
@@ -73,15 +73,15 @@ func numberText(v any) (text string, ok bool) {
 	return "", false
 }
 
-// The forms of numbers in EDN, and the ratio, which only Clojure's reader accepts.
+// The forms of numbers in EDN, and the form of a ratio, which only Clojure's reader accepts.
 var (
 	ednInteger = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)N?$`)
 	ednFloat   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?M?$`)
 	ratio      = regexp.MustCompile(`^[+-]?[0-9]+/[0-9]+$`)
 )
 
-// badNumber explains what is wrong with the first number in a text that is not EDN or does not fit its type. It returns
-// "" if there is no such number.
+// badNumber says what is wrong with the first number in a text that is not EDN or does not fit its type. It returns ""
+// if there is no such number.
 func badNumber(text []byte) string {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -126,8 +126,8 @@ func isDelimiter(c byte) bool {
 	return isBlank(c)
 }
 
-// wrongNumber explains what is wrong with a word that begins like a number. It returns "" if the word is a number that
-// can be read, or is not a number at all.
+// wrongNumber says what is wrong with a word that begins like a number. It returns "" if the word is a valid number or
+// not a number at all.
 func wrongNumber(word string) string {
 	digits := word
 	if digits[0] == '+' || digits[0] == '-' {

@@ -6,8 +6,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// These tags replace the braces of maps and sets, so that the library reads their contents as vectors and keeps
-// repeated elements.
+// These tags replace the braces of maps and sets. The library then reads their contents as vectors and keeps repeated
+// elements.
 const (
 	mapTag = "fencepost/map"
 	setTag = "fencepost/set"
@@ -23,7 +23,7 @@ func (p *parser) repeated(text []byte) error {
 	return repeatedIn(v)
 }
 
-// withoutBraces rewrites the maps and sets of a text as vectors with mapTag or setTag.
+// withoutBraces rewrites all maps and sets in a text as vectors with mapTag or setTag.
 func withoutBraces(text []byte) []byte {
 	var to []byte
 	for i := 0; i < len(text); {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// editions holds the same five operations in the forms that Jepsen has written: one map per line, as today; in one
-// vector with comments; and as a list of records without times and indexes.
+// editions contains the same five operations in the forms that Jepsen has written over time: one map per line, as
+// today; in one vector with comments; and as a list of records without times and indexes.
 var editions = []string{
 	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 {:type :ok, :f :acquire, :value {:client "a}\"", :fence 7}, :process 0, :time 200, :index 1}
@@ -130,7 +130,7 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 }
 
 // TestWholeNumbersAreReadHoweverEDNWritesThem tries every form of a number as a time, a process, an index and a token.
-// Numbers that EDN does not have are refused with an error that says what they are.
+// Numbers that EDN does not allow are refused with an error that says what they are.
 func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	const ( // the limits of int64
 		most  = 1<<63 - 1
@@ -139,7 +139,8 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		value int64
-		wrong string // the error after the name of the key; if it begins with text, the whole error, which names no key
+		// the error after the name of the key; if it begins with text, the whole error, because that error names no key
+		wrong string
 	}{
 		{"7", 7, ""}, {"+7", 7, ""}, {"7N", 7, ""}, {"+7N", 7, ""}, {"0", 0, ""}, {"-0", 0, ""}, {"0N", 0, ""},
 		{"7M", 7, ""}, {"7.0", 7, ""}, {"7.00M", 7, ""}, {"7e3", 7000, ""}, {"7E+3", 7000, ""}, {"70e-1M", 7, ""},
@@ -184,7 +185,7 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 				continue
 			}
 			wrong := c.wrong
-			if key == ":fence" && c.text == "1e30M" { // inside a collection the library reads a decimal as a float64
+			if key == ":fence" && c.text == "1e30M" { // inside a collection, the library reads a decimal as a float64
 				wrong = "may have been rounded: write it as a whole number, without . and exponent"
 			}
 			says := "line 1: " + wrong
@@ -198,8 +199,8 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	}
 }
 
-// TestACutHistoryIsReadUpToThere cuts a history at every byte. The complete operations are read, and the result states
-// that there may have been more.
+// TestACutHistoryIsReadUpToThere cuts off a history at every byte. The complete operations are read, and the result
+// says that there may have been more.
 func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"

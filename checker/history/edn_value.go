@@ -10,9 +10,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// PlainEDN returns an EDN value in a normal form: values that Clojure's = calls equal give equal texts. The elements of
-// maps and sets are sorted, and lists are written as vectors. Text that is not exactly one EDN value is returned
-// unchanged.
+// PlainEDN returns an EDN value in a normal form: if two values are equal by Clojure's =, their texts are equal. The
+// elements of maps and sets are sorted, and lists are written as vectors. If the text is not exactly one EDN value, it
+// is returned unchanged.
 func PlainEDN(text string) string {
 	v, ok := value(text)
 	if !ok {
@@ -21,8 +21,8 @@ func PlainEDN(text string) string {
 	return plain(v)
 }
 
-// ElementsEDN returns the elements of a vector or a list, each in the normal form of PlainEDN; ok is false for anything
-// else.
+// ElementsEDN returns the elements of a vector or a list, each in the normal form of PlainEDN. ok is false if the text
+// is neither.
 func ElementsEDN(text string) (elements []string, ok bool) {
 	v, _ := value(text)
 	list, ok := v.([]any)

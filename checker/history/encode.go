@@ -17,8 +17,8 @@ const maxLine = 1 << 20
 // history.
 //
 // Encode returns an error if an event could not be read back: an unknown type or function, a time or a grant on an
-// event that has none, a grant that contradicts itself, text that is not UTF-8, an index that is not above the one
-// before, or a line longer than 1 MiB.
+// event that may not have one, a grant that contradicts itself, text that is not UTF-8, an index that is not greater
+// than the one before, or a line longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)
@@ -115,7 +115,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	return w.b, nil
 }
 
-// encodable returns an error if Decode could not restore the event.
+// encodable returns an error if Decode could not read the event back.
 func encodable(e *Event) error {
 	switch {
 	case e.Type < Invoke || e.Type > Info:
@@ -145,7 +145,7 @@ func encodable(e *Event) error {
 	return nil
 }
 
-// line builds a JSON object. notText is the first key whose text is not UTF-8.
+// line builds a JSON object. notText is the first key with a text that is not UTF-8.
 type line struct {
 	b       []byte
 	notText string

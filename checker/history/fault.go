@@ -2,12 +2,12 @@ package history
 
 import "slices"
 
-// The kinds of faults. They are the F of the nemesis's events, and each has a row in FaultKinds.
+// The kinds of faults. Events of the nemesis have them as F, and each has a row in FaultKinds.
 const (
 	Pause         F = "pause"
 	Jump          F = "jump"
 	Drift         F = "drift"
-	Crash         F = "crash" // other recorders' name for Crashed
+	Crash         F = "crash" // another name for Crashed, used by other recorders
 	ShutDown      F = "shut down"
 	FailOver      F = "fail over"
 	Cut           F = "cut"
@@ -22,18 +22,18 @@ const (
 	ClientPause   F = "client pause"
 )
 
-// Effect is what a fault does to its targets. The laws, the search for causes and the plots use the effect of a fault,
-// never the name of its kind.
+// Effect is what a fault does to its targets. The laws, the search for causes and the plots depend only on the effect
+// of a fault, never on the name of its kind.
 type Effect uint8
 
 // The effects. The zero Effect is the effect of an unknown kind.
 const (
 	Unknown     Effect = iota
-	Stops              // nothing of a process runs: GC, SIGSTOP, a stalled virtual machine
-	SetsClock          // its wall clock is set forward or back, for good
-	PacesClock         // its clocks run fast or slow
+	Stops              // a whole process stops running: GC, SIGSTOP, a stalled virtual machine
+	SetsClock          // a wall clock is set forward or back, permanently
+	PacesClock         // the clocks of a process run fast or slow
 	Kills              // a client's program ends, or a server loses power
-	ShutsDown          // a server shuts down in an orderly way
+	ShutsDown          // a server shuts down cleanly
 	Promotes           // a replica becomes master
 	Parts              // no message passes between two sides
 	HoldsUp            // messages on a link are delayed
@@ -43,17 +43,17 @@ const (
 	RemovesKeys        // a server evicts a key, or an operator deletes one or all
 )
 
-// FaultKind describes a kind of fault, as far as a reader of histories needs to know it.
+// FaultKind describes a kind of fault. It contains what a reader of histories needs to know about it.
 type FaultKind struct {
 	F    F // the fault's name in histories
 	Does Effect
 	// Lasts reports whether the fault continues until its end is recorded. Other faults are over as soon as they
-	// strike, although a server that they stop may come back later (Fault.Ends).
+	// strike, although a server that they stop may restart later (Fault.Ends).
 	Lasts bool
 }
 
-// FaultKinds lists the known kinds of faults, in the order of the documentation. A foreign history may contain other
-// kinds: their effect is unknown, and they last until their end is recorded.
+// FaultKinds lists the known kinds of faults, in the order of the documentation. A history from another program may
+// contain other kinds. Their effect is unknown, and they last until their end is recorded.
 var FaultKinds = []FaultKind{
 	{Pause, Stops, true},
 	{Jump, SetsClock, false},
@@ -88,37 +88,37 @@ func (f F) Does() Effect { return f.kind().Does }
 // Loss is what a server loses in a crash.
 type Loss string
 
-// The losses. Only the crash of a server states one.
+// The losses. Only the crash of a server has one.
 const (
 	LosesUnsynced   Loss = "unsynced writes" // writes that were not fsynced
 	LosesEverything Loss = "everything"
 )
 
-// Fault states which processes a fault strikes and how, as the nemesis knows it when the fault strikes. The kind of the
-// fault is the event's F, and its line in the plan is the event's Value.
+// Fault says which processes a fault strikes and how, as far as this is known when the fault strikes. The kind of the
+// fault is the event's F. Its line in the plan is the event's Value.
 type Fault struct {
-	// On names the processes that the fault strikes: the one that is paused or crashed, the master that is replaced, or
-	// the sending side of a link.
+	// On names the processes that the fault strikes: the process that is paused or crashed, the master that is
+	// replaced, or the sending side of a link.
 	On []Process
-	// To names the other side of a link, or the replica that is promoted. It is empty for other faults.
+	// To names the other side of a link, or the replica that is promoted. It is empty for all other faults.
 	To []Process
-	// Ends is set if an end of the fault will be recorded: the fault has a length, or the crashed server restarts.
-	// Otherwise, a fault whose end is not recorded is over as soon as it strikes, or lasts forever.
+	// Ends says whether an end of the fault will be recorded: the fault has a length, or the crashed server restarts.
+	// If not, the fault is over as soon as it strikes, or it lasts forever.
 	Ends  bool
 	Loses Loss
-	// Shift is how far a Jump sets the clock, in ns, negative for backward; or how much longer a message (Delay,
+	// Shift, in ns, is how far a Jump sets the clock (negative for backward), or how much longer a message (Delay,
 	// DelayMessage) or an fsync (SlowFsync) takes. PPM is how much faster the clocks run during a Drift, in parts per
-	// million, negative for slower.
+	// million (negative for slower).
 	Shift Time
 	PPM   int
 }
 
-// Strikes reports whether p is among the processes struck, on either side of a link.
+// Strikes reports whether the fault strikes p, on either side of a link.
 func (f *Fault) Strikes(p Process) bool {
 	return f != nil && (slices.Contains(f.On, p) || slices.Contains(f.To, p))
 }
 
-// Struck lists all processes struck, the sending side of a link first.
+// Struck lists all processes that the fault strikes, beginning with the sending side of a link.
 func (f *Fault) Struck() []Process {
 	if f == nil {
 		return nil
@@ -126,27 +126,27 @@ func (f *Fault) Struck() []Process {
 	return slices.Concat(f.On, f.To)
 }
 
-// Lasts reports whether a fault of this kind continues until its end is recorded. An unknown kind is assumed to.
+// Lasts reports whether a fault of this kind continues until its end is recorded. For an unknown kind, it returns true.
 func (f F) Lasts() bool { return f.kind().Lasts }
 
 // IsClock reports whether a fault of this kind changes clocks and nothing else.
 func (f F) IsClock() bool { return f.Does().IsClock() }
 
-// IsClock reports whether the effect is on clocks and nothing else.
+// IsClock reports whether the effect is on clocks only.
 func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
 
-// Delays reports whether the effect can keep a request from being answered in time. Changes of clocks, sessions and
-// keys delay no message.
+// Delays reports whether the effect can delay the reply to a request. Changes of clocks, sessions and keys delay no
+// message.
 func (e Effect) Delays() bool { return !e.IsClock() && e != EndsSession && e != RemovesKeys }
 
-// IsLink reports whether a fault of this kind affects a link: it loses or delays messages, or resets a connection.
+// IsLink reports whether a fault of this kind affects a link: it drops or delays messages, or resets a connection.
 func (f F) IsLink() bool { return f.Does().IsLink() }
 
-// IsLink reports whether the effect is on a link: messages are lost or delayed, or a connection is reset.
+// IsLink reports whether the effect is on a link: messages are dropped or delayed, or a connection is reset.
 func (e Effect) IsLink() bool { return e == Parts || e == HoldsUp || e == Resets }
 
 // IsDown reports whether a fault of this kind stops a client's program or a server.
 func (f F) IsDown() bool { return f.Does().IsDown() }
 
-// IsDown reports whether the effect is that a client's program or a server stops.
+// IsDown reports whether a client's program or a server stops.
 func (e Effect) IsDown() bool { return e == Kills || e == ShutsDown }

@@ -6,7 +6,7 @@ import (
 )
 
 // wrongGrant returns an error if the grant of an event contradicts the event. A lease is requested before it is
-// granted, and granted before the acquire returns; all three times are by the holder's own clock. The lease may already
+// granted, and granted before the acquire returns. All three times are by the holder's own clock. The lease may already
 // have ended when the acquire returns.
 func (e *Event) wrongGrant() error {
 	g := e.Grant
@@ -24,7 +24,7 @@ func (e *Event) wrongGrant() error {
 	return nil
 }
 
-// wrongMember returns an error if an event that is not a server's record of a key names a member of a key.
+// wrongMember returns an error if an event has a member of a key but is not a server's record of a key.
 func (e *Event) wrongMember() error {
 	if e.Member == "" || e.F.IsKey() {
 		return nil
@@ -32,8 +32,8 @@ func (e *Event) wrongMember() error {
 	return fmt.Errorf("%s has a \"member\", which only a server's record of a key may have: leave it out", e.F)
 }
 
-// wrongCount returns an error if a grant counts a server twice, or counts a server that is not listed in the header,
-// neither in Servers nor in Groups. A header without servers allows any.
+// wrongCount returns an error if a grant counts a server twice, or counts a server that the header lists neither in
+// Servers nor in Groups. If the header lists no servers, any server is allowed.
 func (h *Header) wrongCount(e *Event) error {
 	if e.Grant == nil {
 		return nil
@@ -50,8 +50,7 @@ func (h *Header) wrongCount(e *Event) error {
 	return nil
 }
 
-// wrongSent returns an error if the event cannot have a Sent field, or if the request would have left after it changed
-// the key.
+// wrongSent returns an error if the event may not have a Sent field, or if Sent is after the change of the key.
 func (e *Event) wrongSent() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():

@@ -3,44 +3,49 @@ package history
 import "slices"
 
 // Measure is something that the users of a lock can do for its safety. A header lists the measures that all of them
-// apply, so that the checker does not advise what is already done.
+// already apply, so that the checker does not recommend these.
 type Measure string
 
 // The measures.
 const (
-	Fencing         Measure = "fencing"          // the resource compares tokens
-	ComparedWrites  Measure = "compared-writes"  // the resource writes only onto the value read, or each write once
+	Fencing Measure = "fencing" // the resource compares tokens
+	// the resource accepts a write only if the value is still the one that was read, or accepts each write only once
+	ComparedWrites  Measure = "compared-writes"
 	FsyncAlways     Measure = "fsync-always"     // the server calls fsync before each answer
-	WaitForReplicas Measure = "wait"             // the client calls WAIT and obeys the count that it returns
+	WaitForReplicas Measure = "wait"             // the client calls WAIT and checks the count that it returns
 	MinReplicas     Measure = "min-replicas"     // the server has min-replicas-to-write set
-	Expiry          Measure = "expiry"           // keys have an expiry, set in the same step as the key
-	OwnerCheck      Measure = "owner-check"      // a release checks the owner, in one step
-	ExtendCheck     Measure = "extend-check"     // an extension checks the owner, in one step
+	Expiry          Measure = "expiry"           // keys have an expiry, which is set in the same step as the key
+	OwnerCheck      Measure = "owner-check"      // a release checks the owner in the same step
+	ExtendCheck     Measure = "extend-check"     // an extension checks the owner in the same step
 	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has extended the key
-	KeptExtension   Measure = "kept-extension"   // an extension neither deletes the key nor sets it anew
-	OwnValue        Measure = "own-value"        // each attempt has a value of its own
-	ElapsedCheck    Measure = "elapsed-check"    // step 3 of the Redlock document: the lease counts from its request
-	RelativeExpiry  Measure = "relative-expiry"  // the server adds the TTL to its own clock
-	CountedEntries  Measure = "counted-entries"  // a lock that its owner acquired twice is freed by the last release
-	GrantToken      Measure = "grant-token"      // each grant draws a fencing token of its own, in the same step
-	SeenLease       Measure = "seen-lease"       // another's lease counts from when it was seen, for its own duration
-	LongLease       Measure = "long-lease"       // the lease lasts longer than its holder tries to renew it
-	MonotonicClock  Measure = "monotonic-clock"  // elapsed time is measured on a monotonic clock
-	DriftAllowance  Measure = "drift-allowance"  // an allowance for clock drift is subtracted from the validity
-	ValidityCheck   Measure = "validity-check"   // the client checks its lease before each read and write
-	StopWhenLost    Measure = "stop-when-lost"   // work stops when the lock is known to be lost
-	Renewal         Measure = "renewal"          // a keepalive renews the lock
+	KeptExtension   Measure = "kept-extension"   // an extension neither deletes the key nor sets it again
+	OwnValue        Measure = "own-value"        // each attempt uses a different value
+	// step 3 of the Redlock document: the lease counts from the time of its request
+	ElapsedCheck   Measure = "elapsed-check"
+	RelativeExpiry Measure = "relative-expiry" // the server adds the TTL to its own clock
+	CountedEntries Measure = "counted-entries" // if its owner acquired a lock twice, only the last release frees it
+	GrantToken     Measure = "grant-token"     // each grant gets its own fencing token in the same step
+	// a client counts another's lease from when it first saw it, for the lease's full duration
+	SeenLease Measure = "seen-lease"
+	// the lease lasts longer than the time during which its holder tries to renew it
+	LongLease       Measure = "long-lease"
+	MonotonicClock  Measure = "monotonic-clock" // elapsed time is measured on a monotonic clock
+	DriftAllowance  Measure = "drift-allowance" // an allowance for clock drift is subtracted from the validity
+	ValidityCheck   Measure = "validity-check"  // the client checks its lease before each read and write
+	StopWhenLost    Measure = "stop-when-lost"  // the holder stops its work when it knows that the lock is lost
+	Renewal         Measure = "renewal"         // a keepalive renews the lock
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
-	Parallel        Measure = "parallel"      // all servers are asked at the same time
+	Parallel        Measure = "parallel"      // the client asks all servers at the same time
 	ShortTimeout    Measure = "short-timeout" // a request times out after at most a tenth of the TTL
-	Recheck         Measure = "recheck"       // the client checks its own lease again after it waited
-	StopFirst       Measure = "stop-first"    // the work ends before a lock that cannot be renewed is given up
-	// a waiter checks the lock again by itself, or the service reports every end of a lock, including expiry
+	Recheck         Measure = "recheck"       // the client checks its own lease again after it has waited
+	// if the lock cannot be renewed, the holder ends its work before it gives up the lock
+	StopFirst Measure = "stop-first"
+	// a waiter checks the lock again by itself, or the service reports every end of a hold, including expiry
 	LooksAgain Measure = "looks-again"
 )
 
-// Lapse is something unsafe that the requests of a lock show, where the lock's code is not known.
+// Lapse is something unsafe that the requests of a lock show. It is used if the lock's code is unknown.
 type Lapse string
 
 // The lapses.
@@ -51,7 +56,7 @@ const (
 // Applies reports whether a measure is known to be applied.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
 
-// MayApply reports whether a measure is applied, or may be.
+// MayApply reports whether a measure is applied or may be applied.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
 // Unsure reports whether the header states that it is unknown whether a measure is applied.

@@ -10,19 +10,19 @@ import (
 )
 
 // scanner parses one line as a flat JSON object whose values are strings, whole numbers, true and false, and lists of
-// strings. It exists because histories are long, and because encoding/json refuses neither a repeated key nor a key in
-// the wrong case.
+// strings. It exists because histories are long, and because encoding/json accepts repeated keys and keys in the wrong
+// case.
 type scanner struct {
 	in    []byte
 	at    int
 	names *names
 }
 
-// names is a hash table of strings that were read recently, so that equal strings share their memory. Most names that
-// recur do so soon.
+// names is a hash table of strings that were read recently. It lets equal strings share memory. Most names that occur
+// again do so soon.
 type names [1 << 14]string
 
-// longestName is the maximum length in bytes of a string that is kept in names.
+// longestName is the maximum length in bytes of the strings that names keeps.
 const longestName = 64
 
 // of returns raw as a string.
@@ -41,7 +41,7 @@ func (n *names) of(raw []byte) string {
 	return *seen
 }
 
-// object calls field for each key of an object. The scanner is then at the key's value.
+// object calls field for each key of an object. At each call, the scanner is at the key's value.
 func (s *scanner) object(field func(key string) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// want reports what was expected and what was found instead.
+// want returns an error that says what was expected and what was found instead.
 func (s *scanner) want(what string) error {
 	if s.peek(); s.at == len(s.in) {
 		return fmt.Errorf("%s, found the end of the line", what)
@@ -169,8 +169,7 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	return T(v), nil
 }
 
-// whole parses digits with an optional sign. It allocates no memory for numbers of up to 18 digits, which nearly all
-// are.
+// whole parses digits with an optional sign. It allocates no memory for numbers of up to 18 digits, as nearly all are.
 func whole(digits []byte) (int64, error) {
 	const few = 18
 	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {

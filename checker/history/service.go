@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Service is the kind of lock service in a history. It is empty if unknown.
+// Service is the kind of lock service in a history. It is empty if it is unknown.
 type Service string
 
-// The services that have their own advice in the checker.
+// The services for which the checker has specific advice.
 const (
-	Redis     Service = "redis"   // one Redis, replicated or not
+	Redis     Service = "redis"   // a single Redis, replicated or not
 	Redlock   Service = "redlock" // a majority of Redis masters
 	Etcd      Service = "etcd"
 	ZooKeeper Service = "zookeeper"
@@ -20,34 +20,37 @@ const (
 	Consul     Service = "consul"
 )
 
-// ServiceKind describes a kind of lock service: what the laws, the search for causes and the reports need to know of
-// it. Its zero value, apart from the name, describes servers that each keep their own keys, remove them when they
-// expire, and compare owner values.
+// ServiceKind describes a kind of lock service. It contains what the laws, the search for causes and the reports need
+// to know about it. Apart from the name, the zero value describes servers that each keep their own keys, remove them
+// when they expire, and compare owner values.
 type ServiceKind struct {
 	Name   Service
-	OneLog bool // the servers are members that replicate one log; otherwise each of them keeps its own keys
+	OneLog bool // whether the servers are members that replicate one log; otherwise, each of them keeps its own keys
 	// Majority means that a client asks several independent servers, and has the lock if most of them grant it.
 	Majority bool
-	// Sessions means that a lock lives as long as its client's session or lease, which the servers can end.
+	// Sessions means that a lock lives as long as its client's session or lease, and that the servers can end that
+	// session.
 	Sessions bool
-	// Lives is for how many TTLs the servers keep the lock of a client that is silent; 0: for one.
+	// Lives is the number of TTLs for which the servers keep the lock of a silent client. 0 means one.
 	Lives int
-	// Unrecorded means that not every renewal of a session is recorded. Then a key exists until its session expires,
-	// and a record's deadline does not show when that is.
+	// Unrecorded means that not every renewal of a session is recorded. A key then exists until its session expires,
+	// and the deadline in its record does not show when that is.
 	Unrecorded bool
-	// ClientsExpire means that no server removes a lock whose lease is over. A waiting client decides by its own clock
-	// that the lease is over, and takes over the lock. The holder may let its lease end instead of releasing the lock.
+	// ClientsExpire means that servers do not remove a lock when its lease is over. A waiting client decides by its own
+	// clock that the lease is over, and takes over the lock. The holder may let its lease end instead of releasing the
+	// lock.
 	ClientsExpire bool
-	// Revisions means that owners are distinguished by a revision, which starts anew if all members lose their disks.
+	// Revisions means that owners are distinguished by a revision. If all members lose their disks, revisions start
+	// again from the beginning.
 	Revisions bool
-	// Compared is what a request compares to find out whose lock it is. Shared is what two owners have in common if
-	// this does not distinguish them. If empty, they are "the owner" and "a value".
+	// Compared is what a request compares to find out who owns the lock. Shared is what two owners have in common if
+	// the comparison cannot distinguish them. If empty, they are "the owner" and "a value".
 	Compared, Shared string
 }
 
 var serviceKinds []ServiceKind
 
-// RegisterService adds a kind of service. It must have a name of its own.
+// RegisterService adds a kind of service. Its name must be unique.
 func RegisterService(k ServiceKind) {
 	serviceKinds = append(serviceKinds, k)
 	slices.SortFunc(serviceKinds, func(a, b ServiceKind) int { return strings.Compare(string(a.Name), string(b.Name)) })

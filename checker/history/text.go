@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Unprintable reports whether a character does not belong in text for people, because a terminal or a browser would
-// obey it instead of showing it, would show its neighbours in another order, or would show nothing. These are control
+// Unprintable reports whether a character does not belong in text for people. A terminal or a browser would execute it
+// and not show it, would show the characters next to it in another order, or would show nothing. These are control
 // characters including line breaks and tabs, Unicode's line and paragraph separators, direction marks, and characters
 // without width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
 func Unprintable(c rune) bool {
-	if c < utf8.RuneSelf { // the usual case, checked fast because whole pages are searched
+	if c < utf8.RuneSelf { // the common case must be fast, because whole pages are searched
 		return unicode.IsControl(c)
 	}
 	return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control) ||
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }
 
-// Printable makes all of a text visible: Unprintable characters, except line breaks and tabs, become escapes such as
-// \u001b.
+// Printable makes every character of a text visible. It replaces Unprintable characters, except line breaks and tabs,
+// with escapes such as \u001b.
 func Printable(text string) string {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && Unprintable(c) }
 	if strings.IndexFunc(text, hidden) < 0 {
@@ -37,10 +37,10 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// Escape writes a character as a JSON escape.
+// Escape returns a character as a JSON escape.
 func Escape(c rune) string { return fmt.Sprintf(`\u%04x`, c) }
 
-// Capital capitalizes the first letter of a sentence, unless the first word is a name such as orders@host-3 or a/b.
+// Capital capitalizes the first letter of a sentence, unless its first word is a name such as orders@host-3 or a/b.
 func Capital(words string) string {
 	first, _, _ := strings.Cut(words, " ")
 	if strings.ContainsAny(strings.TrimRight(first, ".:"), `@/:\_.`) {
