@@ -14,33 +14,34 @@ import (
 )
 
 // Expectation is the required outcome of a law or a metric: a format.Law, a format.Bound, Promised or Unbroken. String
-// returns it as the scenario states it. A nil Expectation requires nothing.
+// returns it in the words of the scenario. A nil Expectation requires nothing.
 type Expectation fmt.Stringer
 
-// implied is the expectation for a law that the scenario does not name.
+// implied is the expectation for a law that the scenario does not mention.
 type implied string
 
 // String returns the expectation in words.
 func (e implied) String() string { return string(e) }
 
-// The expectations for laws that the scenario does not name.
+// The expectations for laws that the scenario does not mention.
 const (
-	Promised implied = "promised"     // promised by the scenario; used when a run is judged by its promise
-	Unbroken implied = "not violated" // used if the scenario states expectations of other laws or metrics
+	// the scenario promises that the law holds; used when a run is checked against its promise
+	Promised implied = "promised"
+	Unbroken implied = "not violated" // used if the scenario has expectations for other laws or metrics
 )
 
 // ExpectLine compares the outcome of a law or metric, in one run or in many, with what the scenario expects.
 type ExpectLine struct {
 	Name     string // name of the law or metric
 	Expected Expectation
-	Outcome  checker.Outcome // of a law; for many runs, the most informative outcome
+	Outcome  checker.Outcome // outcome of a law; for many runs, the most informative one
 	Standing document.Standing
 }
 
 // OK reports whether the outcome agrees with the expectation, or at least does not contradict it.
 func (e *ExpectLine) OK() bool { return e.Standing.Result != document.Failed }
 
-// Stands says in words how the outcome compares with the expectation. If the law is undecided, it returns "expected".
+// Stands says how the outcome compares with the expectation. If the law is undecided, it returns "expected".
 func (e *ExpectLine) Stands() string {
 	switch {
 	case e.Standing.Excused:
@@ -55,12 +56,12 @@ func (e *ExpectLine) Stands() string {
 	return "expected"
 }
 
-// Compared reports whether there is a comparison to show: the scenario states an expectation, or excuses the outcome.
+// Compared reports whether there is a comparison to show: the scenario has an expectation, or it excuses the outcome.
 func (e *ExpectLine) Compared() bool { return e != nil && (e.Expected != nil || e.Standing.Excused) }
 
-// Case returns the line as a case of a CI report, without the explanation of a violation. got is the outcome in the
-// scenario's words. how is appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10
-// runs", and may be empty.
+// Case returns the line as a test case of a CI report, without the explanation of a violation. got is the outcome in
+// the scenario's words. how is appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10
+// runs". It may be empty.
 func (e *ExpectLine) Case(group, got, how string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
 		Message: e.Standing.Words()}
@@ -80,9 +81,9 @@ func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent summarizes how the outcomes compare with the scenario. If all came out as expected, it says what was expected.
-// Otherwise it says what did not come out as expected, and which laws were broken that were not promised. It is empty
-// for a scenario that states no expectation.
+// Intent summarizes how the outcomes compare with the scenario. If all are as expected, it says what was expected.
+// Otherwise it says what was not as expected, and which laws were broken although this was not promised. It returns ""
+// for a scenario without expectations.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {
@@ -132,7 +133,7 @@ func Intent(lines []ExpectLine, ok bool) string {
 }
 
 // LawLine compares the outcomes of a law in some runs with what a scenario expects. The caller sets Outcome. missed
-// says that the outcome contradicted the expectation in one of the runs.
+// says whether the outcome contradicted the expectation in any of the runs.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
 	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
@@ -157,8 +158,8 @@ func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, misse
 	return line
 }
 
-// MetricLine compares a metric with the bound that a scenario expects. missed says that the metric was out of bounds in
-// one of the runs.
+// MetricLine compares a metric with the bound that a scenario expects. missed says whether the metric was out of bounds
+// in any of the runs.
 func MetricLine(b format.Bound, missed bool) ExpectLine {
 	line := ExpectLine{Name: b.Name, Expected: b, Standing: document.Standing{Result: document.Passed, Named: true}}
 	if missed {

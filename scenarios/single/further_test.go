@@ -24,8 +24,8 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	return run
 }
 
-// TestEveryFormHasEachCause: in del-by-slow-client a pause breaks exclusion, and then the paused client's DEL breaks it
-// again. Every form of the report contains both causes, and for each of them the fault that it needs.
+// TestEveryFormHasEachCause: in del-by-slow-client, a pause breaks exclusion, and later the DEL of the paused client
+// breaks it again. Every form of the report contains both causes, and for each cause the fault that it needs.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -61,8 +61,8 @@ func TestEveryFormHasEachCause(t *testing.T) {
 	}
 }
 
-// TestTheHeadlineIsAboutWhatTheRunIsToShow: if a run is meant to show one of several violations, its headline is about
-// that violation.
+// TestTheHeadlineIsAboutWhatTheRunIsToShow: if a run has several violations and is meant to show one of them, its
+// headline is about that one.
 func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -76,9 +76,8 @@ func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	}
 }
 
-// TestFaultsRecordedInTheSameWordsAreNamed: two failovers of a plan are recorded in the same words, so that the record
-// of a strike may belong to either. The explanation names the faults that were found to be needed, and never an empty
-// list.
+// TestFaultsRecordedInTheSameWordsAreNamed: two failovers of a plan are recorded in the same words, so a record may
+// belong to either. The explanation names the faults that were found to be needed. It never names an empty list.
 func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
 	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
 servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}
@@ -100,8 +99,8 @@ faults:
 	}
 }
 
-// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame: the shutdown by itself is not necessary, because without it a
-// later fault causes the same violation.
+// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame: the shutdown by itself is not necessary, because a later fault
+// causes the same violation without it.
 func TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame(t *testing.T) {
 	s, err := scenarios.Parse("fixed.yaml", []byte(`name: fixed-value
 servers: {redis: 1, persistence: {append-fsync: always}}

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// render returns the page of a run, which is the last of its pages.
+// render returns the main page of a run, which is the last of its pages.
 func render(t *testing.T, run *single.Run) (page string) {
 	t.Helper()
 	for _, p := range run.Document().Pages("folder/page.html") {

@@ -9,23 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Idle says why a fault of the plan cannot have had an effect.
+// Idle says why a fault of the plan had no effect, if that is certain.
 type Idle uint8
 
-// The zero Idle, Active, means that the fault may have had an effect.
+// The reasons. The zero Idle, Active, means that the fault may have had an effect.
 const (
 	Active Idle = iota
 	NeverStruck
 	StruckInVain
 )
 
-// String returns the reason, phrased so that it can follow the fault; it is empty for Active.
+// String returns the reason in words that can follow the fault. It returns "" for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
 		StruckInVain: "struck while the lock was neither held nor asked for"}[i]
 }
 
-// idleness returns whether a planned fault was idle, and why.
+// idleness returns the reason why a planned fault was idle, or Active.
 func idleness(f campaign.Planned) Idle {
 	switch {
 	case f.Struck == 0:
@@ -36,7 +36,7 @@ func idleness(f campaign.Planned) Idle {
 	return Active
 }
 
-// plan returns the faults of the run; for each idle fault it says why the fault was idle.
+// plan returns the faults of the run. For each idle fault, it says why the fault was idle.
 func (r *Run) plan() document.Plan {
 	lines := document.PlanOf(r.Plan)
 	for i := range min(len(lines), len(r.Idle)) {
@@ -48,11 +48,11 @@ func (r *Run) plan() document.Plan {
 	return lines
 }
 
-// mostAsked limits how many kinds of request are listed next to a request that was never sent.
+// mostAsked is the maximum number of kinds of request that are listed for a request that was never sent.
 const mostAsked = 8
 
-// asked says what the client sent, for a fault that never struck because the message it names was never sent; otherwise
-// it returns "".
+// asked is for a fault that never struck because the message that it names was never sent. It says what the client sent
+// instead. For other faults it returns "".
 func (r *Run) asked(line string) string {
 	for i := range r.Missed {
 		if m := &r.Missed[i]; m.Line == line {
@@ -77,7 +77,7 @@ func Asked(m *nemesis.Missed) string {
 	return fmt.Sprintf("%s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
 }
 
-// idle says how many faults of the plan cannot have had an effect. It returns "" if there are none.
+// idle says how many faults of the plan certainly had no effect. It returns "" if there are none.
 func (r *Run) idle() string {
 	n := map[Idle]int{}
 	for _, idle := range r.Idle {
@@ -86,8 +86,8 @@ func (r *Run) idle() string {
 	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// IdleFaults says how many of the faults never struck (in one run, or in any of many), and how many struck only while
-// the lock was neither held nor requested. It returns "" if there are none.
+// IdleFaults says how many of the faults never struck (in one run, or in any of several), and how many struck only
+// while the lock was neither held nor requested. It returns "" if there are none.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

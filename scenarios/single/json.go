@@ -32,7 +32,7 @@ type RunObject struct {
 	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while the lock was neither held nor asked for"`
 }
 
-// IdleFault is a fault of the plan that cannot have had an effect.
+// IdleFault is a fault of the plan that certainly had no effect.
 type IdleFault struct {
 	Fault string `json:"fault"`
 	Why   string `json:"why"`
@@ -47,7 +47,7 @@ type findingJSON struct {
 	Further []breachJSON `json:"further,omitempty" doc:"breaches of the law by other causes, for each cause the first"`
 }
 
-// breachJSON says why and how a law was broken. For a law that was not violated only the explanation is set.
+// breachJSON says why and how a law was broken. If the law was not violated, only the explanation is set.
 type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`
@@ -56,11 +56,11 @@ type breachJSON struct {
 	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; none unless violated"`
 }
 
-// witnessJSON is an event of a witness, as written in a history file.
+// witnessJSON is an event of a witness, in the form of a history file.
 type witnessJSON struct{ event *history.Event }
 
-// MarshalJSON writes the event as its line in a history file. It returns an error if a history file could not hold the
-// event.
+// MarshalJSON returns the event as its line in a history file. It returns an error if a history file may not contain
+// the event.
 func (w witnessJSON) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := history.Encode(&b, &history.History{Events: []history.Event{*w.event}}); err != nil {
@@ -77,7 +77,7 @@ type judgesJSON struct {
 	Why       string `json:"why,omitempty" doc:"why porcupine gave no answer, so that the interval check judged alone"`
 }
 
-// trialJSON is the outcome of a run from which some of the faults were removed.
+// trialJSON is the outcome of a run without some of the faults.
 type trialJSON struct {
 	Without []string `json:"without"`
 	Needed  bool     `json:"needed"`

@@ -14,8 +14,8 @@ import (
 )
 
 // TestEveryFormSaysWhoJudged tries every pair of answers that the two judges of mutual exclusion can give. Text, page,
-// JSON and the cases for a CI system say the same, and the page links to porcupine's view of the lock that the finding
-// is about.
+// JSON and the cases for a CI system must agree, and the page must link to porcupine's view of the lock that the
+// finding is about.
 func TestEveryFormSaysWhoJudged(t *testing.T) {
 	for porcupine := checker.NotAskedClocks; porcupine <= checker.Refuted; porcupine++ {
 		if porcupine == checker.Open { // only the interval check gives this answer
@@ -77,7 +77,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// shown returns what write writes, with each run of white space reduced to a single space.
+// shown returns what write writes, with all white space between words reduced to a single space.
 func shown(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder
@@ -87,8 +87,7 @@ func shown(t *testing.T, write func(io.Writer) error) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// TestRunsHaveASchema: the schemas of a run and of a recorded history can be generated from the types that are
-// printed.
+// TestRunsHaveASchema: the schemas of a run and of a recorded history can be generated from the types that are printed.
 func TestRunsHaveASchema(t *testing.T) {
 	text, err := document.Schema([]document.Described{{Commands: []string{"run", "replay", "live"}, Object: runJSON{}},
 		{Commands: []string{"check"}, Object: recordedJSON{}}})

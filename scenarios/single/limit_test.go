@@ -13,9 +13,9 @@ import (
 
 var raises = regexp.MustCompile(` Raise limit from \S+ to (\S+): then it (.*)\.$`)
 
-// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalogue too early. For each law that is then undecided,
-// either the explanation names a longer limit and that limit does decide the law, or it names none and none of the
-// limits that were tried decides it.
+// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalog too early. The explanation of each law that is
+// then undecided must either name a longer limit that decides the law, or name none. In the second case, none of the
+// limits that are tried may decide it.
 func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 	advised, silent := 0, 0
 	for i, name := range scenarios.Names() {
@@ -74,7 +74,7 @@ func run(t *testing.T, s *scenarios.Scenario) (scenarios.Result, checker.Verdict
 	return r, checker.Check(r.History)
 }
 
-// outcome returns the outcome that the explanation states for a law; it is empty if the law is not decided.
+// outcome returns the outcome that the explanation of a law states. It returns "" if the law is not decided.
 func outcome(f checker.Finding) string {
 	switch f.Outcome {
 	case checker.Holds:

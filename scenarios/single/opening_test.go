@@ -12,7 +12,7 @@ import (
 )
 
 // TestTheOpeningSaysWhatTheScenarioIsThereToShow: a green "as expected" never appears above a broken law. Instead, the
-// report says in words what the scenario is meant to show.
+// report says what the scenario is meant to show.
 func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	paused := format.Law{Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}}
@@ -75,8 +75,8 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	}
 }
 
-// TestTheHeadlineOfASurpriseIsTheSurprise: the headline of a run that contradicts its expectation is about the
-// unexpected violation, even if a graver law is broken as expected.
+// TestTheHeadlineOfASurpriseIsTheSurprise: if a run contradicts its expectation, its headline is about the unexpected
+// violation, even if a more serious law is broken as expected.
 func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run := singletest.Kleppmann()
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{

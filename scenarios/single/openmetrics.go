@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// metricHelp describes each metric, in the words of the documents.
+// metricHelp describes each metric in the words of the documentation.
 var metricHelp = map[string]string{
 	"lock_acquisition_time_p50": "Median time from asking for a lock to holding it, in seconds.",
 	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. " +
@@ -25,7 +25,7 @@ var metricHelp = map[string]string{
 }
 
 // openMetrics returns the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges. They have the
-// names of the documentation, and the scenario and the seed as labels. A metric without samples has no line.
+// names from the documentation, and scenario and seed as labels. A metric without samples has no line.
 func (r *Run) openMetrics() []byte {
 	var b bytes.Buffer
 	last := ""
@@ -49,7 +49,7 @@ func (r *Run) openMetrics() []byte {
 	return b.Bytes()
 }
 
-// byFamily groups the metrics of one family together, as the format requires.
+// byFamily puts the metrics of each family next to each other, as the format requires.
 func byFamily(all checker.Metrics) checker.Metrics {
 	var out checker.Metrics
 	done := map[string]bool{}
@@ -68,7 +68,7 @@ func byFamily(all checker.Metrics) checker.Metrics {
 	return out
 }
 
-// splitLabel splits the name of a metric into its family and the label of a process, if it has one.
+// splitLabel splits the name of a metric into its family and, if it has one, the label with a process.
 func splitLabel(name string) (family, label string) {
 	family, rest, labelled := strings.Cut(name, "{")
 	if !labelled {

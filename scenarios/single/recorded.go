@@ -13,18 +13,19 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Recording describes a history that was recorded elsewhere; its report shows this description instead of seed, digest
-// and plan. There are no expectations about such a history: it fails if a law is violated.
+// Recording describes a history that was recorded elsewhere. The report shows this description instead of seed, digest
+// and plan. There are no expectations for such a history: it fails if a law is violated.
 type Recording struct {
 	Files []string
-	Lock  string // kind of lock, as stated by the user; empty if not stated
-	Cut   bool   // a file is truncated, so laws that are not violated are not known to hold
-	// Unreached are laws that are undecided only because the recording ended too early. Most recordings have such laws.
+	Lock  string // kind of lock that the user gave; empty if none was given
+	Cut   bool   // whether a file is truncated; if so, it is not known whether the other laws hold
+	// Unreached lists the laws that are undecided only because the recording ended too early. Most recordings have such
+	// laws.
 	Unreached []checker.Law
 }
 
-// Standing summarizes a recorded history. It is Failed if a law is violated, and Undecided if a law is undecided, none
-// holds, or a file is truncated; otherwise it is Passed. It ignores the laws in Unreached.
+// Standing summarizes a recorded history. It returns Failed if a law is violated. It returns Undecided if a law is
+// undecided, if none holds, or if a file is truncated. Otherwise it returns Passed. It ignores the laws in Unreached.
 func (r *Run) Standing() document.Result {
 	seen := map[checker.Outcome]bool{}
 	for _, f := range r.Findings() {
@@ -41,8 +42,8 @@ func (r *Run) Standing() document.Result {
 	return document.Passed
 }
 
-// unreached returns the laws that are undecided only because the recording ended, or only because of clock errors: with
-// exact clocks they would not be violated.
+// unreached returns the laws that are undecided only because the recording ended, or only because of clock errors. With
+// exact clocks, the latter would not be violated.
 func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	exact := history.History{Header: h.Header, Events: h.Events}
 	exact.Header.ClockError = 0
@@ -58,11 +59,11 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	return laws
 }
 
-// Judge judges the recorded history, and sets the fields of the run that depend on the verdict.
+// Judge checks the recorded history and sets the fields of the run that depend on the verdict.
 func (r *Run) Judge() {
 	h := r.Recorded()
 	var registers bool
-	if r.Verdict, registers = register.Check(h); !registers { // registers have no lock metrics
+	if r.Verdict, registers = register.Check(h); !registers { // a history of registers has no lock metrics
 		r.Verdict, r.Metrics = checker.CheckAndMeasure(h)
 	}
 	r.Events, r.Plan = len(h.Events), struckIn(h)
@@ -72,7 +73,7 @@ func (r *Run) Judge() {
 	r.Recording.Unreached = unreached(h, r.Verdict)
 }
 
-// recordedVerdict says in a word or two how the recorded history was judged.
+// recordedVerdict returns the verdict on the recorded history in a word or two.
 func (r *Run) recordedVerdict() string {
 	judged := slices.ContainsFunc(r.Findings(), func(f checker.Finding) bool { return f.Outcome != checker.Unchecked })
 	switch s := r.Standing(); {
@@ -108,8 +109,7 @@ func (r *Run) recordedFacts() document.Facts {
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), text.Instant(history.Of(r.Simulated)))})
 }
 
-// struckIn lists the faults that a history records. Each distinct fault appears once, with the number of times that it
-// struck.
+// struckIn lists the distinct faults that a history records, each with the number of times that it struck.
 func struckIn(h *history.History) (lines []string) {
 	struck := map[string]int{}
 	for _, f := range trace.Faults(h) {
@@ -125,7 +125,7 @@ func struckIn(h *history.History) (lines []string) {
 	return lines
 }
 
-// recordedSuite has a case for each law.
+// recordedSuite returns a suite with a case for each law.
 func (r *Run) recordedSuite() document.Suite {
 	s := document.Suite{Name: "check " + r.Scenario, Repeat: r.Repeat}
 	for _, f := range r.Findings() {

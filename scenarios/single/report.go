@@ -34,14 +34,14 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for the document of another report: a text contains the whole run, a page only what OnPage
-// returns.
+// Excerpt returns the run for use in another report. The text of that report contains the whole run, the page only what
+// OnPage returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }
 
-// OnPage returns what the page of another report shows of the run: the plan under a heading, the timeline, and the
-// explanation of each violation.
+// OnPage returns the part of the run that the page of another report shows: the plan under a heading, the timeline, and
+// the explanation of each violation.
 func (r *Run) OnPage(heading string) []document.Block {
 	picture := timeline.New(r.Lanes)
 	all := []document.Block{
@@ -54,7 +54,7 @@ func (r *Run) OnPage(heading string) []document.Block {
 	return all
 }
 
-// title returns the title block with which the report begins.
+// title returns the title block at the beginning of the report.
 func (r *Run) title() document.Title {
 	s := r.standing()
 	t := document.Title{Name: r.Scenario, Size: fmt.Sprintf("seed %d", r.Seed), Verdict: s.Words(), Tone: s.Tone(),
@@ -67,7 +67,7 @@ func (r *Run) title() document.Title {
 }
 
 // OpeningNotes returns the notes below a report's headline: how the outcome compares with the scenario, and which
-// faults cannot have had an effect. The arguments intent and idle may be empty.
+// faults certainly had no effect. intent and idle may be empty.
 func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragraph) {
 	if intent != "" {
 		notes = append(notes, document.Paragraph{Words: intent})
@@ -81,7 +81,7 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 	return notes
 }
 
-// stories returns the explanation of each violation, with references to the numbers in the picture.
+// stories returns the explanation of each violation. It refers to the numbers in the picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
 		all = append(all, picture.Story(*b))
@@ -118,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts returns how the run was performed: as a single line for a text, and as a list for a page.
+// facts returns how the run was made: as a single line for a text, and as a list for a page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)
@@ -137,7 +137,7 @@ func (r *Run) facts() (line, list document.Facts) {
 			{Name: "true time", Value: took}}
 }
 
-// suite returns a case for each law, and for each metric that the scenario names.
+// suite returns a suite with a case for each law, and for each metric that the scenario names.
 func (r *Run) suite(title *document.Title) document.Suite {
 	if r.Recording != nil {
 		return r.recordedSuite()
@@ -156,7 +156,7 @@ func (r *Run) suite(title *document.Title) document.Suite {
 	return s
 }
 
-// cameOut returns the outcome of a law or metric in the scenario's words, and what to append to the verdict on it.
+// cameOut returns the outcome of a law or metric in the scenario's words, and a text to append to the verdict on it.
 func (r *Run) cameOut(name string) (got, how string) {
 	if !slices.Contains(checker.Laws, checker.Law(name)) {
 		got = r.measured(name)
@@ -175,7 +175,7 @@ func (r *Run) cameOut(name string) (got, how string) {
 	return f.Came(), ": " + f.Explanation
 }
 
-// measured returns the value of a metric.
+// measured formats the value of a metric.
 func (r *Run) measured(name string) string {
 	if m, ok := r.Metrics.Of(name); ok {
 		return document.MetricValue(m)

@@ -2,8 +2,8 @@
 //
 // Goals: the verdict comes first; the reader can see the critical section outlive its lease; every failure comes with
 // its seed, its plan, its witness in words and a command that repeats it. A fault is called necessary for a violation
-// only after a trial, in which the run is repeated without that fault. Equal runs give equal bytes. Non-goals: judging
-// (checker), many runs (search), the smallest plan (search), how to repair the lock (advise).
+// only after a trial, in which the run is repeated without that fault. Equal runs give equal bytes. Non-goals: checking
+// the laws (checker), many runs (search), the smallest plan (search), how to repair the lock (advise).
 package single
 
 import (
@@ -23,32 +23,32 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Run is one run with everything that a report says about it. It is plain data, so that it can describe a simulated run
-// as well as a history of a real system.
+// Run is one run together with everything that a report says about it. It is plain data, so it can describe a simulated
+// run as well as a history of a real system.
 type Run struct {
 	Scenario  string
 	Summary   string // describes the situation for a reader who does not know it
-	Source    string // document that describes the situation
+	Source    string // document in which the situation is described
 	Seed      uint64
 	Digest    string
 	Plan      []string // one fault per line
-	Idle      []Idle   // for each fault in Plan; nil if unknown
+	Idle      []Idle   // for each fault in Plan, why it had no effect; nil if unknown
 	Missed    []nemesis.Missed
 	Expected  []ExpectLine
-	OK        bool // every law and metric came out as expected
-	Promise   bool // the run is judged by the scenario's promise, not by its expectation
-	Undecided bool // an expected outcome could not be decided; OK has no meaning then
+	OK        bool // whether every law and metric is as expected
+	Promise   bool // whether the run is compared with the scenario's promise, not with its expectation
+	Undecided bool // whether an expected outcome could not be decided; if so, OK has no meaning
 	Verdict   checker.Verdict
-	History   *history.History // nil stands for an empty history
+	History   *history.History // nil means an empty history
 	Metrics   checker.Metrics
 	Events    int                // number of events in the simulation, including messages and timers
 	Simulated time.Duration      // true time at the end of the run
 	Files     string             // folder with plan, history and verdict; empty if they were not written
 	Repeat    string             // command that repeats this run
-	Notes     []string           // what else a reader must know; runs in real time, and only these, have notes
-	Messages  []timeline.Message // shown in the timeline; nil unless the reader asked for them
-	Recording *Recording         // for a history that was recorded elsewhere; nil for a run
-	Focus     *Focus             // violation that the headline is about; nil: the gravest one
+	Notes     []string           // other facts that a reader must know; runs in real time, and no others, have notes
+	Messages  []timeline.Message // messages in the timeline; nil unless the reader asked for them
+	Recording *Recording         // set for a history that was recorded elsewhere; nil for a run
+	Focus     *Focus             // violation that the headline is about; if nil, the most serious one
 }
 
 // Focus names the violation that a run is meant to show: a law and the cause that breaks it.
@@ -57,9 +57,9 @@ type Focus struct {
 	Cause checker.Cause
 }
 
-// Explain reports a run and explains its verdict. For each violation it says which faults are needed; it finds them by
-// running the plan again without some of the faults. For each law left undecided by the run's limit it says which
-// longer limit decides the law.
+// Explain returns the report of a run and explains its verdict. For each violation, it finds out which faults are
+// needed, by running the plan again without some of the faults. For each law that is undecided because of the run's
+// limit, it finds a longer limit that decides the law.
 func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) (*Run, error) {
 	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement)
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun reports a run without such explanations, for instance a run that cannot be repeated.
+// NewRun returns the report of a run without such explanations, for instance of a run that cannot be repeated.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) *Run {
 	result := judged.Standing()
 	run := &Run{
@@ -90,7 +90,7 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) 
 	return run
 }
 
-// HoldTo judges the run by a promise instead of its scenario's expectation.
+// HoldTo compares the run with a promise instead of its scenario's expectation.
 func (r *Run) HoldTo(promise checker.Promise) {
 	r.Expected, r.Promise = nil, true
 	failed, undecided := false, false
@@ -116,7 +116,7 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether the run was performed in real time. Such runs, and no others, always have notes.
+// real reports whether the run was made in real time. Such runs, and no others, have notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
 // Recorded returns the run's history. It never returns nil.
@@ -127,7 +127,7 @@ func (r *Run) Recorded() *history.History {
 	return r.History
 }
 
-// Lanes returns the layout of the run's history in the timeline.
+// Lanes returns the run's history arranged for the timeline.
 func (r *Run) Lanes() *timeline.Lanes {
 	lanes := timeline.Arrange(r.Recorded(), r.Verdict.Findings)
 	if r.Recording != nil {
@@ -154,7 +154,7 @@ func (r *Run) Findings() []checker.Finding {
 // Headline returns the first sentence of the report.
 func (r *Run) Headline() string { return headline.Of(r.Recorded(), r.newsworthy()) }
 
-// Gravest returns the law whose violation the headline is about; empty if none was violated.
+// Gravest returns the law whose violation the headline is about, or "" if no law was violated.
 func (r *Run) Gravest() checker.Law {
 	if f := headline.Gravest(r.newsworthy()); f != nil {
 		return f.Law
@@ -162,9 +162,9 @@ func (r *Run) Gravest() checker.Law {
 	return ""
 }
 
-// newsworthy returns the findings for the headline. If the run shows the violation in Focus, it is that violation.
-// Otherwise, if the run contradicts its expectation, it is the unexpected violations. In all other cases it is the
-// whole verdict.
+// newsworthy returns the findings for the headline. If the run shows the violation in Focus, it returns that violation.
+// Otherwise, if the run contradicts its expectation, it returns the unexpected violations. In all other cases, it
+// returns the whole verdict.
 func (r *Run) newsworthy() checker.Verdict {
 	if r.Focus != nil {
 		f := r.Verdict.Of(r.Focus.Law)

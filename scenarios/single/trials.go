@@ -10,25 +10,25 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Trials removes faults from plans and runs them again, to find out which faults a violation needs. It is not safe for
-// concurrent use.
+// Trials finds out which faults a violation needs. It removes faults from a plan and runs the plan again. It is not
+// safe for concurrent use.
 type Trials struct {
 	runner   *scenarios.Runner
 	checker  checker.Checker
-	violated []checker.Law              // laws violated by the run whose faults are removed
-	tried    map[string]checker.Verdict // verdicts on those laws, by the indexes of the removed faults
+	violated []checker.Law              // laws violated by the original run
+	tried    map[string]checker.Verdict // verdicts on those laws, keyed by the indexes of the removed faults
 }
 
-// NewTrials prepares to run s again.
+// NewTrials returns Trials for runs of s.
 func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
-// mostTried limits how many faults of a plan are removed one by one. For a longer plan only the faults named in the
-// explanation are removed, one by one and together; and finally all faults together.
+// mostTried is the maximum number of faults in a plan that are removed one by one. In a longer plan, only the faults
+// named in the explanation are removed, one by one and together. Finally, all faults are removed together.
 const mostTried = 64
 
 // Try adds to each breach of v what happens without certain faults of the plan. v is the verdict on h, the history of a
-// run of p. It adds each fault that is necessary by itself. If there is none, it adds a smallest set of faults that is
-// necessary as a whole. It also adds each fault that the explanation names although it is not necessary. If the
+// run of p. Try adds each fault that is necessary by itself. If there is none, it adds a smallest set of faults that
+// are necessary together. It also adds each fault that the explanation names although it is not necessary. If the
 // violation needs no fault at all, it says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
@@ -52,7 +52,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	named := slices.Concat(NamedIn(p, h, f)...)
 	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
 	later := Later(p, h, f)
-	var needed, idle []int // indexes in the plan
+	var needed, idle []int // indexes of faults in the plan
 	var vain []checker.Trial
 	tried := named
 	if len(p.Faults) <= mostTried {
@@ -89,7 +89,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 			vain = append(vain, t)
 		}
 		needed = places
-		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // they matter only together
+		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // these faults matter only together
 			return slices.ContainsFunc(places,
 				func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
 		})
@@ -107,7 +107,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return nil
 }
 
-// distinct returns the trials without those that say the same as an earlier one. A plan can have equal faults.
+// distinct returns the trials without repetitions. Two trials may say the same because a plan can have equal faults.
 func distinct(trials []checker.Trial) (all []checker.Trial) {
 	said := map[string]bool{}
 	for _, t := range trials {
@@ -119,7 +119,7 @@ func distinct(trials []checker.Trial) (all []checker.Trial) {
 }
 
 // settle corrects the explanation so that it names faults that are needed, and none that are idle. If an idle fault
-// determined the kind of the cause, the explanation stays unchanged.
+// determined the kind of the cause, settle leaves the explanation unchanged.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {
@@ -139,7 +139,7 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 		return
 	}
 	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
-	known.Idle = slices.DeleteFunc(known.Idle, // a strike that may be of a needed fault is not idle
+	known.Idle = slices.DeleteFunc(known.Idle, // a fault is not idle if its strike may be that of a needed fault
 		func(at int) bool { return slices.Contains(known.Needed, at) })
 	known.Later = slices.ContainsFunc(f.Trials, func(t checker.Trial) bool { return t.Needed && t.Later })
 	if g := r.checker.CheckKnowing(h, f, known); g.Cause.Kind == f.Cause.Kind {
@@ -148,8 +148,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 	}
 }
 
-// Later returns the indexes of the faults in a plan that had not struck when the finding's law was broken. They are not
-// a reason for the breach, but without the real reason they might cause a similar one.
+// Later returns the indexes of the faults in a plan that had not struck when the finding's law was broken. They did not
+// cause the breach, but without the real cause they might cause a similar breach.
 func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	var struck []int
 	lines := linesOf(p)
@@ -162,7 +162,7 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 }
 
 // together looks for a smallest set of faults without which the violation disappears, and returns their indexes. It
-// prefers the named faults. In a long plan it tries only the named faults, and then all faults at once.
+// prefers the named faults. In a long plan, it tries only the named faults, and then all faults at once.
 func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
 	order := append(rest, named...)
 	if len(p.Faults) > mostTried && len(named) > 1 {
@@ -175,7 +175,7 @@ func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int)
 		}
 	}
 	t, err := r.trial(p, f, order...)
-	if err != nil || !t.Needed || len(order) > mostTried { // finding a smallest set would take one run for each fault
+	if err != nil || !t.Needed || len(order) > mostTried { // finding a smallest set would take a run for each fault
 		t.Faults = nil
 		return t, nil, err
 	}
@@ -235,9 +235,9 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn returns the indexes in a plan of the faults that a finding names. Each list contains the fault that struck,
-// or all faults that may have struck at that event: faults with the same line, or failovers, whose record does not say
-// what triggered them. A failover decided by a Sentinel is not in the plan.
+// NamedIn returns the indexes in a plan of the faults that a finding names. Each list contains the fault that struck at
+// an event. If several faults may have struck there, it contains all of them. Such faults have the same line, or they
+// are failovers, whose record does not say what triggered them. A failover decided by a Sentinel is not in the plan.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)
@@ -250,7 +250,7 @@ func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	return named
 }
 
-// planLines are the faults of a plan, written as a history records them.
+// planLines lists the faults of a plan as a history records them.
 type planLines []string
 
 func linesOf(p nemesis.Plan) planLines {
@@ -261,7 +261,7 @@ func linesOf(p nemesis.Plan) planLines {
 	return lines
 }
 
-// struckBy returns the indexes of the faults recorded by this line.
+// struckBy returns the indexes of the faults that a history records with the given line.
 func (l planLines) struckBy(line string) []int {
 	return slices.DeleteFunc(upTo(len(l)), func(i int) bool { return l[i] != line })
 }

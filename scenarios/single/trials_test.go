@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestNoTrialIsToldTwice: trials of equal faults that come out the same are told once.
+// TestNoTrialIsToldTwice: if trials of equal faults have the same outcome, they are reported once.
 func TestNoTrialIsToldTwice(t *testing.T) {
 	pause, cut := "pause client-1 for 4s at 50ms", "cut client-1 | redis-1 at 5s for 100ms"
 	for _, test := range []struct {
@@ -47,16 +47,17 @@ func TestNoTrialIsToldTwice(t *testing.T) {
 	}
 }
 
-// TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred faults, most of which have no
-// effect.
+// TestTrialsFindTheFaultsThatAViolationNeeds tries plans with a few faults and plans with a hundred faults, most of
+// which have no effect.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
 		"pause client-2 for 1ms at 20s"
 	for _, test := range []struct {
-		why   string
-		ttl   string
-		plan  []string
-		needs [][]string // the faults of each trial that removed the violation; nil: all faults of the plan
+		why  string
+		ttl  string
+		plan []string
+		// the faults removed in each trial after which there was no violation; nil means all faults of the plan
+		needs [][]string
 	}{
 		{"one pause", "2s", []string{late, long}, [][]string{{long}}},
 		{"each of two would do", "2s", []string{long, late, other}, [][]string{{long, other}}},
@@ -97,7 +98,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 }
 
 // TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, or cuts, as a plan may have. Any one of them
-// would be enough for the violation. The explanation names a few, and says that the violation disappears only without
+// is enough for the violation. The explanation names a few of them and says that the violation disappears only without
 // all of them.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{

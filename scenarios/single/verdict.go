@@ -10,20 +10,20 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// verdicts is the block with a line for each law, and for each metric that the scenario names.
+// verdicts is the block that has a line for each law, and for each metric that the scenario names.
 type verdicts struct {
 	run   *Run
 	views *views
 }
 
-// sign returns the mark of an outcome, and its tone.
+// sign returns the mark of an outcome and the mark's tone.
 func sign(o checker.Outcome) (string, document.Tone) {
 	r := [...]document.Result{checker.Unchecked: document.NotJudged, checker.Holds: document.Passed,
 		checker.Undecided: document.Undecided, checker.Violated: document.Failed}[o]
 	return r.Sign(), r.Tone()
 }
 
-// outcomeOf returns the outcome whose mark a metric gets.
+// outcomeOf returns the outcome whose mark is shown for a metric.
 func outcomeOf(e *ExpectLine) checker.Outcome {
 	if e.OK() {
 		return checker.Holds
@@ -43,7 +43,7 @@ func (b verdicts) metrics() (lines []*ExpectLine) {
 	return lines
 }
 
-// Text writes the lines, with the comparison to the expectation at the right margin.
+// Text writes the lines. The comparison with the expectation is at the right margin.
 func (b verdicts) Text(p *text.Writer) {
 	findings, from := b.run.Findings(), 0
 	for i := range findings {
@@ -59,13 +59,13 @@ func (b verdicts) Text(p *text.Writer) {
 	}
 }
 
-// line begins a line with the mark and the name.
+// line returns the beginning of a line, with the mark and the name.
 func line(mark string, tone document.Tone, name string) *text.Line {
 	return new(text.Line).Add(text.Plain, " ").Add(tone.Style(), mark).Add(text.Plain, " ").Add(text.Bold, name)
 }
 
-// law writes the line of a law. The explanation follows on the same line if there is room. If there is no room, it is
-// written below, but only for a law that is undecided or unchecked.
+// law writes the line of a law. If there is room, the explanation follows on the same line. Otherwise, it is written
+// below the line, but only if the law is undecided or unchecked.
 func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 	mark, tone := sign(f.Outcome)
 	ln := line(mark, tone, string(f.Law)).To(from).Add(tone.Style(), f.Outcome.String())
@@ -110,7 +110,7 @@ func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	return fmt.Sprintf("expected: %s", e.Expected), tone
 }
 
-// expected ends a line with its comparison, or writes the comparison on a line of its own if there is no room.
+// expected ends a line with its comparison. If there is no room, it writes the comparison on a line of its own.
 func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	words, tone := comparison(e)
 	if words == "" {
@@ -142,7 +142,7 @@ func (b verdicts) HTML(p *html.Writer) {
 
 func heading(title string) html.Part { return html.El("th", html.Text(title)) }
 
-// finding returns the table row of a law on the page.
+// finding returns the row for a law in the table on the page.
 func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
 	came := []html.Part{html.El("b", html.Text(f.Outcome.String()))}
 	if f.Outcome == checker.Violated {
@@ -172,7 +172,7 @@ func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.
 		html.Newline)
 }
 
-// compared says on the page how a law or metric compares with its expectation.
+// compared says how a law or metric compares with its expectation, for the page.
 func compared(e *ExpectLine) html.Part {
 	if !e.Compared() {
 		return html.All()

@@ -12,25 +12,25 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// view is porcupine's own visualization of its judgment of one lock under one law.
+// view is porcupine's own drawing of how it checked one lock for one law.
 type view struct {
 	words, slug string
 	law         checker.Law
 	lock        history.Lock
 }
 
-// mostViews is the largest number of locks for which a report contains porcupine's views.
+// mostViews is the maximum number of locks for which a report contains porcupine's views.
 const mostViews = 12
 
 // views is the block that links to porcupine's views.
 type views struct {
 	run         *Run
 	all         []view // set by beside
-	locks, more int    // number of locks with views, and of locks whose views are left out
+	locks, more int    // number of locks with views, and number of locks without
 }
 
-// beside creates porcupine's views of the locks. If there are too many locks, it chooses the locks that the findings
-// are about and some others.
+// beside creates porcupine's views of the locks. If there are too many locks, it prefers those that the findings are
+// about.
 func (v *views) beside() (all []document.Attached) {
 	var about []history.Lock
 	for b := range v.run.Verdict.Breaches() {
@@ -60,7 +60,7 @@ func (v *views) beside() (all []document.Attached) {
 }
 
 // of returns the link from a page to the view for a finding: the view of the finding's lock, or of any lock if the
-// finding names none. It is empty if there is no such view.
+// finding names none. It returns "" if there is no such view.
 func (v *views) of(p *html.Writer, f *checker.Finding) string {
 	i := slices.IndexFunc(v.all, func(w view) bool {
 		return f.Judges != (checker.Judges{}) && w.law == f.Law && (f.Lock == "" || w.lock == f.Lock)
@@ -71,7 +71,7 @@ func (v *views) of(p *html.Writer, f *checker.Finding) string {
 	return p.Beside(v.all[i].slug)
 }
 
-// leftOut says for how many locks there are no views.
+// leftOut says how many locks have no views.
 func (v *views) leftOut() (notes []string) {
 	if v.more == 0 {
 		return nil
@@ -98,8 +98,8 @@ func (v *views) HTML(p *html.Writer) {
 	}
 }
 
-// leftOut is the block that says in the text what the page leaves out. It must be written after the page's views have
-// been created.
+// leftOut is the block in the text that says what the page leaves out. It must be written after the views have been
+// created.
 type leftOut struct {
 	views   *views
 	picture *timeline.Timeline
