@@ -12,23 +12,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// gesture is an action of the reader on the page, with its arguments.
+// gesture is something that the reader does on the page, with its arguments.
 type gesture struct {
-	Do    string   `json:"do"`    // a key of edits
-	Fault int      `json:"fault"` // number of the fault, from 1
-	From  int64    `json:"from"`  // new true times of the fault's strike and end, in ns; To also of a message's arrival
+	Do    string `json:"do"`    // name of the gesture: a key of edits
+	Fault int    `json:"fault"` // number of the fault, from 1
+	// new true times in ns at which the fault strikes and ends; for a message, To is when it arrives
+	From  int64    `json:"from"`
 	To    int64    `json:"to"`
 	Sent  int      `json:"sent"` // number of the message in the picture
-	Kind  string   `json:"kind"` // kind of a fault to add
+	Kind  string   `json:"kind"` // kind of the fault to add
 	On    string   `json:"on"`   // process on whose lane the fault was placed
 	Key   string   `json:"key"`
-	Value string   `json:"value"` // empty: remove the key, so that its default applies
+	Value string   `json:"value"` // new value; if empty, the key is removed, so that its default applies
 	Lines []string `json:"lines"` // the lines of all faults
 	Text  string   `json:"text"`
 }
 
-// edits maps the names of gestures to functions that edit a state. An error is a *mistake, or says what is wrong with
-// the value of a setting.
+// edits maps the names of gestures to functions that edit a state. Such a function returns an error if the gesture
+// cannot be carried out: a *mistake, or an error that says what is wrong with the value of a setting.
 var edits = map[string]func(*opened, *gesture) error{
 	"move": func(o *opened, e *gesture) error {
 		return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) })
@@ -44,7 +45,7 @@ var edits = map[string]func(*opened, *gesture) error{
 	"scenario": (*opened).replace,
 }
 
-// replaces reports whether the edit replaces the whole text. The old text then need not be valid.
+// replaces reports whether the edit replaces the whole text. If so, the old text need not be valid.
 func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
 // apply returns the state after an edit. It does not change o.
@@ -65,7 +66,7 @@ func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	return again, nil
 }
 
-// where names the part of the page that an edit concerns.
+// where returns the part of the page that an edit belongs to.
 func where(e *gesture) string {
 	switch {
 	case e.Do == "set":
@@ -76,7 +77,7 @@ func where(e *gesture) string {
 	return "faults"
 }
 
-// replace switches to a scenario of the catalogue.
+// replace switches to a scenario of the catalog.
 func (o *opened) replace(e *gesture) error {
 	s, err := scenarios.Named(e.Value)
 	if err != nil {
@@ -105,7 +106,7 @@ func (o *opened) set(e *gesture) error {
 	return nil
 }
 
-// setFaults replaces all faults by the given lines, except empty ones.
+// setFaults replaces all faults with the given lines. It ignores empty lines.
 func (o *opened) setFaults(lines []string) error {
 	known := o.scenario.Targets()
 	var kept []string
@@ -135,7 +136,7 @@ func (o *opened) has(number int) error {
 	return nil
 }
 
-// change applies how to one fault and updates its line.
+// change calls how for one fault and updates the fault's line.
 func (o *opened) change(number int, how func(*nemesis.Fault)) error {
 	if err := o.has(number); err != nil {
 		return err
@@ -156,13 +157,13 @@ func linesOf(faults []nemesis.Fault) []string {
 	return lines
 }
 
-// move makes a fault strike at a true time in ns, instead of at its old trigger.
+// move makes a fault strike at a true time in ns. The new time replaces the fault's old trigger.
 func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end moves the end of a fault, so that it lasts from From to To. For a fault that delays a message, it adds To-From to
-// the delay.
+// end moves the end of a fault, so that the fault lasts from From to To. If the fault delays a message, end adds
+// To-From to the delay.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
@@ -213,8 +214,8 @@ func (o *opened) add(e *gesture) error {
 	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
-// late makes a message arrive at another time. If a fault already delays the message, the delay of that fault is
-// changed, and the fault is removed if no delay remains.
+// late changes when a message arrives. If a fault already delays the message, late changes the delay of that fault. It
+// removes the fault if no delay remains.
 func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err

@@ -1,7 +1,7 @@
 package play
 
 import (
-	_ "embed" // the parts of the page
+	_ "embed" // for the files that the page is made of
 	"encoding/json"
 	"io"
 	"strings"
@@ -23,15 +23,15 @@ var (
 // Page is the page on which a reader edits and runs scenarios.
 type Page struct {
 	Start State
-	// Served means that requests go to a server, at the address "ask" next to the page. Otherwise they go to a worker
-	// with the script "worker.js".
+	// Served means that requests go to a server, at the address "ask" relative to the page. Otherwise, they go to a
+	// worker with the script "worker.js".
 	Served bool
 }
 
-// Scoreboard is the name of the page beside a static page that lists lock libraries.
+// Scoreboard is the file name of the page that lists lock libraries. It is in the same folder as a static page.
 const Scoreboard = "scoreboard.html"
 
-// boardLink is the part of a static page that leads to the scoreboard.
+// boardLink is the part of a static page that links to the scoreboard.
 const boardLink = `<section class="card" aria-label="lock libraries"><h2>Lock libraries</h2>
 <p><a href="` + Scoreboard + `">What lock libraries keep under which faults</a></p></section>
 `
@@ -44,7 +44,7 @@ type pageData struct {
 	Tour      []tourStop `json:"tour"`
 }
 
-// section is a section of the catalogue.
+// section is a section of the catalog.
 type section struct {
 	Title     string  `json:"title"`
 	Scenarios []entry `json:"scenarios"`
@@ -55,7 +55,7 @@ type entry struct {
 	Summary string `json:"summary"`
 }
 
-// Write writes the page. An error comes from w, or from a scenario of the catalogue.
+// Write writes the page. Errors come from w or from a scenario of the catalog.
 func (p *Page) Write(w io.Writer) error {
 	data := pageData{Start: p.Start, Served: p.Served, Tour: tour}
 	for _, s := range scenarios.Sections {
@@ -69,7 +69,7 @@ func (p *Page) Write(w io.Writer) error {
 		}
 		data.Catalogue = append(data.Catalogue, in)
 	}
-	text, err := json.Marshal(data) // json.Marshal escapes "<", so no text can end the element
+	text, err := json.Marshal(data) // json.Marshal escapes "<", so the text cannot close the element
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,11 @@ import (
 
 // kindOffer is a kind of fault on the palette of the page.
 type kindOffer struct {
-	Kind string   `json:"kind"`
-	Is   string   `json:"is"`  // what the fault does
-	On   []string `json:"on"`  // lanes that the fault can be placed on; none if the scenario does not accept it
-	Why  string   `json:"why"` // why On is empty
+	Kind string `json:"kind"`
+	Is   string `json:"is"` // what the fault does
+	// lanes on which the fault can be placed; empty if the scenario does not accept the fault
+	On  []string `json:"on"`
+	Why string   `json:"why"` // why On is empty
 }
 
 // palette returns all kinds of faults. For kinds that the scenario does not accept, it gives the reason.
@@ -47,7 +48,7 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	return f, nemesis.Validate(f, names)
 }
 
-// on returns a fault of a kind that strikes a process or one of its links; ok is false if there is none.
+// on returns a fault of a kind that strikes a process or one of its links. ok is false if there is no such fault.
 func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
 	if !targets.Has(k) {
 		return f, false
@@ -61,18 +62,18 @@ func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) 
 	return f, false
 }
 
-// hand takes the place of random draws. It makes the choices for a fault that a person would make: a chosen process,
+// hand replaces random draws. When a fault is created, it makes the choices that a person would make: a chosen process,
 // and sizes that are visible in comparison with the lock's TTL.
 type hand struct {
 	targets *nemesis.Targets
 	on      sim.ProcessID
 	ttl     time.Duration
-	first   int // result of the first call of Below, modulo n
+	first   int // result of the first call of Below, which reduces it modulo n
 }
 
 func (h *hand) Targets() *nemesis.Targets { return h.targets }
 
-// Among returns the chosen process if it is in the list, else the first one.
+// Among returns the chosen process if it is in the list, and otherwise the first process in the list.
 func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	if slices.Contains(list, h.on) {
 		return h.on
@@ -80,7 +81,7 @@ func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	return list[0]
 }
 
-// Below returns first (modulo n) at the first call, and 0 afterwards.
+// Below returns first (modulo n) at its first call, and 0 at later calls.
 func (h *hand) Below(n int) int {
 	i := h.first % n
 	h.first = 0

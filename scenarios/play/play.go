@@ -1,11 +1,11 @@
 // Package play lets a reader experiment with a run by hand. A state is the text of a scenario and a seed. It is shown
-// as a report, edited by gestures on the report's timeline, and saved as a link or as files. The same request has the
-// same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
+// as a report. Readers edit it by gestures on the report's timeline, and save it as a link or as files. The same
+// request has the same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
 //
 // Goals: every gesture is an edit of the scenario's text, so the reader can read and save what is on the page, and run
 // it with the other commands; equal states give equal answers everywhere; a mistake changes nothing, and the answer
-// says where it is. Non-goals: drawing (reports/timeline), judging (checker), and how requests travel (cmd/site,
-// play/worker). The page ignores what a scenario expects; it only says which laws hold.
+// says where it is. Non-goals: drawing (reports/timeline), checking the laws (checker), and how requests travel
+// (cmd/site, play/worker). The page ignores what a scenario expects; it only says which laws hold.
 package play
 
 import (
@@ -23,24 +23,25 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// State is everything that an answer depends on.
+// State contains everything that an answer depends on.
 type State struct {
-	// Text is the scenario as in a file, with its faults. Its expectations are ignored.
+	// Text is the scenario with its faults, as in a scenario file. Its expectations are ignored.
 	Text string `json:"text"`
-	Seed uint64 `json:"seed,string"` // seed of the run; a string, because a JavaScript number cannot hold all values
+	// seed of the run; a string in JSON, because a JavaScript number cannot represent all values
+	Seed uint64 `json:"seed,string"`
 }
 
-// mistake says why an edit changed nothing, in the same words as the commands.
+// mistake says why an edit changed nothing. It uses the same words as the commands.
 type mistake struct {
-	In   string `json:"in"`   // faults, text, or the key of a setting
-	Line int    `json:"line"` // line of the faults, from 1; 0: no particular line
+	In   string `json:"in"`   // where the mistake is: faults, text, or the key of a setting
+	Line int    `json:"line"` // line of the faults, from 1; 0 if it is not in a particular line
 	Says string `json:"says"`
 }
 
 // Error returns the message.
 func (p *mistake) Error() string { return p.Says }
 
-// problem converts an error to a mistake; it returns nil if err is nil.
+// problem converts an error to a mistake. It returns nil if err is nil.
 func problem(in string, err error) *mistake {
 	var known *mistake
 	if err == nil || errors.As(err, &known) {
@@ -49,7 +50,7 @@ func problem(in string, err error) *mistake {
 	return &mistake{In: in, Says: err.Error()}
 }
 
-// view is what the page shows for a state.
+// view contains what the page shows for a state.
 type view struct {
 	State
 	Name     string      `json:"name"`
@@ -61,7 +62,7 @@ type view struct {
 	Faults   []planned   `json:"faults"` // one for each line of the plan
 	Settings []setting   `json:"settings"`
 	Palette  []kindOffer `json:"palette"`
-	Messages []carried   `json:"messages"` // only if the request asked for them
+	Messages []carried   `json:"messages"` // set only if the request asked for messages
 	Digest   string      `json:"digest"`
 }
 
@@ -71,19 +72,19 @@ type judgedLaw struct {
 	Outcome string `json:"outcome"`
 }
 
-// planned is a line of the plan, with where in the run its fault struck.
+// planned is a line of the plan. It says where in the run the line's fault struck.
 type planned struct {
 	Line  string `json:"line"`
-	Event int    `json:"event"` // index of the strike in the history; -1: it never struck
-	From  int64  `json:"from"`  // true times of the strike and of its end, in ns
+	Event int    `json:"event"` // index in the history of the event at which the fault struck; -1 if it never struck
+	From  int64  `json:"from"`  // true times in ns at which the fault struck and ended
 	To    int64  `json:"to"`
-	Moves bool   `json:"moves"` // it strikes at a time, not at a message
-	Ends  bool   `json:"ends"`  // its end can be dragged
-	Size  bool   `json:"size"`  // dragging its end changes how much it delays a message
-	Idle  string `json:"idle"`  // why it cannot have had an effect; empty if it may have had one
+	Moves bool   `json:"moves"` // whether the fault strikes at a time and not at a message, so that it can be moved
+	Ends  bool   `json:"ends"`  // whether its end can be dragged
+	Size  bool   `json:"size"`  // whether dragging its end changes how long it delays a message
+	Idle  string `json:"idle"`  // why it certainly had no effect; empty if it may have had one
 }
 
-// carried is a request of a client or an answer to it. The reader can delay its arrival.
+// carried is a client's request or the answer to it. The reader can delay its arrival.
 type carried struct {
 	Words  string `json:"words"`
 	Number int    `json:"number"` // its number on the timeline
@@ -91,7 +92,7 @@ type carried struct {
 	To     int64  `json:"to"`
 }
 
-// Player answers requests. The zero value is ready to use. Several goroutines may use it at once.
+// Player answers requests. The zero value is ready to use. It is safe for concurrent use.
 type Player struct {
 	taken sync.Map // cache of the keys that each kind of lock accepts ([]*scenarios.Variable); see variables
 }
@@ -102,13 +103,13 @@ type opened struct {
 	player   *Player
 	doc      *format.Document
 	scenario *scenarios.Scenario
-	result   scenarios.Result // set by run
+	result   scenarios.Result // result of the run; set by run
 }
 
-// fileName names the text in error messages.
+// fileName is the name of the text in error messages.
 const fileName = "scenario"
 
-// open parses a state. An error says what is wrong in its text, and where.
+// open parses a state. If its text is wrong, the error says what is wrong and where.
 func (p *Player) open(s State) (*opened, error) {
 	scenario, err := scenarios.Parse(fileName, []byte(s.Text))
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *Player) open(s State) (*opened, error) {
 	return o, err
 }
 
-// unexpecting returns a scenario without its expect and promise keys; less is false if it has neither.
+// unexpecting returns a scenario without its expect and promise keys. less is false if it has neither.
 func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
 	bare = doc.Clone()
 	bare.Remove("expect")
@@ -133,8 +134,8 @@ func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
 	return bare, len(bare.Keys("")) < len(doc.Keys(""))
 }
 
-// Of returns the initial state of a scenario: seed 1, and the scenario's text without expectations. A text that has no
-// expectations is kept exactly as its author wrote it.
+// Of returns the initial state of a scenario: seed 1, and the scenario's text without expectations. If the text has no
+// expectations, it is kept exactly as the author wrote it.
 func Of(s *scenarios.Scenario) (State, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -147,7 +148,7 @@ func Of(s *scenarios.Scenario) (State, error) {
 	return state, nil
 }
 
-// With returns the state of a scenario with the faults and the seed of a plan.
+// With returns the state for a scenario with the faults and the seed of a plan.
 func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	state, err := Of(s)
 	if err != nil {
@@ -162,7 +163,7 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	return o.State, err
 }
 
-// run runs the state, unless that was done before.
+// run runs the state, unless it has already been run.
 func (o *opened) run() (err error) {
 	if o.result.History != nil {
 		return nil
@@ -173,8 +174,8 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show runs the state and returns the report. With rough it leaves out what takes further runs, such as which faults a
-// violation needs.
+// show runs the state and returns the report. If rough is set, it leaves out everything that needs further runs, such
+// as which faults a violation needs.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -203,8 +204,8 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 	return shown, nil
 }
 
-// messages returns the requests that arrived, and then the answers that arrived, each in the order in which they were
-// sent.
+// messages returns the requests that arrived, followed by the answers that arrived. Both are in the order in which they
+// were sent.
 func (o *opened) messages() (all []timeline.Message) {
 	for _, answer := range []bool{false, true} {
 		for i := range o.result.Sent {
@@ -222,7 +223,8 @@ func (o *opened) messages() (all []timeline.Message) {
 	return all
 }
 
-// numberOf returns the number on the timeline of the request with the given index, or of its answer.
+// numberOf returns the number on the timeline of the request with the given index. If answer is set, it returns the
+// number of the answer.
 func numberOf(sent int, answer bool) int {
 	if answer {
 		return 2*sent + 1
@@ -230,7 +232,7 @@ func numberOf(sent int, answer bool) int {
 	return 2 * sent
 }
 
-// faults returns for each line of the plan where its fault struck.
+// faults returns one element for each line of the plan, which says where its fault struck.
 func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
 	all := make([]planned, len(o.scenario.Faults))
@@ -241,7 +243,7 @@ func (o *opened) faults(run *single.Run) []planned {
 		at := slices.IndexFunc(strikes, func(s trace.Fault) bool { return s.Line == f.Recorded() })
 		if at >= 0 {
 			s := strikes[at]
-			strikes[at].Line = "" // another fault with the same line gets the next strike
+			strikes[at].Line = "" // the next strike belongs to another fault with the same line
 			shown.Event, shown.From = s.Start, int64(run.History.Events[s.Start].Time)
 			shown.To = shown.From
 			if s.Stop != trace.Open {
@@ -263,14 +265,14 @@ func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault has an end that a reader can drag. The crash of a client has none: the client does not
-// come back.
+// ends reports whether a fault has an end that a reader can drag. The crash of a client has none, because the client
+// does not restart.
 func ends(f nemesis.Fault) bool {
 	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&
 		!nemesis.IsClient(f.Target))
 }
 
-// seedOf parses a seed that a person has typed.
+// seedOf parses a seed that the reader has typed.
 func seedOf(text string) (uint64, error) {
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

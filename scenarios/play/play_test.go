@@ -18,7 +18,7 @@ import (
 
 var player Player
 
-// begin returns the initial state of a scenario of the catalogue.
+// begin returns the initial state for a scenario of the catalog.
 func begin(t testing.TB, name string) State {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -56,7 +56,7 @@ func shown(t testing.TB, s State, e *gesture) *view {
 	return a.Shown
 }
 
-// each calls visit for every scenario of the catalogue.
+// each calls visit for every scenario of the catalog.
 func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state State)) {
 	for i, name := range scenarios.Names() {
 		if i%testkit.Size(3, 1) != 0 {
@@ -72,7 +72,7 @@ func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state St
 	}
 }
 
-// TestThePageShowsTheRunOfTheCommand: for each scenario the page shows the digest of the run that the command makes.
+// TestThePageShowsTheRunOfTheCommand: for each scenario, the page shows the same digest as the run by the command.
 func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -92,8 +92,8 @@ func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	})
 }
 
-// TestEveryKindOnEveryLane adds each kind of fault to each lane that the palette offers, and removes it again. The
-// other faults must stay, and in the end nothing may have changed.
+// TestEveryKindOnEveryLane adds each kind of fault to each lane that the palette offers, and then removes it. The other
+// faults must stay, and at the end nothing may have changed.
 func TestEveryKindOnEveryLane(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		o, err := player.open(state)
@@ -129,8 +129,8 @@ func TestEveryKindOnEveryLane(t *testing.T) {
 	})
 }
 
-// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run must not change, so the value
-// shown is the value in force.
+// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run must not change, which proves
+// that the page shows the value in force.
 func TestEverySettingAsItIs(t *testing.T) {
 	for _, name := range []string{"kleppmann-gc-pause", "etcd-lease-pause", "zookeeper-pause", "kubernetes-cut-off",
 		"failover-wait"} {
@@ -151,7 +151,7 @@ func TestEverySettingAsItIs(t *testing.T) {
 	}
 }
 
-// reached reports whether the goal is reached, in the same way as the script of the page.
+// reached reports whether the goal is reached. The script of the page uses the same rule.
 func (g *goal) reached(begin, now *view) bool {
 	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) &&
 		(!g.Faults || len(now.Faults) >= len(begin.Faults))
@@ -195,7 +195,7 @@ func TestTheTourIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAMessageIsPulled delays a message, reduces the delay, and removes it again. No fault may be left then.
+// TestAMessageIsPulled delays a message, reduces the delay, and then removes it. At the end, no fault may be left.
 func TestAMessageIsPulled(t *testing.T) {
 	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
 	for _, m := range before.Messages[:4] {
@@ -231,7 +231,7 @@ func TestAMessageIsPulled(t *testing.T) {
 }
 
 // TestMistakes sends requests that cannot be carried out. Each answer must say why, and name the part of the page that
-// this belongs to. It must show nothing else.
+// the mistake is in. It must contain nothing else.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
@@ -274,7 +274,7 @@ func TestMistakes(t *testing.T) {
 }
 
 // TestAnOwnTextIsMended: a reader can replace a text that has a mistake. The page ignores expectations, but does not
-// remove them from a reader's own text.
+// remove them from a text that the reader wrote.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
 	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
@@ -287,8 +287,8 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong: the downloaded scenario expects the present outcome, the plan belongs to it, and the Go test
-// fails as it says.
+// TestWhatIsTakenAlong: the downloaded scenario expects the present outcome, the downloaded plan fits the scenario, and
+// the downloaded Go test fails as it says.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})
@@ -352,7 +352,8 @@ func TestWorks(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	text, _ := json.Marshal(request{Do: "explore", State: state}) // cannot fail: the same was encoded above
+	// this cannot fail, because the same request was encoded above
+	text, _ := json.Marshal(request{Do: "explore", State: state})
 	var a reply
 	if err := json.Unmarshal(player.Ask(ctx, text, func(Progress) {}), &a); err != nil || a.Problem != nil {
 		t.Errorf("an exploration that is stopped: %+v, %v", a, err)
@@ -369,7 +370,8 @@ func BenchmarkShow(b *testing.B) {
 	}
 }
 
-// TestOnlyAStaticPageLeadsToTheScoreboard: a served page has no other pages beside it.
+// TestOnlyAStaticPageLeadsToTheScoreboard: a served page does not link to the scoreboard, because there are no other
+// pages in its folder.
 func TestOnlyAStaticPageLeadsToTheScoreboard(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		var page strings.Builder

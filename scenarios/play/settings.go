@@ -12,27 +12,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// setting is a key of the scenario with the value in force.
+// setting is a key of the scenario and the value that applies.
 type setting struct {
-	Key   string   `json:"key"` // as in FORMAT.md; for a value in a fault's line, such as faults.1.for
-	Value string   `json:"value"`
-	Given bool     `json:"given"` // stated in the text; otherwise it is the default
-	Main  bool     `json:"main"`  // one of the keys that readers change first
-	Words []string `json:"words"` // words that the key accepts; if it is not a number, it accepts nothing else
-	// Unit is "ns" or "1" if the value is a single number, N, and otherwise empty. Least is the smallest valid number.
+	Key   string `json:"key"` // name as in FORMAT.md; for a value in the line of a fault, a name such as faults.1.for
+	Value string `json:"value"`
+	Given bool   `json:"given"` // whether the text states the value; otherwise, it is the default
+	Main  bool   `json:"main"`  // whether this is one of the keys that readers change first
+	// words that the key accepts; unless its value can be a number, it accepts nothing else
+	Words []string `json:"words"`
+	// Unit is "ns" or "1" if the value is a single number N. Otherwise, it is empty. Least is the smallest valid
+	// number.
 	Unit  string `json:"unit"`
 	N     int64  `json:"n"`
 	Least int64  `json:"least"`
-	Most  int64  `json:"most"` // largest valid number; 0: no limit
+	Most  int64  `json:"most"` // largest valid number; 0 if there is no limit
 }
 
-// mainKeys are the keys that readers change first, in the order in which the page shows them.
+// mainKeys lists the keys that readers change first, in the order in which the page shows them.
 var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.etcd", "servers.zookeeper",
 	"servers.kubernetes", "servers.replicas", "lock.ttl", "lock.drift-allowance", "work.hold", "resource.fencing",
 	"servers.persistence.append-fsync", "network.delay"}
 
-// settings returns the keys that the scenario's lock accepts: first the main keys, then the values in faults' lines,
-// then all others.
+// settings returns the keys that the scenario's lock accepts: first the main keys, then the values in the lines of
+// faults, then all other keys.
 func (o *opened) settings() []setting {
 	var first, rest []setting
 	for _, v := range o.variables() {
@@ -56,7 +58,7 @@ func (o *opened) setting(v *scenarios.Variable) setting {
 	if s.Value == "" && v.Value != nil {
 		s.Value = v.Form.Text(v.Value(o.scenario, client))
 	}
-	switch v.Path { // keys that the format reads separately
+	switch v.Path { // the format reads these keys separately
 	case "lock.protocol":
 		s.Words = protocolsLike(o.doc)
 	case "clients":
@@ -73,7 +75,7 @@ func (o *opened) setting(v *scenarios.Variable) setting {
 	return s
 }
 
-// faultSettings returns the lengths and sizes in the lines of faults.
+// faultSettings returns the durations and sizes in the lines of faults.
 func (o *opened) faultSettings() (all []setting) {
 	for i, f := range o.scenario.Faults {
 		for _, of := range []struct {
@@ -107,7 +109,7 @@ func (o *opened) setInFault(key, value string) error {
 	return o.setFaults(lines)
 }
 
-// protocolsLike returns the protocols that run on the kind of servers that the scenario has.
+// protocolsLike returns the protocols that use the kind of servers that the scenario has.
 func protocolsLike(doc *format.Document) (all []string) {
 	servers := doc.Keys("servers")
 	for _, d := range locks.Definitions() {
@@ -118,9 +120,9 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// variables returns the keys that the scenario's lock accepts. It leaves out keys inside a mapping that the text does
-// not have, because setting one would add other settings too. To find out whether the lock accepts a key, it sets the
-// key to the value that it has. The result is cached for each kind of lock.
+// variables returns the keys that the scenario's lock accepts. It leaves out keys in a mapping that is missing from the
+// text, because setting such a key would add other settings too. To find out whether the lock accepts a key, it sets
+// the key to the value that the key already has. The result is cached for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
 	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))
@@ -129,7 +131,7 @@ func (o *opened) variables() []*scenarios.Variable {
 	}
 	all, _ := scenarios.Variables()
 	var mine []*scenarios.Variable
-	absent := "" // latest mapping that the text does not have
+	absent := "" // the latest mapping that is missing from the text
 	for i := range all {
 		v := &all[i]
 		if absent != "" && strings.HasPrefix(v.Path, absent+".") {

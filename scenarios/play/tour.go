@@ -4,8 +4,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// tourStop is a stop of the guided tour. It has a scenario, what the debate says about it, and a question that the
-// reader answers by an experiment.
+// tourStop is a stop of the guided tour: a scenario, what the debate says about it, and a question that the reader
+// answers by experiment.
 type tourStop struct {
 	Title    string `json:"title"`
 	Scenario string `json:"scenario"` // name of a scenario of the catalogue
@@ -16,11 +16,11 @@ type tourStop struct {
 	Answer   string `json:"answer"` // shown when the goal is reached
 }
 
-// goal is the outcome that the reader should bring about.
+// goal is the outcome that the reader is asked to produce.
 type goal struct {
 	Law     checker.Law `json:"law"`
 	Outcome string      `json:"outcome"`
-	Faults  bool        `json:"faults"` // no fault may be removed: there must be as many as at the start
+	Faults  bool        `json:"faults"` // no fault may be removed: there must be as many faults as at the start
 }
 
 const (

@@ -22,13 +22,14 @@ import (
 type request struct {
 	Do string `json:"do"`
 	State
-	Edit     *gesture `json:"edit"`     // applied before the request is answered
-	Rough    bool     `json:"rough"`    // do not find out which faults a violation needs; used while a fault is dragged
-	Messages bool     `json:"messages"` // show the messages as well
-	Vary     string   `json:"vary"`     // for edge: KEY=FROM..TO/STEP
+	Edit *gesture `json:"edit"` // edit that is applied before the request is answered
+	// whether to skip finding out which faults a violation needs; set while a fault is dragged
+	Rough    bool   `json:"rough"`
+	Messages bool   `json:"messages"` // whether to show the messages as well
+	Vary     string `json:"vary"`     // for edge: KEY=FROM..TO/STEP
 }
 
-// reply is the answer to a request: a mistake, or what was asked for.
+// reply is the answer to a request: a mistake, or what the request asked for.
 type reply struct {
 	Problem *mistake `json:"problem"`
 	Shown   *view    `json:"shown"`
@@ -39,24 +40,24 @@ type reply struct {
 // outcome is the result of a longer task.
 type outcome struct {
 	Words  string     `json:"words"`  // result of edge
-	Report string     `json:"report"` // HTML
+	Report string     `json:"report"` // report of the task, as HTML
 	States []proposal `json:"states"` // states that the reader can open
 }
 
-// proposal is a state that a task proposes.
+// proposal is a state that a task proposes to the reader.
 type proposal struct {
 	Words string `json:"words"`
 	State
 }
 
-// Progress states how much of a longer task is done.
+// Progress says how much of a longer task is done.
 type Progress struct {
 	What string `json:"what"`
 	Done int    `json:"done"`
 	Of   int    `json:"of"`
 }
 
-// Ask answers a request; request and answer are JSON. A longer task calls progress, and ends early when ctx ends.
+// Ask answers a request. Request and answer are JSON. A longer task calls progress, and stops early when ctx is done.
 func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	var r request
 	answer := &reply{}
@@ -67,9 +68,9 @@ func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) 
 	}
 	var said bytes.Buffer
 	e := json.NewEncoder(&said)
-	e.SetEscapeHTML(false) // the JSON is not embedded in a page
+	e.SetEscapeHTML(false) // there is no need to escape HTML, because the JSON is not embedded in a page
 	if err := e.Encode(answer); err != nil {
-		panic(err) // cannot happen: every reply can be encoded
+		panic(err) // this cannot happen: every reply can be encoded
 	}
 	return said.Bytes()
 }
@@ -110,10 +111,10 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 	return answer
 }
 
-// exploredSeeds is the number of random plans that an exploration runs, from the seed of the state on.
+// exploredSeeds is the number of random plans that an exploration runs, starting at the seed of the state.
 const exploredSeeds = 1000
 
-// mostCut is the largest number of findings of an exploration that are shrunk.
+// mostCut is the maximum number of an exploration's findings that are shrunk.
 const mostCut = 5
 
 // explore runs the scenario under random faults, and shrinks the violations that it finds.
@@ -154,7 +155,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut shrinks the plan to the smallest one found that still causes its gravest violation.
+// cut shrinks the plan to the smallest plan that it finds that still causes the most serious violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -177,10 +178,10 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	return done, nil
 }
 
-// adviceSeeds is the number of fresh plans that each proposed change is tried with.
+// adviceSeeds is the number of new plans with which each proposed change is tried.
 const adviceSeeds = 20
 
-// advise finds out by trying which changes to the scenario prevent its violations.
+// advise finds out, by trying them, which changes to the scenario prevent its violations.
 func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	advice, err := advise.Try(ctx, o.scenario, advise.Options{From: o.Seed, Seeds: adviceSeeds, Crew: crew})
 	if err != nil {
@@ -190,7 +191,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	for _, tried := range advice.Mending[:min(advise.Confirmed, len(advice.Mending))] {
 		text, err := advice.File(tried)
 		if err != nil {
-			continue // the report lists the changes, which must be made by hand
+			continue // skip it: the report lists the changes, which must be made by hand
 		}
 		s, err := scenarios.Parse(fileName, text)
 		if err != nil {
@@ -204,10 +205,10 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	return done, nil
 }
 
-// edgeSeeds is the number of runs of each value, and sureSeeds the number beside an edge.
+// edgeSeeds is the number of runs for each value. sureSeeds is the number of runs for the values next to an edge.
 const edgeSeeds, sureSeeds = 5, 50
 
-// edge varies one key and finds the values at which mutual exclusion begins to hold or to break.
+// edge varies one key and finds the values at which mutual exclusion begins to hold or to be violated.
 func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*outcome, error) {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {
