@@ -20,6 +20,9 @@ type Code struct {
 	// Programs lists the points that the clients pass if they are programs. In that case Elsewhere runs them,
 	// regardless of the scenario's protocol. If Programs is nil, the clients are not programs.
 	Programs []sim.Point
+	// Given lists the keys of lock and work, such as "lock.ttl", whose values the programs are given. All others say
+	// nothing to them.
+	Given []string
 }
 
 // Wanted says what a caller wants to know about a run in addition to its history.
@@ -57,7 +60,11 @@ func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 
 // Parse parses a different version of s, whose runs are performed in the same way.
 func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
-	return ParseWith(path, text, s.code)
+	other, err := ParseWith(path, text, s.code)
+	if err != nil || !s.OfPrograms() {
+		return other, err
+	}
+	return other.With(s.code), nil
 }
 
 // With returns a copy of s whose runs are performed as code says. Random faults strike only at points that its clients
@@ -74,6 +81,11 @@ func (s *Scenario) With(code *Code) *Scenario {
 
 // OfPrograms reports whether the clients of s are programs of the host. The code of their locks is unknown.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
+
+// Takes reports whether the clients of s know what a key of lock or work says. Programs know what they are given.
+func (s *Scenario) Takes(key string) bool {
+	return !s.OfPrograms() || slices.Contains(s.code.Given, key)
+}
 
 // define returns the definition of a protocol, or nil if the scenario may not use a protocol of that name.
 func (f *file) define(p locks.Protocol) *locks.Definition {

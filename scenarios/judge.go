@@ -12,8 +12,16 @@ import (
 // Judge judges the result of a run of s.
 func (s *Scenario) Judge(r Result) format.Judgement {
 	j := format.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
-	for i := range j.Verdict.Findings {
-		f := &j.Verdict.Findings[i]
+	r.Qualify(j.Verdict)
+	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics, s.Promise)
+	return j
+}
+
+// Qualify makes those findings about the run undecided that a stall of the host or the early end of a client leaves
+// open.
+func (r *Result) Qualify(v checker.Verdict) {
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		certain := func(b *checker.Finding) bool { return !slices.Contains(byDelay, b.Cause.Kind) }
 		if r.Stalled != "" && f.Outcome == checker.Violated && !f.Retain(certain) {
 			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.Stalled}
@@ -22,8 +30,6 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.EndedEarly}
 		}
 	}
-	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics, s.Promise)
-	return j
 }
 
 // byDelay lists the causes that may be due to a stall of the host. A stalled client may get no reply in time and give

@@ -22,7 +22,9 @@ type adviseJob struct {
 	output.Frame
 	options  advise.Options
 	target   string // the scenario's name or file, as given
+	client   string
 	scenario *scenarios.Scenario
+	guest    *task.Guest
 }
 
 func newAdvise() *cobra.Command {
@@ -45,10 +47,15 @@ nothing else breaks it, it asks about all.
 The search ends when it has used the processor time of --cpu: a quarter of it is kept to confirm what
 was found. The report says what was not tried; with the same seeds, more time only adds to it.
 
+With --client, the program CMD is each client, in virtual time. Then only changes are tried of which the
+program learns: those of the servers, of the resource, and of what it finds in its environment. Its
+processor time counts too: start with few --seeds and a larger --cpu.
+
 Exit 0 if nothing is broken or a change keeps every promise; 1 if none does; 2 for bad input; 3 if
 Ctrl-C or the end of --cpu came first.`,
 		Example: `  fencepost advise kleppmann-gc-pause
   fencepost advise my-lock.yaml --out advised
+  fencepost advise my-lock.yaml --client '/usr/bin/python3 worker.py' --seeds 5 --cpu 10m
   patch my-lock.yaml advised/1.diff`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,6 +70,7 @@ Ctrl-C or the end of --cpu came first.`,
 	f.DurationVar(&j.options.Budget, "cpu", time.Minute,
 		"end the search after this much processor time, such as 5m; 0 is no limit")
 	output.Workers(c, &j.options.Workers, "how many changes to try at once")
+	f.StringVar(&j.client, "client", "", task.ClientUsage)
 	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
 	j.Register(c, "")
 	return c
@@ -79,10 +87,16 @@ func (j *adviseJob) run(flags []string) error {
 	if j.options.Budget < 0 {
 		return fmt.Errorf("--cpu is %v: it takes a positive time, such as 5m, or 0 for no limit", j.options.Budget)
 	}
-	j.options.Spent = processor.Time
+	j.options.Spent = processor.WithChildren
 	var err error
 	if j.scenario, err = task.Open(j.target); err != nil {
 		return err
+	}
+	if j.client != "" {
+		if j.scenario, j.guest, err = task.With(j.scenario, j.client); err != nil {
+			return err
+		}
+		defer j.guest.Close()
 	}
 	if j.Out == "" {
 		j.Out = "_runs/advise-" + j.scenario.Name
@@ -101,7 +115,7 @@ func (j *adviseJob) run(flags []string) error {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
 	report := &advise.Report{Advice: a, Scenario: j.scenario, Files: j.Out,
-		Repeat: strings.Join(append([]string{output.Program(), "advise", output.Word(task.NameOf(j.scenario)),
+		Repeat: strings.Join(append([]string{output.Program(), "advise", j.guest.Argument(j.scenario),
 			fmt.Sprintf("--seed %d --seeds %d", j.options.From, j.options.Seeds)}, flags...), " ")}
 	if err = j.save(report); err != nil {
 		return err

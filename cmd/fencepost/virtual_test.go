@@ -167,3 +167,39 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 		t.Errorf("without --requests: exit %d\n%s", code, shown)
 	}
 }
+
+// TestAdviceForPrograms: advise finds that servers which stay away after a crash for longer than a lease, or fsync each
+// write, save the lock of a program. At the everyday size the search ends early, undecided.
+func TestAdviceForPrograms(t *testing.T) {
+	if err := traced.Allowed(); err != nil {
+		t.Skip(err)
+	}
+	worker := strings.TrimPrefix(workerCommand(t, "redsync"), "exec ")
+	file := filepath.Join(t.TempDir(), "lock.yaml")
+	const text = `name: lock
+servers: {redis: 3, persistence: none}
+lock: {protocol: redlock, ttl: 10s}
+work: {hold: 8s}
+promise: [lease-exclusion]
+faults:
+  - cut client-1 | redis-3 at 0s for 30s
+  - crash redis-2 losing unsynced writes at 500ms, restart after 10ms
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cpu, wantCode, wants := "2s", exitUndecided, []string{"The search has used its 2s of processor time (--cpu)."}
+	if testkit.Size(0, 1) == 1 {
+		cpu, wantCode = "0", exitExpected
+		wants = []string{"Set restart delay to 12s: then every promise is kept", "append-fsync: always ✓"}
+	}
+	var out, problems bytes.Buffer
+	code := run([]string{"advise", file, "--client", worker, "--seeds", "1", "--cpu", cpu, "--out",
+		filepath.Join(t.TempDir(), "out")}, &out, &problems)
+	shown := strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), " \\ ", " ")
+	for _, want := range append(wants, "--client "+worker) {
+		if code != wantCode || !strings.Contains(shown, want) {
+			t.Errorf("exit %d, and no %q:\n%s%s", code, want, out.String(), problems.String())
+		}
+	}
+}

@@ -101,7 +101,7 @@ type Tried struct {
 	Cost      Cost
 
 	scenario *scenarios.Scenario
-	unfit    bool // the format rejects these changes
+	unfit    bool // the format rejects these changes, or the clients' program fails with them even alone
 	// Numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
 	given, moved, met int
 }

@@ -49,8 +49,13 @@ var circumstances = map[string]string{
 	"mix.within":                 "what strikes",
 }
 
-// offered reports whether a key is part of the lock, so that advice may change it.
+// offered reports whether a key is part of the lock, so that advice may change it. Clients that are programs must learn
+// of the change.
 func (b *subject) offered(path string) bool {
+	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
+	if ofClients && !b.scenario.Takes(path) {
+		return false
+	}
 	switch path {
 	case "work.release-before-write":
 		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.ReleaseFirst })
@@ -72,7 +77,7 @@ func isMembers(path string) bool {
 // some of them unless another change comes with them.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {
-		if d != b.definition {
+		if d != b.definition && !b.scenario.OfPrograms() {
 			list = append(list, b.protocol(d))
 		}
 	}

@@ -43,7 +43,7 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 		apply(doc, more)
 		text = []byte(doc.String())
 	}
-	_, err = scenarios.Parse(b.scenario.Name, text)
+	_, err = b.scenario.Parse(b.scenario.Name, text)
 	return text, err
 }
 
@@ -69,7 +69,7 @@ func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	free := doc.Clone()
 	free.Remove("expect") // it may name a metric that the changed lock does not have
-	s, err := scenarios.Parse(b.scenario.Name, []byte(free.String()))
+	s, err := b.scenario.Parse(b.scenario.Name, []byte(free.String()))
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +80,7 @@ func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 			return nil, err
 		}
 		v := checker.Check(r.History)
+		r.Qualify(v)
 		for _, f := range v.Findings {
 			if seen[f.Law] == nil {
 				seen[f.Law] = map[string]bool{}

@@ -160,6 +160,9 @@ func (a *Report) advice() string {
 		return "No change was tried."
 	case len(a.Mending) == 0 && stopped:
 		return fmt.Sprintf("Of %s, none mends what breaks here.", tried)
+	case len(a.Mending) == 0 && a.Scenario.OfPrograms():
+		return fmt.Sprintf("Nothing that the programs would learn of, and no other servers, mend what breaks here: %s "+
+			"were tried.", tried)
 	case len(a.Mending) == 0:
 		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s were tried.", tried)
 	}

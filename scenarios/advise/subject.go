@@ -3,7 +3,10 @@ package advise
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -96,6 +99,10 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
 		return e.Done(), err
 	}
+	if e.Failed.Runs > 0 && e.Failed.Runs == e.Done() {
+		return e.Done(), fmt.Errorf("no run could be judged: the lock's own code failed, first with seed %d: %s",
+			e.Failed.First, strings.Join(e.Failed.Why, "\n"))
+	}
 	plans, err := e.Plans(b.scenario)
 	if err != nil {
 		return e.Done(), err
@@ -130,10 +137,13 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 			return false
 		}
 		r, err := runner.Run(p)
+		b.budget.charge()
+		if own := (*scenarios.CodeError)(nil); errors.As(err, &own) { // this plan shows a different problem
+			return false
+		}
 		if failed = err; err != nil {
 			return false
 		}
-		b.budget.charge()
 		got := judge.CheckOnly(r.History, []checker.Law{f.Law}).Findings[0]
 		return got.By(f.Cause) != nil
 	}

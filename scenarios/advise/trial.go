@@ -60,17 +60,29 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 // patience is the factor by which a run may exceed the scenario's limit.
 const patience = 2
 
-// run runs a plan, judges the run and adds the result to a trial.
+// run runs a plan, judges the run and adds the result to a trial. A run in which the clients' own program fails counts
+// as one in which every law is undecided, unless it is one of the lock as it is, under the faults that the advice is
+// about.
 func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	r, err := w.runner.Run(p)
-	if err != nil {
+	asked := len(w.tried.Changes) == 0 && to == &w.tried.Given
+	var failed *scenarios.CodeError
+	if err != nil && (asked || !errors.As(err, &failed)) {
 		return fmt.Errorf("%s, seed %d: %w\n%s", w.tried, p.Seed, err, p)
 	}
 	if to.Laws == nil {
 		to.Laws = campaign.NewLaws(checker.Laws)
 	}
-	v := w.checker.Check(r.History)
 	to.Runs++
+	w.budget.charge()
+	if failed != nil {
+		for i := range to.Laws {
+			to.Laws[i].Count(checker.Undecided)
+		}
+		return nil
+	}
+	v := w.checker.Check(r.History)
+	r.Qualify(v)
 	for i := range r.History.Events {
 		if e := &r.History.Events[i]; e.F == history.Acquire && e.Type == history.Fail {
 			to.GivenUp++
@@ -78,7 +90,6 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	}
 	to.Laws.Count(v)
 	to.Findings.Count(p.Seed, v)
-	w.budget.charge()
 	return nil
 }
 
@@ -303,7 +314,7 @@ func (b *subject) changed(changes []Change) *format.Document {
 
 // build sets the scenario of t, with its changes. It returns nil if the format does not accept them together.
 func (b *subject) build(t *Tried) *Tried {
-	s, err := scenarios.Parse("changed", []byte(b.changed(t.Changes).String()))
+	s, err := b.scenario.Parse("changed", []byte(b.changed(t.Changes).String()))
 	if err != nil {
 		return nil
 	}
@@ -335,6 +346,9 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 		if err = w.others(ctx); err == nil {
 			t.Cost, err = b.cost(b.changed(changes))
 		}
+	}
+	if alone := (*scenarios.CodeError)(nil); errors.As(err, &alone) {
+		return &Tried{Changes: changes, Left: b.broken, unfit: true}, nil
 	}
 	b.judge(base, t)
 	if ctx.Err() != nil {
@@ -380,7 +394,7 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	doc.Set("clients", "1")
 	doc.Set("work.cycles", strconv.Itoa(costCycles))
 	doc.Set("work.hold", "0s")
-	s, err := scenarios.Parse("costs", []byte(doc.String()))
+	s, err := b.scenario.Parse("costs", []byte(doc.String()))
 	if err != nil {
 		return c, err
 	}

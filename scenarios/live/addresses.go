@@ -19,6 +19,10 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
+// given lists the keys of a scenario whose values work passes on to a user's client. All others of lock and work say
+// nothing to it.
+var given = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold", "work.locks", "work.take"}
+
 // work returns the environment variables that describe the work of a user's client.
 func (k *client) work() []string {
 	w := &k.config.Work

@@ -49,7 +49,7 @@ type machinist struct {
 
 // Code returns scenario code that performs the runs with v.
 func (v *Virtual) Code() *scenarios.Code {
-	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed}
+	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed, Given: given}
 }
 
 // hire returns an idle machinist.

@@ -112,6 +112,7 @@ func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 		verdict := w.checker.Check(result.History)
 		calls := w.margins.Read(w.checker.Trace(result.History), &verdict, result.Sent)
 		w.plans.Learn(seed, Judged{&result, calls})
+		result.Qualify(verdict)
 		if part.count(seed, verdict, w.scenario.Promise) {
 			part.Undecided++
 		}

@@ -96,7 +96,12 @@ func (r *Report) notes() (all []string) {
 	for _, f := range r.Unrepeated {
 		all = append(all, f.String())
 	}
-	return append(all, r.caveats()...)
+	all = append(all, r.caveats()...)
+	if r.Subject != nil && r.Subject.OfPrograms() && r.Undecided > 0 {
+		all = append(all, "a law that holds in a run in which a client ended before its work was done counts as "+
+			"undecided")
+	}
+	return all
 }
 
 // pages returns the pages of the runs in which the findings occur.

@@ -74,6 +74,7 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Stands += stands
 	promise := g.v.Scenario.Promise
 	verdict := g.checker.CheckOnly(r.History, promise.Laws)
+	r.Qualify(verdict)
 	g.Laws.Count(verdict)
 	g.Laws.Excuse(verdict, promise)
 	for i := range verdict.Findings {
