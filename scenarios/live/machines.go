@@ -105,7 +105,8 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wa
 	done := make(chan struct{})
 	m.jobs <- func(t *traced.Tracer) {
 		defer close(done)
-		if result, err = v.run(s, p, w, t); err == nil && p.Seed%everyTwice == 1 {
+		twice := p.Seed%everyTwice == 1
+		if result, err = v.run(s, p, w, t, twice); err == nil && twice {
 			err = v.again(s, p, w.Sent, t, result)
 		}
 	}
@@ -125,16 +126,18 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wa
 	return result.Result, nil
 }
 
-// run performs one run on this thread.
-func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted, t *traced.Tracer) (*Result, error) {
-	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: p.Seed%everyTwice == 1}
+// run performs one run on this thread, and records its calls if they are to be compared.
+func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted, t *traced.Tracer, compare bool) (
+	*Result, error,
+) {
+	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: compare}
 	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Patience: Patience,
 		Context: context.Background(), Virtual: mine, wanted: w}, p)
 }
 
 // again repeats a run, and returns an error if the second run differs from the first.
 func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer, first *Result) error {
-	second, err := v.run(s, p, scenarios.Wanted{Sent: sent}, t)
+	second, err := v.run(s, p, scenarios.Wanted{Sent: sent}, t, true)
 	if err != nil {
 		return err
 	}

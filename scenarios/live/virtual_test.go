@@ -38,6 +38,12 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return inVirtualTimeOf(t, s, command)
+}
+
+// inVirtualTimeOf returns a scenario whose clients are the programs of a command.
+func inVirtualTimeOf(t *testing.T, s *scenarios.Scenario, command string) *scenarios.Scenario {
+	t.Helper()
 	if err := traced.Allowed(); err != nil {
 		t.Skip(err)
 	}

@@ -72,6 +72,9 @@ func (t *thread) changesFile(c fileCall) outcome {
 	default:
 		isOpen = false
 	}
+	if isOpen && t.opensForeign(args[c.paths[0]]) {
+		return t.errs(unix.ENOENT)
+	}
 	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
 		unix.O_TMPFILE&^unix.O_DIRECTORY
 	if isOpen && flags&changing == 0 {
@@ -92,6 +95,17 @@ func (t *thread) changesFile(c fileCall) outcome {
 		}
 	}
 	return passes
+}
+
+// foreign is how the paths begin of files by which JVMs of a host find each other. Which there are differs from run to
+// run.
+const foreign = "/tmp/hsperfdata_"
+
+// opensForeign reports whether a path is that of a file which other programs of the host may make or remove. A process
+// does not see them.
+func (t *thread) opensForeign(at uint64) bool {
+	b := make([]byte, len(foreign))
+	return peek(t.tid, at, b) && string(b) == foreign
 }
 
 // readOnly answers a call that would change a file outside of the scratch folder.

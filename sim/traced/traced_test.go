@@ -159,6 +159,16 @@ func TestWhatIsRefused(t *testing.T) {
 	if _, err := os.Stat("/tmp/written-by-a-program"); err == nil {
 		t.Error("it has written a file")
 	}
+	// A JVM looks for files of others, and what it then does must not depend on who runs beside it.
+	const other = "/tmp/hsperfdata_test-of-fencepost"
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(other)
+	const missing = "open " + other + ": no such file or directory\n"
+	if r := s.run(1, 0, nil, goProgram(t, "opens", other)...); r.printed != missing || r.err != nil {
+		t.Errorf("a file of a JVM: %q (%v)", r.printed, r.err)
+	}
 }
 
 // TestWhatCannotBeRun: a program that does what is not modelled, or never lets anything else run, ends with an error

@@ -19,7 +19,7 @@ func main() {
 	what := map[string]func(){"threads": threads, "pipe": pipe, "signals": signals, "files": files, "echo": echo,
 		"refused": refused, "reset": reset, "end": end, "sleep": sleep, "clocks": clocks, "timerfd": timerfd,
 		"spin": spin, "absolute": absolute, "options": options,
-		"until": until, "writes": writes, "udp": udp, "forever": forever, "random": random}[os.Args[1]]
+		"until": until, "writes": writes, "udp": udp, "forever": forever, "random": random, "opens": opens}[os.Args[1]]
 	what()
 }
 
@@ -188,3 +188,8 @@ func forever() {
 }
 
 func random() { fmt.Println(rand.Uint64(), os.Getpid(), os.Getppid()) }
+
+func opens() {
+	_, err := os.Open(os.Args[2])
+	fmt.Println(err)
+}
