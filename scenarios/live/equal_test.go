@@ -61,12 +61,12 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 		everyday, seeds int
 		prepare         func()
 	}{
-		{"python with threads", python + " " + at("testdata", "threads.py"), 2, 200, nil},
-		{"python with asyncio", python + " " + at("testdata", "tasks.py"), 2, 200, nil},
-		{"static Go", filepath.Join(built, "redsync"), 2, 200, func() {
+		{"python with threads", python + " " + at("testdata", "threads.py"), 1, 200, nil},
+		{"python with asyncio", python + " " + at("testdata", "tasks.py"), 1, 200, nil},
+		{"static Go", filepath.Join(built, "redsync"), 0, 200, func() {
 			build(at("workers", "redsync"), "go", "build", "-o", filepath.Join(built, "redsync"), ".")
 		}},
-		{"rust", at("workers", "redis-rs", "target", "release", "redis-rs"), 2, 200, nil},
+		{"rust", at("workers", "redis-rs", "target", "release", "redis-rs"), 0, 200, nil},
 		{"node", "node " + at("workers", "redlock-js", "using.js"), 0, 200, nil},
 		{"java", "java -Xmx64m -XX:TieredStopAtLevel=1 -cp '" + at("workers", "jedis", "lib") + "/*:" + built +
 			"' Worker", 0, 200, func() {
