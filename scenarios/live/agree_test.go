@@ -41,8 +41,8 @@ var placed = []string{
 }
 
 // TestAProgramComesOutAlikeInRealAndInVirtualTime: under placed faults, the same program breaks and keeps the same laws
-// in real time as in virtual time, by the same causes. A run in real time that comes out otherwise is repeated, twice at
-// most, because a stall of the host may decide it.
+// in real time as in virtual time, by the same causes. If a run in real time comes out otherwise, it is repeated, twice
+// at most, because a stall of the host may decide it.
 func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	const text = "name: alike\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
 		"work: {hold: 300ms}\nlimit: 30s\n"

@@ -31,8 +31,8 @@ const (
 	onThree = "name: three\nservers: {redis: 3}\nlock: {protocol: redlock, ttl: 3s}\nwork: {compute: 4s}\n"
 )
 
-// TestEqualSeedsGiveEqualRunsInEachLanguage: under random faults, runs with equal seeds make the same calls, three times
-// in one process, and in another process. If they do not, the error names the first call that differs.
+// TestEqualSeedsGiveEqualRunsInEachLanguage: under random faults, runs with equal seeds make the same calls, three
+// times in one process, and in another process. If they do not, the error names the first call that differs.
 func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(equalVariable)); err == nil {
 		printRuns(t, os.Getenv(equalCommand), n)
