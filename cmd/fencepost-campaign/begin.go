@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// request is what the command line requests.
+// request contains what the user requests on the command line.
 type request struct {
 	rules    rules
 	patience time.Duration
@@ -36,7 +36,7 @@ type request struct {
 	options  verify.Options
 }
 
-// patience is the default patience. Workers give the server three signs of life within it.
+// patience is the default patience. In this time, each worker tells the server three times that it is still running.
 const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {
@@ -131,11 +131,11 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	return nil
 }
 
-// smallestRate is the lowest --until-rate. About 3·10^15 runs without a violation are needed to show it.
+// smallestRate is the minimum for --until-rate. To show that rate, about 3·10^15 runs without a violation are needed.
 const smallestRate = 1e-15
 
-// enough is the number of seeds of an exploration that a rule will stop. With more seeds, the portions would be larger,
-// and a portion counts only when it is complete.
+// enough is the default number of seeds of an exploration that a rule will stop. More seeds would make the portions
+// larger, and a portion counts only when it is complete.
 const enough = 80_000_000
 
 // settle sets the defaults that depend on other flags.
@@ -144,7 +144,7 @@ func (r *request) settle(c *cobra.Command) {
 	case r.seeds > 0:
 	case r.corpus:
 		r.seeds = 20_000
-	case r.rules.Rate > 0: // more than the 3/rate runs needed: runs that do not exercise a law do not count
+	case r.rules.Rate > 0: // more than the 3/rate runs needed, because runs that do not exercise a law do not count
 		r.seeds = int(30 / r.rules.Rate)
 	case r.rules.Time > 0 || r.rules.Findings > 0:
 		r.seeds = enough
@@ -162,7 +162,7 @@ func (r *request) settle(c *cobra.Command) {
 	}
 }
 
-// entries creates the entries of an order, and reads their files.
+// entries creates the entries of an order and reads their files.
 func (r *request) entries(c *cobra.Command, names []string) (all []entry, files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	if r.corpus {
@@ -224,7 +224,8 @@ func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte,
 	return e, content, err
 }
 
-// probed returns the seeds of the probes: the first two and the last, or only the first if there are fewer than three.
+// probed returns the seeds of the probe runs: the first two and the last, or only the first if there are fewer than
+// three.
 func (r *request) probed() []uint64 {
 	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
 		return []uint64{r.from}
@@ -247,7 +248,7 @@ func (r *request) corpusOptions() *corpus.Options {
 }
 
 // repeat returns the command that performs the same verification in one process. The command has no time limit, because
-// one process takes longer.
+// a single process takes longer.
 func (r *request) repeat(c *cobra.Command, name string) string {
 	flags := slices.DeleteFunc(slices.Clone(given["verify"]), func(flag string) bool { return flag == "until-time" })
 	call := []string{output.Program(), "verify", output.Word(name)}

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/output"
 )
 
-// The command that repeats a verification in one process has every flag that decides what is tried.
+// The command that repeats a verification in one process has every flag that affects what is tried.
 func TestTheCommandThatVerifiesAgainTriesTheSame(t *testing.T) {
 	t.Parallel()
 	for _, flag := range given["verify"] {

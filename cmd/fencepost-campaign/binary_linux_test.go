@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A stored test binary has no name, so that a killed process leaves none behind. It can be executed all the same.
+// A stored test binary has no name, so a killed process leaves none behind. It can be executed nevertheless.
 func TestATestBinaryHasNoName(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")

@@ -17,9 +17,9 @@ import (
 )
 
 // TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package, alone or with
-// all processes that it has started. When those have ended, too, the next command leaves nothing in the folder for
-// temporary files, and its report equals that of one process. Killing at different moments varies what the next command
-// finds.
+// all processes that it has started. It waits until those have ended, too. The next command must then leave nothing in
+// the folder for temporary files, and its report must equal that of a single process. The kills happen at different
+// moments, so the next command finds different states.
 func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	t.Parallel()
 	here, err := filepath.Abs(lockPackage)
@@ -28,7 +28,8 @@ func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	}
 	args := []string{here, "--run", "TestALockThatHoldsItsLease", "--seeds", "20"}
 	want, files := inOneProcess(t, append([]string{"explore"}, args...)...)
-	moments := []string{"*/go-build*"} // kill when a file of this pattern exists in the folder for temporary files
+	// the test kills when a file that matches this pattern exists in the folder for temporary files
+	moments := []string{"*/go-build*"}
 	if testkit.Full() {
 		moments = []string{"*", "*/go-build*", "*/go-build*/b001", "*/go-build*/*/importcfg.link", "*/lock.test", "no"}
 	}
@@ -55,7 +56,7 @@ func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 }
 
 // killOnceThere starts a command and kills it, or its whole process group, as soon as a file matches the pattern or the
-// command serves its campaign. It returns when all processes that the command has started have ended.
+// command serves its campaign. It waits until all processes that the command has started have ended.
 func killOnceThere(t *testing.T, c *exec.Cmd, pattern string, group bool) {
 	t.Helper()
 	lives, held, err := os.Pipe() // every process that the command starts inherits the other end

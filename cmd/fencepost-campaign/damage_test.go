@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// damage changes the files that hold the parts of a campaign, as a failing disk might. The server must not be running.
+// damage changes the files that contain the parts of a campaign, as a failing disk might. The server must not be
+// running.
 func damage(t testing.TB, folder, campaign string, change func(text []byte) []byte) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(storeIn(folder), "jetstream", "$G", "streams",
@@ -27,7 +28,7 @@ func damage(t testing.TB, folder, campaign string, change func(text []byte) []by
 	}
 }
 
-// flipped returns a change that flips one bit of the byte at the position that at chooses.
+// flipped returns a function that flips one bit of a byte; at chooses the position of the byte.
 func flipped(at func(size int) int) func([]byte) []byte {
 	return func(text []byte) []byte {
 		if len(text) > 0 {
@@ -37,8 +38,8 @@ func flipped(at func(size int) int) func([]byte) []byte {
 	}
 }
 
-// Parts that are damaged on the disk after the campaign has ended are never counted. The report command says that they
-// are lost, and has them run again. The report is then the same as before, to the byte.
+// Parts that are damaged on disk after the end of the campaign are never counted. The report command says that they are
+// lost, and has them run again. The report is then the same as before, byte for byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	third := func(text []byte) []byte { return text[:len(text)/3] }

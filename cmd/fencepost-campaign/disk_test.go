@@ -24,7 +24,7 @@ type disk struct {
 	dir string
 }
 
-// mountDisk mounts a file system of mib MiB on a folder. It fails unless root runs it.
+// mountDisk mounts a file system of mib MiB on a folder. It fails unless root runs the test.
 func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -48,7 +48,7 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 	return d
 }
 
-// smallDisk mounts a disk, or returns nil if that is not possible. The test then leaves out what needs a disk.
+// smallDisk mounts a disk, or returns nil if that is not possible. The test then skips the steps that need a disk.
 func smallDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -60,7 +60,7 @@ func smallDisk(t testing.TB, dir string, mib int) *disk {
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill fills the disk, but leaves spare KiB free.
+// fill fills the disk up, except for spare KiB.
 func (d *disk) fill(spare int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
@@ -91,9 +91,9 @@ func (d *disk) empty() {
 	}
 }
 
-// A disk that is full while a campaign runs is reported by the server, the workers and the status command, with the
-// place and the reason. When there is room again, all of them continue by themselves, and the report equals that of one
-// process, to the byte.
+// If the disk is full while a campaign runs, the server, the workers and the status command report the place and the
+// reason. When there is room again, all of them continue by themselves, and the report equals that of a single process,
+// byte for byte.
 func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	t.Parallel()
 	const seeds = "6000"
@@ -191,8 +191,8 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	waitFor(t, says, "workers join with")
 }
 
-// On a disk that becomes full, each file of a report is either complete or as it was before, and the error names the
-// file and the reason.
+// If the disk becomes full, each file of a report is either complete or unchanged, and the error names the file and the
+// reason.
 func TestReportsOnAFullDiskAreWholeOrNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

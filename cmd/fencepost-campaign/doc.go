@@ -1,11 +1,11 @@
-// Command fencepost-campaign divides a search among any number of processes on any machines, and reports it as one.
-// Users call it as fencepost campaign. It is a module of its own, so that other users of Fencepost need not compile a
-// NATS server.
+// Command fencepost-campaign divides a search among any number of processes on any machines, and reports the result as
+// a single search. Users call it as fencepost campaign. It is in a separate module, so that other users of Fencepost
+// need not compile a NATS server.
 //
-// Goals: the report equals, to the byte, the report of the command that searches in one process, whichever processes
-// have died meanwhile. A report of which something is missing is never presented as complete. A worker that runs
+// Goals: the report equals, byte for byte, the report of the command that searches in one process, whichever processes
+// have died meanwhile. A report in which something is missing is never presented as complete. A worker that runs
 // another program takes no part. Non-goals: what is searched and how it is reported (cmd/task and the packages below
-// scenarios); a scheduler, a protocol, credentials (all of these are provided by NATS).
+// scenarios); a scheduler, a protocol, credentials (NATS provides these).
 //
 // To add a kind of work, add it to kinds. A kind opens a subject from a file and options. The subject carries out
 // parts, runs its stages with any campaign.Hands, and reports its result.

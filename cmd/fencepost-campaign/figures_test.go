@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// withQuick creates a folder that contains the scenario quick.
+// withQuick creates a folder with the scenario quick.
 func withQuick(b *testing.B) string {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "quick.yaml"), []byte(quick), 0o600); err != nil {
@@ -22,10 +22,10 @@ func withQuick(b *testing.B) string {
 	return dir
 }
 
-// spent returns the processor time of a process that has ended, with all processes that it started.
+// spent returns the processor time of a finished process, including all processes that it started.
 func spent(c *exec.Cmd) time.Duration { return c.ProcessState.UserTime() + c.ProcessState.SystemTime() }
 
-// done runs a command, and fails the benchmark if it ends without a report.
+// done runs a command. The benchmark fails if the command ends without a report.
 func done(b *testing.B, c *exec.Cmd) {
 	b.Helper()
 	if got := call(b, c); got.code != exitExpected && got.code != exitOtherwise {
@@ -34,7 +34,7 @@ func done(b *testing.B, c *exec.Cmd) {
 }
 
 // BenchmarkCost measures the processor time per seed in a campaign and in explore. It alternates the two, so that both
-// see the same state of the machine. The time includes all processes of either command, from their start to the report.
+// run under the same conditions. The time includes all processes of a command, from its start to its report.
 func BenchmarkCost(b *testing.B) {
 	const seeds = "200000"
 	var explore, campaign time.Duration
@@ -53,8 +53,8 @@ func BenchmarkCost(b *testing.B) {
 	b.ReportMetric(float64(campaign)/float64(explore), "campaign/explore")
 }
 
-// BenchmarkTwoWorkers measures how much faster two worker processes are than one. For comparison, it measures how much
-// faster two processes are than one if they only count.
+// BenchmarkTwoWorkers measures how much faster two worker processes are than one. For comparison, it also measures how
+// much faster two processes are than one if they only count.
 func BenchmarkTwoWorkers(b *testing.B) {
 	var took [2]time.Duration
 	var loop [2]time.Duration
@@ -76,7 +76,7 @@ func BenchmarkTwoWorkers(b *testing.B) {
 	b.ReportMetric(float64(loop[0])/float64(loop[1]), "two/one-loop")
 }
 
-// counting starts processes that all count to the same number at the same time, and waits for them.
+// counting starts processes that all count to the same number at the same time, and waits until they are done.
 func counting(b *testing.B, processes int) {
 	var all []*exec.Cmd
 	for range processes {
@@ -93,8 +93,8 @@ func counting(b *testing.B, processes int) {
 	}
 }
 
-// BenchmarkMemory measures the peak memory of a worker and of the process with the server and the coordinator. It goes
-// up to the number of seeds in the variable FENCEPOST_SEEDS, by default a million.
+// BenchmarkMemory measures the peak memory of a worker, and of the process with the server and the coordinator. It
+// repeats this with more and more seeds, up to the number in the variable FENCEPOST_SEEDS, by default a million.
 func BenchmarkMemory(b *testing.B) {
 	most, err := strconv.Atoi(os.Getenv("FENCEPOST_SEEDS"))
 	if err != nil {

@@ -21,11 +21,11 @@ type killed struct {
 	dir     string
 	start   []string // arguments of the server process
 	server  *exec.Cmd
-	says    *os.File // the standard error of the server process
+	says    *os.File // standard error of the server process
 	workers []*exec.Cmd
 }
 
-// serve starts the process that runs the server and coordinates.
+// serve starts the process that runs the server and coordinates the campaign.
 func (k *killed) serve() {
 	k.t.Helper()
 	says, end, err := os.Pipe()
@@ -67,7 +67,7 @@ func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	return c
 }
 
-// access returns the file with the access to the server.
+// access returns the path of the file with the access to the server.
 func (k *killed) access() string {
 	return filepath.Join(storeIn(filepath.Join(k.dir, "x")), access.FileName)
 }
@@ -78,7 +78,8 @@ func (k *killed) work(i int) {
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
-// watch returns a channel that receives the subjects of messages whenever a worker asks for a portion or stores a part.
+// watch returns a channel that receives the subject of the message whenever a worker asks for a portion or stores a
+// part.
 func (k *killed) watch() <-chan string {
 	k.t.Helper()
 	a, err := access.ReadFile(k.access())
@@ -107,17 +108,17 @@ func (k *killed) watch() <-chan string {
 	return happened
 }
 
-// kill kills a process as kill -9 does.
+// kill kills a process, as kill -9 does.
 func kill(c *exec.Cmd) {
 	c.Process.Kill()
 	c.Wait()
 }
 
-// TestKillsChangeNothing kills workers and the server at the moments when a worker has just requested a portion or
-// stored a part; the other workers may then be anywhere in their portions. While the server is down, some of its stored
-// data is damaged. If the test may have a disk of its own, the disk is sometimes full when the server is killed, or
-// becomes full while it runs. The report equals that of one process, to the byte. At full size there are 160 kills of
-// workers and 40 of the server.
+// TestKillsChangeNothing kills workers and the server when a worker has just requested a portion or stored a part. The
+// other workers may be anywhere in their portions at these moments. While the server is down, some of its stored data
+// is damaged. If the test can mount its own disk, that disk is sometimes full when the server is killed, or becomes
+// full while it runs. The report must equal that of a single process, byte for byte. At full size there are 160 kills
+// of workers and 40 of the server.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)
@@ -131,7 +132,7 @@ func TestKillsChangeNothing(t *testing.T) {
 		k.work(i)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	kills := make([]bool, ofWorkers+ofServer) // true: of the server
+	kills := make([]bool, ofWorkers+ofServer) // true for a kill of the server
 	for i := range ofServer {
 		kills[i] = true
 	}
@@ -182,7 +183,8 @@ func TestKillsChangeNothing(t *testing.T) {
 	}
 }
 
-// The server may end as soon as the campaign is over: by then each worker has seen that, and exits without an error.
+// Workers exit without an error even if the server ends together with the campaign. By then each worker has seen that
+// the campaign is over.
 func TestWorkersEndWellWhenTheServerEndsWithTheCampaign(t *testing.T) {
 	t.Parallel()
 	want, _ := inOneProcess(t, "explore", "fenced-gc-pause", "--seeds", "200")

@@ -21,18 +21,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// subject is something that a campaign runs, opened in this process.
+// subject is what a campaign runs, such as a scenario, opened in this process.
 type subject interface {
-	// probes performs the runs of the given seeds.
+	// probes performs the runs with the given seeds.
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
-	// search runs the whole search with hands, from the beginning.
+	// search performs the whole search from the beginning; hands carries out its stages.
 	search(ctx context.Context, hands *staged) error
 	// endable reports whether a stage may be stopped before it is complete.
 	endable(stage string) bool
 	// state returns what the search has found so far. It must be called on the goroutine of the search.
 	state() state
-	// conclude reports what the search has found, like the command that searches in one process.
+	// conclude reports what the search has found, in the same way as the command that searches in one process.
 	conclude(ctx context.Context, f output.Frame) error
 	// story performs the run that shows a finding.
 	story(f finding) (*document.Document, error)
@@ -44,7 +44,7 @@ type kind struct {
 	name string
 	// open opens the subject of an entry, given the content of its file.
 	open func(e entry, content []byte) (subject, error)
-	// executes says that the file is a program, which will be executed.
+	// executes reports whether the file is a program, which will be executed.
 	executes bool
 }
 
@@ -66,7 +66,7 @@ func kindOf(name string) *kind {
 	return nil
 }
 
-// seeds are the options of an exploration.
+// seeds contains the options of an exploration.
 type seeds struct {
 	From  uint64 `json:"from"`
 	Seeds int    `json:"seeds"`
@@ -86,11 +86,11 @@ func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// exploration is the subject of explorations, of a scenario or of the lock in a Go package.
+// exploration is the subject for an exploration of a scenario, or of the lock in a Go package.
 type exploration struct {
 	task.Exploration
 	options seeds
-	folder  *temporary.Folder // where the test binary runs; nil if there is none
+	folder  *temporary.Folder // where the test binary runs; nil if there is no test binary
 	binary  *os.File
 }
 
@@ -104,7 +104,7 @@ func openScenario(e entry, content []byte) (subject, error) {
 	return x, json.Unmarshal(e.Options, &x.options)
 }
 
-// openPackage stores the test binary, which will run in an empty folder of its own.
+// openPackage stores the test binary, which will run in its own empty folder.
 func openPackage(e entry, content []byte) (subject, error) {
 	x := &exploration{}
 	if err := json.Unmarshal(e.Options, &x.options); err != nil {
@@ -215,7 +215,7 @@ func (x *exploration) close() {
 	}
 }
 
-// verification is the subject of verifications.
+// verification is the subject for a verification.
 type verification struct {
 	scenario *scenarios.Scenario
 	options  verify.Options
@@ -223,7 +223,7 @@ type verification struct {
 	found    *verify.Verification
 }
 
-// verified is the options of a verification, and the command that does it in one process.
+// verified contains the options of a verification, and the command that performs it in one process.
 type verified struct {
 	verify.Options
 	Repeat string `json:"repeat"`
@@ -269,7 +269,7 @@ func (v *verification) conclude(_ context.Context, f output.Frame) error {
 
 func (v *verification) story(finding) (*document.Document, error) { return nil, errNoStory }
 
-// errNoStory says that no run can be shown before the search is over.
+// errNoStory reports that no run can be shown before the search is over.
 var errNoStory = errors.New("nothing can be shown before the search is over")
 
 func (v *verification) close() {}

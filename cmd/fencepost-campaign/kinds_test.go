@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// lockPackage is a package outside of this module whose lock is Go code.
+// lockPackage is a package outside this module with a lock in Go.
 const lockPackage = "../../scenarios/locktest"
 
-// A package is explored by the workers from its test binary, which the campaign sends to them.
+// Workers explore a package by its test binary, which the campaign sends to them.
 func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	t.Parallel()
-	testkit.FullOnly(t) // it builds test binaries
+	testkit.FullOnly(t) // the test builds test binaries
 	here, err := filepath.Abs(lockPackage)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	}
 }
 
-// The result of the corpus equals the result of one process, except for the time that each mutant took.
+// The result of the corpus equals that of a single process, except for the time that each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	args := []string{"--seeds", "2", "--starts", "2", "--unaimed", "--json"}
@@ -67,7 +67,7 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// A campaign of several scenarios reports each as if it had been searched alone, in a folder of its own.
+// A campaign of several scenarios reports each of them as if it had been searched alone, in its own folder.
 func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), t.TempDir()
@@ -132,7 +132,7 @@ func TestRulesEndACampaign(t *testing.T) {
 	}
 }
 
-// quick is a scenario of which one core performs some ten thousand runs a second.
+// quick is a scenario that one core runs some ten thousand times a second.
 const quick = `name: quick
 summary: One client takes the lock once.
 servers: {redis: 1}

@@ -22,7 +22,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// published returns an empty object of each kind that the manifests may contain, with the types that Kubernetes
+// published returns an empty object of each kind that the manifests may contain. The types are those that Kubernetes
 // publishes.
 var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "apps/v1", Kind: "Deployment"}:                 func() any { return &appsv1.Deployment{} },
@@ -34,8 +34,8 @@ var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "v1", Kind: "Service"}:                         func() any { return &corev1.Service{} },
 }
 
-// manifests returns the objects in the files of the folder kubernetes. A field that their types do not have is an
-// error.
+// manifests returns the objects in the files of the folder kubernetes. It is an error if an object has a field that its
+// type does not have.
 func manifests(t *testing.T) (all []any) {
 	t.Helper()
 	files, err := filepath.Glob("kubernetes/*.yaml")
@@ -101,7 +101,7 @@ func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string
 func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 	t.Parallel()
 	all := manifests(t)
-	configs := []string{"fencepost-scenarios"} // users create it from their files
+	configs := []string{"fencepost-scenarios"} // users create this config map from their files
 	for _, object := range all {
 		if c, ok := object.(*corev1.ConfigMap); ok {
 			configs = append(configs, c.Name)
@@ -117,7 +117,7 @@ func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 				t.Errorf("%s is selected by %s, and is %s", value, label, pod.Labels[label])
 			}
 		}
-		volumes := []string{"data"} // from a volume claim template
+		volumes := []string{"data"} // this volume comes from a volume claim template
 		for _, v := range pod.Spec.Volumes {
 			volumes = append(volumes, v.Name)
 			if v.ConfigMap != nil && !slices.Contains(configs, v.ConfigMap.Name) {
@@ -193,7 +193,7 @@ func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 	}
 }
 
-// The programs of the image have every command that the manifests use. The Indexed Job has as many shards as
+// Every command in the manifests is one that the programs in the image have. The Indexed Job has as many shards as
 // completions.
 func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	t.Parallel()
@@ -226,7 +226,8 @@ func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	}
 }
 
-// exploresShares runs the script of an Indexed Job's pod twice: the second time continues where the first ended.
+// exploresShares runs the script of an Indexed Job's pod twice. The second time, the script must continue where the
+// first run ended.
 func exploresShares(t *testing.T, job batchv1.JobSpec, c corev1.Container) {
 	t.Helper()
 	if *job.CompletionMode != batchv1.IndexedCompletion {

@@ -22,8 +22,7 @@ func main() {
 // errUnfinished ends a command whose campaign is not finished.
 var errUnfinished = errors.New("the campaign is not finished")
 
-// run does what main does, without the process around it. It prints errors on stderr and results on stdout, and returns
-// the exit code.
+// run is main without the process: it prints errors on stderr and results on stdout, and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	problems := output.ForPeople(stderr)
 	root := newRoot(console{output.ForPeople(stdout), problems, &said{}})
@@ -39,19 +38,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// console is where commands write: results, and meanwhile what a user should know.
+// console is where commands write their results, and notices to the user in the meantime.
 type console struct {
 	out, problems io.Writer
 	last          *said
 }
 
-// said holds the latest notice, so that a notice is not repeated.
+// said stores the latest notice, so that it is not repeated.
 type said struct {
 	sync.Mutex
 	text string
 }
 
-// notice writes a line for users, unless the line before it was the same. Several goroutines may call it at once.
+// notice writes a line for users, unless the previous line was the same. Several goroutines may call it at the same
+// time.
 func (c console) notice(text string) {
 	c.last.Lock()
 	defer c.last.Unlock()
@@ -77,7 +77,7 @@ time. The report is the same as if one machine had done all the work.`,
 	root.SuggestionsMinimumDistance = 2
 	root.SetUsageTemplate(strings.NewReplacer("{{.CommandPath}}", "fencepost {{.CommandPath}}", "{{.UseLine}}",
 		"fencepost {{.UseLine}}").Replace(root.UsageTemplate()))
-	root.CompletionOptions.DisableDefaultCmd = true // fencepost itself generates the completion script
+	root.CompletionOptions.DisableDefaultCmd = true // the program fencepost generates the completion script
 	root.AddCommand(newRun(c), newStart(c), newWork(c), newStatus(c), newReport(c), newStop(c))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: fencepost %s -h", output.FlagProblem(c, err), c.CommandPath())

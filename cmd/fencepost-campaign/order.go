@@ -20,25 +20,27 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// order is what a campaign runs, as stored on the server.
+// order states what a campaign runs. It is stored on the server.
 type order struct {
-	Version string  `json:"version"` // the version of the program that created it
+	Version string  `json:"version"` // version of the program that created the order
 	Rules   rules   `json:"rules"`
-	Entries []entry `json:"entries"` // run one after the other; at least one
+	Entries []entry `json:"entries"` // at least one; they run one after the other
 }
 
 // entry is one thing that a campaign runs, such as a scenario.
 type entry struct {
-	Kind    string          `json:"kind"`             // the name of a kind in kinds
-	Name    string          `json:"name"`             // unique within the order
-	Path    string          `json:"path"`             // as the user named it; empty for a scenario of the catalogue
-	File    string          `json:"file,omitempty"`   // the name of the campaign's file with its content
-	System  string          `json:"system,omitempty"` // platform that runs the file, such as linux/amd64; empty: any
-	Options json.RawMessage `json:"options"`          // options of its kind
+	Kind string `json:"kind"` // the name of a kind in kinds
+	Name string `json:"name"` // unique within the order
+	Path string `json:"path"` // path as the user gave it; empty for a scenario of the catalogue
+	// name of the campaign's file that contains the scenario or test binary
+	File string `json:"file,omitempty"`
+	// platform on which the file can run, such as linux/amd64; empty: any
+	System  string          `json:"system,omitempty"`
+	Options json.RawMessage `json:"options"` // options, which depend on the kind
 	Probes  []probe         `json:"probes"`
 }
 
-// probe is a run by which two programs check that they run alike.
+// probe is a run with which two programs check that they give the same results.
 type probe struct {
 	Seed   uint64 `json:"seed"`
 	Digest string `json:"digest"`
@@ -47,8 +49,8 @@ type probe struct {
 // system is the platform of this program.
 const system = runtime.GOOS + "/" + runtime.GOARCH
 
-// version returns the version of this program. For a build of modified or unversioned files, it contains a checksum of
-// the program.
+// version returns the version of this program. If it was built from modified or unversioned files, the version contains
+// a checksum of the program.
 func version() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version,
@@ -82,7 +84,7 @@ func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	for _, seed := range seeds {
 		result, err := runner.Run(draw(seed))
 		var failed *scenarios.CodeError
-		if err != nil && !errors.As(err, &failed) { // a lock whose code fails does so in every program
+		if err != nil && !errors.As(err, &failed) { // if the code of a lock fails, it fails in every program
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}
 		all = append(all, probe{seed, fmt.Sprintf("%016x", uint64(result.Digest))})
@@ -90,7 +92,7 @@ func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	return all, nil
 }
 
-// job is a campaign whose subjects are opened.
+// job is a campaign with its subjects opened.
 type job struct {
 	*queue.Campaign
 	order    order
@@ -98,8 +100,8 @@ type job struct {
 	binaries []string  // checksums of the test binaries that may be executed here
 }
 
-// join opens a campaign, and checks that this program is the one that created it. If it is not, join returns both the
-// campaign and the error.
+// join opens a campaign, and checks that this program is the same as the one that created it. If it is not, join
+// returns both the campaign and an error.
 func (p *place) join(ctx context.Context) (*job, error) {
 	name := p.name
 	c, err := queue.Open(ctx, p.nc, name)
@@ -162,7 +164,7 @@ func sumOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// binaries returns the sums of the test binaries among the files of the entries.
+// binaries returns the checksums of the test binaries among the files of the entries.
 func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	for _, e := range entries {
 		if kindOf(e.Kind).executes {
@@ -193,17 +195,17 @@ func (j *job) prove() error {
 	return nil
 }
 
-// Close releases what the subjects hold.
+// close releases the resources of the subjects.
 func (j *job) close() {
 	for _, s := range j.subjects {
 		s.close()
 	}
 }
 
-// between separates the name of an entry from the name of its stage.
+// between is the text between the name of an entry and the name of its stage.
 const between = ": "
 
-// search runs the search of all entries.
+// search performs the searches of all entries.
 func (j *job) search(ctx context.Context, d *queue.Director) error {
 	d.Rule = func(p queue.Progress) string { return j.over(p) }
 	d.Summary = j.summary
@@ -215,7 +217,7 @@ func (j *job) search(ctx context.Context, d *queue.Director) error {
 	return nil
 }
 
-// staged is the hands of one entry. It puts the name of the entry in front of the names of the stages.
+// staged is the campaign.Hands of one entry. It puts the name of the entry in front of the names of the stages.
 type staged struct {
 	*queue.Director
 	entry string
@@ -227,8 +229,8 @@ func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Pa
 	return h.Director.Do(ctx, s, take)
 }
 
-// whole is a campaign.Hands for searches that need complete stages. It ends the search, as if it were interrupted, at
-// the first stage of which parts are missing.
+// whole is a campaign.Hands for searches that need complete stages. At the first stage with missing parts, it ends the
+// search as if it were interrupted.
 type whole struct {
 	*staged
 	end context.CancelFunc
@@ -261,7 +263,7 @@ func workers(j *job) (all []campaign.Worker, err error) {
 	return all, nil
 }
 
-// Make carries out positions of a stage.
+// Make carries out a range of positions of a stage.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {

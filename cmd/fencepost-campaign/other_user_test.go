@@ -71,14 +71,14 @@ func (x *attacker) call(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// gets runs a shell script as the attacker, and returns what the script prints. The script should fail, so the error
-// does not matter.
+// gets runs a shell script as the attacker, and returns what the script prints. It ignores errors, because the script
+// is expected to fail.
 func (x *attacker) gets(script string, args ...string) string {
 	text, _ := x.call("/bin/sh", append([]string{"-c", script, "sh"}, args...)...).CombinedOutput()
 	return string(text)
 }
 
-// Programs with which the attacker talks to a port: speaks sends a text over TLS without checking the server's
+// These are programs with which the attacker uses a port. speaks sends a text over TLS without checking the server's
 // certificate, asks makes an HTTP request, and listens occupies a port and prints what is sent to it.
 const (
 	speaks = `python3 -c '
@@ -113,8 +113,8 @@ type attack struct {
 }
 
 // TestAnotherUserLearnsNothingChangesNothingAndRunsNothing attacks a campaign as another user of the machine: while it
-// runs, after its server has ended, and with files prepared where everybody may write. The log shows what each attack
-// prints.
+// runs, after its server has ended, and with files prepared in places where everybody may write. The log shows what
+// each attack prints.
 func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	x, dir := newAttacker(t), public(t, 0o755)
@@ -175,7 +175,7 @@ func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	x.preparesFolders(t)
 }
 
-// tries carries out an attack. It must fail with the error that it states, and print none of the secrets.
+// tries carries out an attack. The attack must fail with the error that it states, and print none of the secrets.
 func (x *attacker) tries(one attack, secrets ...string) {
 	x.t.Helper()
 	got := x.gets(one.script, one.args...)
@@ -230,8 +230,8 @@ func TestAnotherUserDoesNotPlay(t *testing.T) {
 	}
 }
 
-// takesThePort has the attacker listen on the port of a server that was killed. A worker that waits for that server, a
-// new worker and a report must send it no secret.
+// takesThePort makes the attacker listen on the port of a server that was killed. A worker that waits for that server,
+// a new worker and a report must send no secret there.
 func (x *attacker) takesThePort(k *killed, port, token string) {
 	x.t.Helper()
 	kill(k.server)
@@ -244,7 +244,7 @@ func (x *attacker) takesThePort(k *killed, port, token string) {
 		x.t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), "was sent") { // the worker that waits
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "was sent") { // the worker that is waiting for the server
 	}
 	first := lines.Text()
 	if got := call(x.t, campaignOf(x.t, k.dir, "work", "--out", "x")); got.code != exitBadInput ||
@@ -266,7 +266,7 @@ func (x *attacker) takesThePort(k *killed, port, token string) {
 }
 
 // preparesFolders creates folders, links and files in a place where everybody may write. A user who then names one of
-// them by mistake must be refused.
+// them by mistake must get an error.
 func (x *attacker) preparesFolders(t *testing.T) {
 	t.Helper()
 	shared, own := public(t, 0o777|os.ModeSticky), t.TempDir()

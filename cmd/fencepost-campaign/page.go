@@ -19,13 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// registerPage gives a command the flag --serve.
+// registerPage adds the flag --serve to a command.
 func registerPage(c *cobra.Command, page *string) {
 	c.Flags().StringVar(page, "serve", "", "serve a live web page of the campaign at `HOST:PORT` of this machine")
 	c.Flags().Lookup("serve").NoOptDefVal = "127.0.0.1:0"
 }
 
-// show serves the page of a campaign if the user asked for it. The function end stops it.
+// show serves the page of a campaign if the user has asked for it. The function end stops serving it.
 func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	if b.page == "" {
 		return func() {}, nil
@@ -33,24 +33,25 @@ func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	return serve(ctx, b.page, j, b.console)
 }
 
-// every is how often the browser reloads a page, in seconds.
+// every is the interval at which the browser reloads a page, in seconds.
 const every = "2"
 
 // site serves the pages of a campaign.
 type site struct {
 	*job
 	ctx    context.Context
-	hosts  []string // host names under which the site may be requested
-	secret string   // first element of the pages' paths, which other users of the machine do not know
+	hosts  []string // host names that requests may use
+	secret string   // first element of the pages' paths; other users of the machine do not know it
 
 	mu      sync.Mutex
 	stories map[string][]byte // pages of findings, by slug
 }
 
-// mainPage is the path, below the secret, of the page that follows the campaign. The pages of findings are beside it.
+// mainPage is the path of the page that follows the campaign, below the secret. The pages of findings are in the same
+// place.
 const mainPage = "/campaign.html"
 
-// serve serves the pages at an address that only this machine can reach, until end is called.
+// serve serves the pages until end is called, at an address that only this machine can reach.
 func serve(ctx context.Context, at string, j *job, to console) (end func(), err error) {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -76,7 +77,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, host := range s.hosts {
 		known = known || r.Host == host
 	}
-	if !known || r.Method != http.MethodGet { // a foreign page whose host name resolves to this machine
+	// the request may come from a foreign page whose host name was made to resolve to this machine
+	if !known || r.Method != http.MethodGet {
 		http.Error(w, "forbidden", http.StatusForbidden)
 		return
 	}
@@ -114,7 +116,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is how long the server may take to report the state of the campaign.
+// answer is the time within which the server must report the state of the campaign.
 const answer = 10 * time.Second
 
 func (s *site) status() (*status, error) {
@@ -151,13 +153,13 @@ func render(d *document.Document, at string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// slugOf returns the name of a finding's page. It contains the seed, so that a finding that later occurs at a lower
-// seed gets a page of its own.
+// slugOf returns the name of a finding's page. It contains the seed, so that a finding gets another page if it later
+// occurs at a lower seed.
 func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }
 
-// errNoPage says that there is no such page.
+// errNoPage reports that there is no such page.
 var errNoPage = errors.New("there is no such page")
 
 // finding returns the page of a finding: the run of its first seed, with its timeline.

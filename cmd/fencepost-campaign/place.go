@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// place is the server at which a command finds its campaign.
+// place says where a command finds its campaign: on which server, and under which name.
 type place struct {
 	console
 	access access.Server
@@ -31,8 +31,8 @@ type place struct {
 	nc     *nats.Conn
 }
 
-// natsURL is the environment variable from which commands read the URL of the server. Its secrets need not be on a
-// command line, which other users of the machine can read.
+// natsURL is the environment variable with the URL of the server. With it, secrets need not be on a command line, which
+// other users of the machine can read.
 const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {
@@ -51,8 +51,8 @@ func (p *place) register(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("nats", "access")
 }
 
-// settle reads how to reach a server that is named by a flag or the variable, and reports whether there is one. It
-// removes the variable, so that programs started later find no secret in their environment.
+// settle determines how to reach a server that is named by a flag or the environment variable. It reports whether there
+// is one. It removes the variable, so that programs started later find no secret in their environment.
 func (p *place) settle() (elsewhere bool, err error) {
 	fromVariable := os.Getenv(natsURL)
 	os.Unsetenv(natsURL)
@@ -75,7 +75,7 @@ func (p *place) settle() (elsewhere bool, err error) {
 	return p.access.URL != "", nil
 }
 
-// storeIn returns where an embedded server stores its data in the folder of a campaign.
+// storeIn returns the path, in the folder of a campaign, at which an embedded server stores its data.
 func storeIn(folder string) string { return filepath.Join(folder, "nats") }
 
 // serve starts an embedded server, and connects to it.
@@ -88,7 +88,8 @@ func (p *place) serve(folder string) (err error) {
 	return p.connect()
 }
 
-// trust uses the access to the server of a folder, and allows its test binaries in addition to those of --binary.
+// trust makes the place use a server's access, and allows the test binaries listed there in addition to those of
+// --binary.
 func (p *place) trust(a *access.Server) {
 	binaries := p.access.Binaries
 	p.access = *a
@@ -101,7 +102,7 @@ func (p *place) connect() (err error) {
 	return err
 }
 
-// find does what reach does, but starts the server of a folder if it does not run.
+// find is like reach, but starts the server of a folder if it is not running.
 func (p *place) find() error {
 	err := p.reach()
 	if errors.Is(err, errAway) {
@@ -110,7 +111,7 @@ func (p *place) find() error {
 	return err
 }
 
-// errAway says that the server of a folder does not run.
+// errAway reports that the server of a folder is not running.
 var errAway = errors.New("the server of the campaign is not running")
 
 // reach connects to the server that the user named, or to the one that serves the campaign's folder.
@@ -167,7 +168,7 @@ func (p *place) opened(ctx context.Context) (*queue.Campaign, error) {
 	return queue.Open(ctx, p.nc, p.name)
 }
 
-// close ends the connection, and the server if it is embedded.
+// close ends the connection, and also the server if it is embedded.
 func (p *place) close() {
 	if p.nc != nil {
 		p.nc.Close()

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
-// programs is the folder that holds the programs once they are built.
+// programs is the folder that contains the programs once they are built.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds fencepost and, in the same folder, the program of this module.
+// build builds fencepost and the program of this module in the same folder.
 var build = sync.OnceValue(func() error {
 	for folder, name := range map[string]string{".": "fencepost-campaign", filepath.Join("..", ".."): "fencepost"} {
 		c := exec.Command("go", "build", "-o", filepath.Join(programs, name), "./cmd/fencepost")
@@ -79,7 +79,7 @@ func call(t testing.TB, c *exec.Cmd) (o outcome) {
 	return outcome{out.String(), problems.String(), c.ProcessState.ExitCode()}
 }
 
-// inOneProcess runs a command of fencepost, and returns its outcome and the files that it leaves in the folder x.
+// inOneProcess runs a command of fencepost, and returns its outcome and the files in its output folder x.
 func inOneProcess(t *testing.T, args ...string) (o outcome, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,7 +111,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// same compares the files of two folders.
+// same compares the files of two folders, which must be equal.
 func same(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -126,7 +126,7 @@ func same(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// sized returns the size for everyday tests, or the one for full tests.
+// sized returns the size of a test: everyDay by default, or full at full size.
 func sized(everyDay, full int) int {
 	if testkit.Full() {
 		return full
@@ -134,7 +134,8 @@ func sized(everyDay, full int) int {
 	return everyDay
 }
 
-// fencepost campaign run prints and leaves, to the byte, the same as the command that searches in one process.
+// fencepost campaign run prints the same text and leaves the same files, byte for byte, as the command that searches in
+// one process.
 func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ of, call []string }{

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestThreeTerminals runs the commands that the README shows: start, work, work. One of the workers is killed. The
-// report equals that of one process that searched alone.
+// TestThreeTerminals runs the commands that the README shows: start, work, work. It kills one of the workers. The
+// report must equal that of a single process.
 func TestThreeTerminals(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
@@ -51,7 +51,7 @@ func TestThreeTerminals(t *testing.T) {
 		terminals = append(terminals, c)
 	}
 	status := []string{"status", "--out", "night"}
-	for !strings.Contains(call(t, campaignOf(t, dir, status...)).out, "here") { // until a worker has joined
+	for !strings.Contains(call(t, campaignOf(t, dir, status...)).out, "here") { // wait until a worker has joined
 	}
 	kill(terminals[1])
 	waitFor(t, says, "the campaign is over")

@@ -15,7 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// served starts a server for a test. It returns the file with the access to the server, and a connection to it.
+// served starts a server for a test. It returns the path of the file with the access to the server, and a connection to
+// it.
 func served(t *testing.T) (file string, nc *nats.Conn) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -84,8 +85,8 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A worker that is not the program with which the campaign was created is refused, and status shows which worker and
-// why.
+// A worker is refused if it is another program than the one that created the campaign. The status command shows which
+// worker was refused, and why.
 func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
@@ -146,7 +147,7 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	}
 }
 
-// While nobody works on it, a campaign is not complete: both the report and its exit code say so. Once a worker has
+// While nobody works on it, a campaign stays incomplete; both the report and its exit code say so. Once a worker has
 // finished it, the report is complete.
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	t.Parallel()
@@ -167,7 +168,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 		}
 		c, _ = queue.Open(t.Context(), nc, "half")
 	}
-	// A worker dies as soon as a part is stored.
+	// Kill a worker as soon as a part is stored.
 	stored := make(chan *nats.Msg, 1000)
 	sub, err := nc.ChanSubscribe("fencepost.half.parts.>", stored)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// report is the output options of a campaign's report, the same as those of the commands that search in one process.
+// report contains the output options of a campaign's report. They are the same as those of the commands that search in
+// one process.
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
@@ -24,7 +25,7 @@ func (r *report) register(c *cobra.Command) {
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
 
-// check returns an error for flags that require a single report if there are several entries.
+// check returns an error for flags that need a single report if there are several entries.
 func (r *report) check(entries int) error {
 	if entries > 1 && (r.JSON || r.JUnit != "" || r.HTML != "") {
 		return errors.New("--json, --junit and --html can only be used with a campaign of one scenario")
@@ -32,7 +33,7 @@ func (r *report) check(entries int) error {
 	return nil
 }
 
-// frame returns the output frame of one entry, as the command of its kind has it.
+// frame returns the output frame for one entry, like the one of the command that searches in one process.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)
@@ -92,8 +93,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// again reopens a finished campaign if the server has lost or damaged parts of it since, and says so. Workers then run
-// the portions of these parts again, and no others.
+// again reopens a finished campaign if the server has lost or damaged some of its parts since, and prints that. Workers
+// then run the portions of these parts again, and no others.
 func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err

@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// rules say when a campaign may stop before it is complete. A zero field is no rule.
+// rules state when a campaign may stop before it is complete. A field that is zero is not a rule.
 type rules struct {
-	Time     time.Duration `json:"time,omitempty"`     // how long the campaign has been coordinated
+	Time     time.Duration `json:"time,omitempty"`     // how long the campaign may be coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
-	// Rate is an upper limit of broken promises per run. The campaign stops when the true rate lies below it with 95 %
-	// confidence.
+	// Rate is an upper limit for the number of broken promises per run. The campaign stops when the true rate is below
+	// it with 95 % confidence.
 	Rate float64 `json:"rate,omitempty"`
 }
 
-// finding is a violation as reported to those who follow the campaign.
+// finding is a violation, as shown to users who follow the campaign.
 type finding struct {
 	Entry string `json:"entry"`
 	campaign.Finding
@@ -30,13 +30,13 @@ type finding struct {
 // state is what a subject has found so far.
 type state struct {
 	Findings []finding `json:"findings,omitempty"`
-	// Sure is a number of runs in which every promised law was exercised, if no promise was broken; otherwise 0.
+	// Sure is the number of runs in which every promised law was exercised if no promise was broken; otherwise it is 0.
 	Sure int `json:"sure"`
 	// Runs is the number of runs performed.
 	Runs int `json:"runs"`
 }
 
-// summary returns what all subjects have found so far, as JSON of a state.
+// summary returns what all subjects have found so far. It is a state, encoded as JSON.
 func (j *job) summary() json.RawMessage {
 	var all state
 	for i, s := range j.subjects {
@@ -54,7 +54,7 @@ func (j *job) summary() json.RawMessage {
 	return text
 }
 
-// over returns why the current stage should be stopped, or "" if it should continue.
+// over returns the reason why the current stage should be stopped, or "" if it should continue.
 func (j *job) over(p queue.Progress) string {
 	name, stage, _ := strings.Cut(p.Stage().Name, between)
 	for i, e := range j.order.Entries {
@@ -65,7 +65,7 @@ func (j *job) over(p queue.Progress) string {
 	return ""
 }
 
-// met says which rule is met; empty if none is.
+// met describes the rule that is met, or returns "" if there is none.
 func (r rules) met(p queue.Progress, s state) string {
 	broken := 0
 	for _, f := range s.Findings {

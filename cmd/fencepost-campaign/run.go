@@ -53,7 +53,7 @@ continue as long as there is a server, and the same command follows it again.`,
 	return c
 }
 
-// begun is a command that creates a campaign, or continues it.
+// begun is a call of a command that creates or continues a campaign.
 type begun struct {
 	place
 	request request
@@ -125,7 +125,7 @@ func (b *begun) meet(elsewhere bool, entries []entry, files map[string][]byte) e
 	return err
 }
 
-// follow coordinates the campaign until its end, and reports it.
+// follow coordinates the campaign until its end, and then reports it.
 func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded bool) error {
 	j, err := b.join(ctx)
 	if j != nil {
@@ -163,7 +163,7 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 	return err
 }
 
-// invite prints how workers join.
+// invite prints how other workers can join.
 func (b *begun) invite(embedded bool) {
 	if !embedded {
 		binaries := ""
@@ -183,7 +183,7 @@ func (b *begun) invite(embedded bool) {
 	}
 }
 
-// withCrew calls do while worker processes of this machine work on the campaign.
+// withCrew calls do. Meanwhile, worker processes on this machine work on the campaign.
 func (p *place) withCrew(ctx context.Context, workers int, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -204,8 +204,8 @@ func (p *place) withCrew(ctx context.Context, workers int, do func(context.Conte
 	return err
 }
 
-// coordinate coordinates the campaign whenever no other process does. If shown is not nil, it is called with the
-// progress.
+// coordinate coordinates the campaign whenever no other process does. If shown is not nil, coordinate calls it to
+// report progress.
 func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what string, done, of int)) error {
 	host, _ := os.Hostname()
 	err := j.Coordinate(ctx, fmt.Sprintf("%s of %s, process %d", c.Name(), host, os.Getpid()),

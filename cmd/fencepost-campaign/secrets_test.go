@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// Wherever a password or token of the server may be given, no part of it is printed, even if the rest cannot be used.
-// On the command line, where other users can read it, it is refused.
+// No part of a server's password or token is printed, wherever it is given, even if the rest of the input cannot be
+// used. On the command line, where other users can read it, it is rejected.
 func TestSecretsAreShownNowhere(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"
@@ -68,7 +68,8 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// A worker executes no test binary that its user has neither built nor allowed, whoever has put it on the server.
+// A worker does not execute a test binary that its user has neither built nor allowed, whoever has put it on the
+// server.
 func TestAForeignBinaryIsNotExecuted(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)

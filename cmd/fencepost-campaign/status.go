@@ -59,7 +59,7 @@ func newStatus(to console) *cobra.Command {
 	return c
 }
 
-// status is the progress of a campaign and what it has found, as reported to those who follow it.
+// status is the progress of a campaign and its findings so far, as shown to users who follow it.
 type status struct {
 	document.Head
 	Name     string        `json:"campaign"`
@@ -169,7 +169,7 @@ func lines[T any](list []T, line func(T) string) (all []string) {
 	return all
 }
 
-// facts returns the numbers that concern the whole campaign.
+// facts returns the figures about the whole campaign.
 func (s *status) facts(p queue.StageProgress) document.Facts {
 	facts := document.Facts{}
 	add := func(name, value string) {
@@ -196,7 +196,7 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 	return facts
 }
 
-// size returns a number of bytes in a form that is easy to read.
+// size returns a number of bytes as text, with a suitable unit.
 func size(bytes uint64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
@@ -221,7 +221,7 @@ func (s *status) stages() document.Table {
 	return t
 }
 
-// findings returns the table of violations. Each row is a law and a cause.
+// findings returns the table of violations. Each row is for one law and one cause.
 func (s *status) findings() document.Table {
 	t := document.Table{Heading: "violation", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
 		{Title: "cause", Words: true}}}
@@ -236,7 +236,7 @@ func (s *status) findings() document.Table {
 	return t
 }
 
-// group returns the title of a finding's group, or "" if all findings are of one entry.
+// group returns the title of the group to which a finding belongs, or "" if all findings are of one entry.
 func (s *status) group(f finding) string {
 	if slices.ContainsFunc(s.Findings, func(g finding) bool { return g.Entry != f.Entry }) {
 		return f.Entry

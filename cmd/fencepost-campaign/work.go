@@ -38,8 +38,9 @@ workers redo what it was doing.`,
 			defer stop()
 			defer k.close()
 			if child {
-				runtime.GOMAXPROCS(1)   // it performs one run at a time; each other core has its own worker process
-				debug.SetGCPercent(400) // a run leaves next to no garbage, as in fencepost
+				// a worker process performs one run at a time; there is one such process for each core
+				runtime.GOMAXPROCS(1)
+				debug.SetGCPercent(400) // a run keeps almost nothing, as in fencepost
 				life := bufio.NewReader(os.Stdin)
 				if err := k.told(life); err != nil {
 					return err
@@ -65,11 +66,11 @@ workers redo what it was doing.`,
 	return c
 }
 
-// childFlag makes a process a single worker of the process that started it. It ends together with that process.
+// childFlag makes a process a single worker, which ends when the process that started it does.
 const childFlag = "one"
 
-// told reads how to reach the server from the process that started this one. This keeps secrets off the command line
-// and out of the environment.
+// told reads how to reach the server from the parent process. In this way, secrets are neither on the command line nor
+// in the environment.
 func (k *crew) told(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
@@ -91,18 +92,18 @@ func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
 	return ctx
 }
 
-// crew is the worker processes of one machine.
+// crew is the set of worker processes on one machine.
 type crew struct {
 	place
-	workers int  // 0: one for each core
-	stay    bool // stay and wait for further campaigns
+	workers int  // 0 means one for each core
+	stay    bool // whether to stay and wait for further campaigns
 }
 
-// lookEvery is the time between two attempts: of a crew that stays, to find the next campaign, and of a worker, to
-// reach a server that is away.
+// lookEvery is the interval at which a crew that stays looks for the next campaign, and at which a worker tries to
+// reach a server that is down.
 const lookEvery = time.Second
 
-// serveAll works on a campaign. If the crew stays, it then works on further ones.
+// serveAll works on a campaign. If the crew stays, it then works on further campaigns.
 func (k *crew) serveAll(ctx context.Context) error {
 	if !k.stay {
 		return k.run(ctx)
@@ -132,7 +133,7 @@ func (k *crew) serveAll(ctx context.Context) error {
 	}
 }
 
-// next returns the name of a campaign that is not over; empty if there is none.
+// next returns the name of a campaign that is not over, or "" if there is none.
 func (k *crew) next(ctx context.Context, given string) (string, error) {
 	names, err := queue.List(ctx, k.nc)
 	if err != nil {
@@ -156,9 +157,9 @@ func (k *crew) next(ctx context.Context, given string) (string, error) {
 	return "", nil
 }
 
-// run starts the workers, and starts another one for each that dies. Each worker is a process of its own, so that a
-// position that crashes its process does not crash other workers. It returns when the campaign is over, ctx is done, or
-// the workers cannot work.
+// run starts the workers, and replaces each one that dies. Each worker is a separate process. A position that crashes
+// its process therefore does not crash other workers. run returns when the campaign is over, ctx is done, or the
+// workers cannot work.
 func (k *crew) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -179,8 +180,8 @@ func (k *crew) run(ctx context.Context) error {
 	return nil
 }
 
-// A process that dies within tooSoon has done no work. If mostDeaths processes in a row die that soon, no process can
-// work here.
+// A process that dies within tooSoon has done no work. If mostDeaths processes in a row die within that time, no
+// process can work here.
 const (
 	tooSoon    = time.Second
 	mostDeaths = 20
@@ -216,7 +217,7 @@ func (k *crew) one(ctx context.Context) error {
 		return err
 	}
 	c := exec.Command(self, "work", "--"+childFlag, "--name", k.name)
-	life, err := c.StdinPipe() // closing it ends the process
+	life, err := c.StdinPipe() // closing this pipe ends the process
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (k *crew) one(ctx context.Context) error {
 	}
 	defer context.AfterFunc(ctx, func() { life.Close() })()
 	if err := json.NewEncoder(life).Encode(k.access); err != nil {
-		// the process has died, which is noticed below
+		// the process has died, which the code below notices
 		k.notice(fmt.Sprintf("cannot send the access to a worker process: %s", err))
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
@@ -243,9 +244,9 @@ func (k *crew) one(ctx context.Context) error {
 	return err
 }
 
-// work is what a worker process does.
+// work is the main function of a worker process.
 func (k *crew) work(ctx context.Context) error {
-	for { // retry: the parent process has reached the server
+	for { // try again if this fails, because the parent process has reached the server
 		err := k.connect()
 		if err == nil {
 			break
@@ -287,8 +288,8 @@ func (k *crew) work(ctx context.Context) error {
 	return k.both(ctx, h, &worker{j, all}, id)
 }
 
-// both works on the campaign, and coordinates it if no other process does. The coordinator opens a campaign of its own,
-// because the subjects store what the search finds.
+// both works on the campaign, and coordinates it if no other process does. The coordinator opens the campaign
+// separately, because the subjects store what the search finds.
 func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

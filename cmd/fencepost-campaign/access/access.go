@@ -1,8 +1,8 @@
 // Package access contains what a process needs to reach the NATS server of a campaign, and to verify that it has
 // reached the right server.
 //
-// Goals: a process sends nothing to a server, and believes nothing it says, before the server has shown the certificate
-// that the campaign's folder contains. Nothing that is printed contains a password or a token. Non-goals: accounts and
+// Goals: a process sends nothing to a server, and believes nothing that it says, before the server has shown the
+// certificate in the campaign's folder. Nothing that is printed contains a password or a token. Non-goals: accounts and
 // transport of NATS servers that users run themselves.
 package access
 
@@ -22,19 +22,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Server is how to reach a server and authenticate to it. The files and the URL have the meaning that NATS gives them.
+// Server says how to reach a server and how to authenticate to it. The files and the URL mean the same as in NATS.
 type Server struct {
-	URL   string `json:"url,omitempty"`   // may contain a user and password, or a token; commas separate several
+	// may contain a user and password, or a token; several URLs are separated by commas
+	URL   string `json:"url,omitempty"`
 	Token string `json:"token,omitempty"` // used instead of a token in the URL
-	// Certificate, in PEM, is the only certificate that the server may show. If it is empty, any certificate that a
-	// trusted authority has signed is accepted.
+	// Certificate, in PEM, is the only certificate that the server may show. If it is empty, any certificate signed by
+	// a trusted authority is accepted.
 	Certificate string `json:"certificate,omitempty"`
-	Listen      string `json:"listen,omitempty"` // where an embedded server was asked to listen, host:port
-	// Binaries are the SHA-256 sums, in hex, of the test binaries that may be executed here.
+	Listen      string `json:"listen,omitempty"` // where an embedded server was told to listen, as host:port
+	// Binaries lists the SHA-256 sums, in hex, of the test binaries that may be executed here.
 	Binaries []string `json:"binaries,omitempty"`
 
-	Creds string `json:"creds,omitempty"` // path of a file; empty: none, also in the fields below
-	CA    string `json:"ca,omitempty"`    // this and the next two: paths of files for TLS
+	Creds string `json:"creds,omitempty"` // path of a file; empty: none (also for the fields below)
+	CA    string `json:"ca,omitempty"`    // this and the next two fields: paths of files for TLS
 	Cert  string `json:"cert,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
@@ -42,21 +43,21 @@ type Server struct {
 // ErrRefused reports that a server rejects the credentials.
 var ErrRefused = errors.New("rejects the credentials")
 
-// ErrOther reports that the program that listens at the address is not the server of the campaign.
+// ErrOther reports that the program at the server's address is not the server of the campaign.
 var ErrOther = errors.New("is not the server of this campaign")
 
-// Name is the host name in the certificate of an embedded server, wherever the server listens.
+// Name is the host name in the certificate of every embedded server, wherever it listens.
 const Name = "fencepost-campaign"
 
 const (
 	connectWithin = 5 * time.Second        // how long a server may take to accept a connection
-	tryAgain      = 250 * time.Millisecond // between two attempts to reconnect
+	tryAgain      = 250 * time.Millisecond // the interval between attempts to reconnect
 )
 
 // schemes lists the schemes that the URL of a NATS server may have.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
-// Check returns an error unless the URL can be read. The error quotes no part of the URL, since it may contain a
+// Check returns an error unless the URL can be parsed. The error quotes no part of the URL, because it may contain a
 // password.
 func (a Server) Check() error {
 	_, err := a.urls()
@@ -97,8 +98,9 @@ func (a Server) Shown() string {
 	return strings.Join(shown, ",")
 }
 
-// Connect connects to a server, which must be reachable now. If the connection is lost later, it reconnects for as long
-// as it takes. Notice, if not nil, is called from another goroutine when the server has gone and when it is back.
+// Connect connects to a server, which must be reachable now. If the connection is lost later, it is opened again,
+// however long that takes. notice, if not nil, is called from another goroutine when the server is gone and when it is
+// back.
 func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	return nil, fmt.Errorf("cannot use the NATS server at %s: %w", at, err)
 }
 
-// secrets returns the options with which client and server authenticate each other.
+// secrets returns the connection options with which client and server authenticate each other.
 func (a Server) secrets() (options []nats.Option, err error) {
 	if a.Token != "" {
 		options = append(options, nats.Token(a.Token))
@@ -166,7 +168,7 @@ func (a Server) secrets() (options []nats.Option, err error) {
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pinned, ServerName: Name})), nil
 }
 
-// keepsCampaigns reports whether a server has JetStream. It is true if the server does not say.
+// keepsCampaigns reports whether a server supports JetStream. It returns true if the server does not say.
 func keepsCampaigns(nc *nats.Conn) bool {
 	js, err := jetstream.New(nc)
 	if err != nil {

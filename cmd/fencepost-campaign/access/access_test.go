@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
 )
 
-// natsServer starts a NATS server as a user might run one, and returns its address.
+// natsServer starts a NATS server like one that a user might run, and returns its address.
 func natsServer(t *testing.T, o server.Options) string {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
@@ -50,7 +50,7 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// No part of a password in a URL is printed, however the URL is written.
+// No part of a password in a URL is printed, in whatever form the URL is written.
 func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"
@@ -75,7 +75,8 @@ func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	}
 }
 
-// heard starts a listener that sends an answer to every client. The function all returns what the clients have sent.
+// heard starts a listener that sends an answer to every client. The function all returns everything that the clients
+// have sent.
 func heard(t *testing.T, at, answer string) (address string, all func() string) {
 	t.Helper()
 	l, err := net.Listen("tcp", at)
@@ -113,9 +114,9 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 	}
 }
 
-// A program that listens at the address of a campaign's server is sent no secret, and nothing it says is believed. The
-// test tries a NATS server that requires no token, a server that starts without TLS, the server of another campaign,
-// and a listener that says nothing.
+// If another program listens at the address of a campaign's server, it is sent no secret, and nothing that it says is
+// believed. The test tries a NATS server that requires no token, a server that starts without TLS, the server of
+// another campaign, and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(t.TempDir(), "nats")})
@@ -144,7 +145,7 @@ func TestNobodyIsTakenForTheServer(t *testing.T) {
 	if text := told() + toldToo(); strings.Contains(text, mine.Token) || strings.Contains(text, "CONNECT") {
 		t.Errorf("it is told %q", text)
 	}
-	if nc, err := other.Access.Connect("test", nil); err != nil { // the right access is accepted
+	if nc, err := other.Access.Connect("test", nil); err != nil { // with the right access, the connection succeeds
 		t.Error(err)
 	} else {
 		nc.Close()
@@ -185,7 +186,7 @@ func TestAServerIsTheSameAgain(t *testing.T) {
 	}
 }
 
-// A restarted server does not take its port away from a program that has occupied it in the meantime.
+// If a program has occupied the port of a server in the meantime, the restarted server does not take the port away.
 func TestATakenPortIsLeftToItsOwner(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -211,7 +212,8 @@ func TestATakenPortIsLeftToItsOwner(t *testing.T) {
 	}
 }
 
-// State that another user may have read or written is refused, and so is state that a server would never have written.
+// Files that another user may have read or written are rejected, and so are files that a server would never have
+// written.
 func TestForeignStateIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(t *testing.T, folder, file string){

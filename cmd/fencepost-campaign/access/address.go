@@ -16,7 +16,7 @@ func loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Host returns the host and port of the first URL; empty if the URL cannot be read.
+// Host returns the host and port of the first URL, or "" if the URL cannot be parsed.
 func (a Server) Host() string {
 	all, err := a.urls()
 	if err != nil {
@@ -26,12 +26,13 @@ func (a Server) Host() string {
 }
 
 // At returns the URLs of a server that listens at an address, separated by commas. If the server listens at all
-// addresses of the machine, these are all its global unicast addresses, and the loopback address last.
+// addresses of the machine, these are the URLs for all its global unicast addresses and, at the end, for the loopback
+// address.
 func At(listener *net.TCPAddr) string {
 	hosts := []string{listener.IP.String()}
 	if listener.IP.IsUnspecified() {
 		hosts = nil
-		all, _ := net.InterfaceAddrs() // if this fails, only the loopback address is left
+		all, _ := net.InterfaceAddrs() // if this fails, only the loopback address remains
 		for _, a := range all {
 			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
 				hosts = append(hosts, n.IP.String())

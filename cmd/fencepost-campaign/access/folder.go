@@ -13,18 +13,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// FileName is the file, in the folder of an embedded server, that holds everything a worker needs to join it.
+// FileName is the name of the file, in the folder of an embedded server, that contains everything a worker needs to
+// join.
 const FileName = "access.json"
 
 // Folder is a folder that belongs to this user and that nobody else can read or write. Its files are opened relative to
-// the open folder, so that it does not matter if the path is changed meanwhile.
+// the open folder, so a change of its path in the meantime has no effect.
 type Folder struct {
 	*os.Root
 	path string
 }
 
 // Open opens a folder. The error is fs.ErrNotExist if it does not exist. Open also fails if other users may read or
-// change what is in the folder.
+// change its contents.
 func Open(path string) (*Folder, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err
@@ -49,8 +50,8 @@ func Open(path string) (*Folder, error) {
 	return &Folder{root, path}, nil
 }
 
-// guarded returns an error if another user could replace what is in a folder: because the folder belongs to another
-// user, or because everybody may write to it or to one of its parents.
+// guarded returns an error if another user could replace the contents of a folder. That is so if the folder belongs to
+// another user, or if everybody may write to it or to one of its parents.
 func guarded(path string) error {
 	path, err := filepath.Abs(path)
 	if err == nil {
@@ -95,10 +96,10 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// mostBytes is the largest size of a file that is read.
+// mostBytes is the maximum size of a file to read.
 const mostBytes = 1 << 20
 
-// Read reads a file of the folder. The error is fs.ErrNotExist if it does not exist. Read also fails if other users may
+// Read reads a file in the folder. The error is fs.ErrNotExist if it does not exist. Read also fails if other users may
 // read or change the file.
 func (f *Folder) Read(name string) ([]byte, error) {
 	info, err := f.Lstat(name)
@@ -134,7 +135,7 @@ func readPrivate(file *os.File, path string) ([]byte, error) {
 	return text, err
 }
 
-// Write writes a file of the folder, readable for this user alone, and replaces an existing one atomically.
+// Write writes a file in the folder that only this user can read. It replaces an existing file atomically.
 func (f *Folder) Write(name string, text []byte) error {
 	fresh := name + ".new"
 	if err := f.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +159,8 @@ func (f *Folder) Write(name string, text []byte) error {
 	return nil
 }
 
-// Server reads how to reach the server of the folder. The error is fs.ErrNotExist if the folder has none, and otherwise
-// says what is wrong with the file.
+// Server reads the file that says how to reach the server of the folder. The error is fs.ErrNotExist if the folder has
+// no such file. Otherwise it says what is wrong with the file.
 func (f *Folder) Server() (*Server, error) {
 	text, err := f.Read(FileName)
 	if err != nil {
@@ -179,11 +180,11 @@ func (f *Folder) Server() (*Server, error) {
 	return a, nil
 }
 
-// leastToken is the smallest length of an embedded server's token, in characters.
+// leastToken is the minimum length of an embedded server's token, in characters.
 const leastToken = 26
 
-// local returns an error unless every URL is a tls URL without a user, at the loopback interface. Other hosts are
-// allowed if the server was asked to listen at an address.
+// local returns an error unless every URL is a tls URL without a user, for the loopback interface. Other hosts are
+// allowed if the server was told to listen at an address.
 func (a *Server) local() error {
 	all, err := a.urls()
 	if err != nil {
@@ -198,7 +199,7 @@ func (a *Server) local() error {
 	return nil
 }
 
-// Save writes how to reach the server of the folder.
+// Save writes the file that says how to reach the server of the folder.
 func (f *Folder) Save(a *Server) error {
 	text, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
@@ -207,7 +208,7 @@ func (f *Folder) Save(a *Server) error {
 	return f.Write(FileName, append(text, '\n'))
 }
 
-// ReadFile reads a file with the access to a server: a copy of an embedded server's file, or one that a user has
+// ReadFile reads a file that says how to reach a server: a copy of an embedded server's file, or one that a user has
 // written.
 func ReadFile(path string) (*Server, error) {
 	file, err := os.Open(path)

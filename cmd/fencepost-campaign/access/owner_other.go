@@ -4,7 +4,8 @@ package access
 
 import "io/fs"
 
-// Where this program can read neither the owner nor the mode of a file, only the user's own folder protects the files.
+// On systems where this program can read neither the owner nor the mode of a file, only the user's own folder protects
+// the files.
 
 func owned(fs.FileInfo) bool       { return true }
 func ownedByRoot(fs.FileInfo) bool { return true }

@@ -21,7 +21,7 @@ func owner(info fs.FileInfo) uint32 {
 	return s.Uid
 }
 
-// closed reports whether only its owner may read or write a file.
+// closed reports whether only the file's owner may read or write it.
 func closed(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
 
 // writable reports whether every user may remove other users' files in a folder.

@@ -16,11 +16,11 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// keyFile holds the private key of the server. Only its owner may read it.
+// keyFile contains the private key of the server. Only its owner may read it.
 const keyFile = "key.pem"
 
-// certificate returns the certificate that the server of a folder shows, with its key. The argument before is the
-// existing certificate in PEM; if it is empty, certificate creates a new one, which stays the same from then on.
+// certificate returns the certificate of the server in a folder, with its key. The argument before is the existing
+// certificate in PEM. If it is empty, certificate creates a new one, which stays the same from then on.
 func certificate(f *access.Folder, before string) (tls.Certificate, string, error) {
 	key, err := f.Read(keyFile)
 	if err == nil && before != "" {
@@ -41,8 +41,8 @@ func certificate(f *access.Folder, before string) (tls.Certificate, string, erro
 	return pair, string(cert), err
 }
 
-// newCertificate creates a self-signed certificate. It never expires: clients identify the server by this very
-// certificate, and no clocks are compared.
+// newCertificate creates a self-signed certificate. It never expires, because clients accept exactly this certificate
+// and do not compare clocks.
 func newCertificate() (cert, key []byte, err error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -1,11 +1,10 @@
 // Package embedded runs a NATS server inside this process, for campaigns on one machine or on a few machines that have
 // no other NATS server.
 //
-// Goals: what the server has acknowledged survives a kill and a power failure. A server that is restarted on the same
-// folder has the same address and shows the same certificate, so that waiting workers come back to it, and to no other
+// Goals: what the server has acknowledged survives a kill and a power failure. A server that is restarted in the same
+// folder has the same address and shows the same certificate, so that waiting workers reconnect to it, and to no other
 // server. A full disk is reported, and the server stores again when there is room. Nobody can connect without the
-// folder or a copy of its access.json. Non-goals: clusters and accounts, for which users run a NATS server of their
-// own.
+// folder or a copy of its access.json. Non-goals: clusters and accounts, for which users run their own NATS server.
 package embedded
 
 import (
@@ -31,15 +30,15 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// Loopback is where the server listens unless it is asked to listen elsewhere: a free port of the loopback interface.
+// Loopback is where the server listens by default: a free port of the loopback interface.
 const Loopback = "127.0.0.1:0"
 
 const (
-	readyWithin = 2 * time.Minute        // how long a server may take to read its store before it accepts clients
-	tryReady    = 100 * time.Millisecond // between two checks whether it does
+	readyWithin = 2 * time.Minute        // how long a server may take to read its stored data before it accepts clients
+	tryReady    = 100 * time.Millisecond // the interval between checks whether it accepts them
 )
 
-// maxPayload is the largest message, in bytes. NATS advises against larger ones.
+// maxPayload is the maximum size of a message, in bytes. NATS advises against larger messages.
 const maxPayload = 8 << 20
 
 // Server is a running NATS server.
@@ -53,33 +52,33 @@ type Server struct {
 	server *server.Server // the current instance
 	log    *failures      // the log of that instance
 	at     net.TCPAddr    // the address at which it listens
-	nc     *nats.Conn     // for telling others that nothing is stored
+	nc     *nats.Conn     // for telling other processes that nothing is stored
 
 	stop    context.CancelFunc
 	watched chan struct{} // closed when the goroutine that watches the server has ended
 }
 
-// Options say how to run a server.
+// Options determine how a server runs.
 type Options struct {
-	Folder   string // the folder of its store, accessible to this user alone; created if it does not exist
-	Listen   string // host:port; empty: where it listened before, or Loopback
-	MaxStore int64  // in bytes; 0: as much as the disk has room for
+	Folder   string // the folder for its data, which only this user can access; created if it does not exist
+	Listen   string // host:port; empty: the previous address, or else Loopback
+	MaxStore int64  // in bytes; 0: as much as fits on the disk
 
-	// Notice, if set, is called from another goroutine with what a user must know: that the server cannot store, and
+	// Notice, if set, is called from another goroutine with a notice for the user: that the server cannot store, or
 	// that it can again.
 	Notice func(string)
 }
 
-// lockFile is locked by the process whose server runs in the folder. Processes that check for a server hold a shared
-// lock for a moment.
+// lockFile is locked by the process whose server runs in the folder. A process that checks whether a server is running
+// holds a shared lock for a moment.
 const lockFile = "lock"
 
 const (
 	lockWithin = time.Second           // how long to wait for processes that only check
-	lockAgain  = 20 * time.Millisecond // between two attempts
+	lockAgain  = 20 * time.Millisecond // the interval between attempts
 )
 
-// Start starts a server. An error means that its folder or address cannot be used, or that another process uses it.
+// Start starts a server. It returns an error if the folder or address cannot be used, or if another process uses it.
 func Start(o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)
@@ -149,7 +148,8 @@ func (s *Server) start() error {
 	return nil
 }
 
-// run runs the NATS server and returns when it accepts clients. An error says why it does not.
+// run runs the NATS server and returns when it accepts clients. Otherwise it returns an error that says why it does
+// not.
 func (s *Server) run(ctx context.Context) error {
 	if err := s.distrust(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *Server) run(ctx context.Context) error {
 }
 
 // distrust removes the index files of NATS's message store, so that NATS reads all messages from the disk. A message
-// that is damaged there is then no longer counted, and can be stored again.
+// that is damaged on disk is then not counted any more, and can be stored again.
 func (s *Server) distrust() error {
 	notes, err := fs.Glob(s.folder.FS(), "jetstream/*/streams/*/msgs/index.db")
 	for _, name := range notes {
@@ -186,8 +186,8 @@ func (s *Server) distrust() error {
 }
 
 // address returns the address at which the server should listen: the address requested now, the address requested or
-// chosen before, or a free port of this machine alone. If another program occupies a port that nobody requested, a free
-// port is chosen. If it occupies a port that was requested, that is an error.
+// chosen before, or a free port of this machine alone. If another program occupies the port, the result depends on
+// whether a user requested it: if so, address returns an error; if not, it chooses a free port.
 func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	if asked != "" {
 		s.Access.Listen = asked
@@ -211,7 +211,7 @@ func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	return at, nil
 }
 
-// resolved parses a host:port. Without a host it means all addresses of this machine.
+// resolved parses a host:port. If there is no host, it means all addresses of this machine.
 func resolved(listen string) (*net.TCPAddr, error) {
 	at, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
@@ -243,8 +243,8 @@ func (s *Server) Know(sums ...string) error {
 	return s.folder.Save(&s.Access)
 }
 
-// Running reports whether a server runs in a folder, and how to reach it. The error is fs.ErrNotExist if the folder
-// never had a server, and otherwise says what is wrong with the folder.
+// Running reports whether a server runs in a folder, and how to reach it. The error is fs.ErrNotExist if there has
+// never been a server in the folder. Otherwise it says what is wrong with the folder.
 func Running(path string) (running bool, a *access.Server, err error) {
 	folder, err := access.Open(path)
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// failures is the logger of a NATS server. It keeps the first errors, and the latest error that says that nothing is
-// stored.
+// failures is the logger of a NATS server. It keeps the first errors, and the latest error that says that messages are
+// not stored.
 type failures struct {
 	mu      sync.Mutex
 	first   []error
-	ended   bool  // the server has reported that it cannot run
-	storing error // why it cannot store; nil if it has not said so
+	ended   bool  // whether the server has reported that it cannot run
+	storing error // why the server cannot store messages; nil if it has not reported that
 }
 
-// most is the number of first errors that are kept.
+// most is the number of errors that are kept.
 const most = 5
 
 func (f *failures) seen() []error {
@@ -30,7 +30,7 @@ func (f *failures) fatal() bool {
 	return f.ended
 }
 
-// stuck returns the error that says why the server stores nothing, or nil if there is none.
+// stuck returns the error that says why the server does not store messages, or nil if there is none.
 func (f *failures) stuck() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *failures) Errorf(format string, v ...any) {
 }
 
 // storage reports whether an error in the server's log says that a stream no longer stores messages. A client cannot
-// cause such a line, because NATS puts the client's address in front of what the client has sent.
+// cause such a line, because NATS puts the client's address before the text that the client has sent.
 func storage(text string) bool {
 	return (strings.HasPrefix(text, "Filestore [") || strings.HasPrefix(text, "JetStream stream '")) &&
 		strings.Contains(strings.ToLower(text), " critical write error: ")

@@ -17,16 +17,16 @@ import (
 
 // When a write of a NATS stream fails, for example because the disk is full, the stream stores nothing more until the
 // server is restarted. It does not answer clients that publish to it; only the server's log says what happened.
-// Therefore the process with the server watches that log, reports the failure, and restarts the server when there is
-// room again.
+// Therefore the process that runs the server watches that log, reports the failure, and restarts the server when there
+// is room again.
 
 const (
-	lookEvery = time.Second // between two checks of the log, or of the free space
-	mostPause = time.Minute // the longest wait before a server that keeps failing is restarted
+	lookEvery = time.Second // the interval between checks of the log, or of the free space
+	mostPause = time.Minute // the maximum wait before a server that keeps failing is restarted
 )
 
-// room is the number of bytes that must be free on the store's disk before the server is restarted: enough for the
-// largest message.
+// room is the number of bytes that must be free on the server's disk before the server is restarted. It is enough for
+// the largest message.
 const room = maxPayload
 
 // watch restarts the server whenever it has stopped storing, until ctx is done.
@@ -91,7 +91,7 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	}
 }
 
-// trouble returns the notice that says that nothing is stored, where, and why.
+// trouble returns the notice that messages are not stored, with the place and the reason.
 func (s *Server) trouble(err error) string {
 	folder := s.options.Folder
 	if full, err := filepath.Abs(folder); err == nil {
@@ -102,19 +102,19 @@ func (s *Server) trouble(err error) string {
 		"it continues by itself when %d MiB are free there", safefile.Reason(err), folder, host, room>>20)
 }
 
-// tell replaces the answer to the question why nothing is stored.
+// tell replaces the answer to clients that ask why nothing is stored.
 func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription {
 	if before != nil {
 		before.Unsubscribe()
 	}
 	now, err := access.Tell(s.nc, text)
-	if err != nil { // the server may be down, which its clients notice by themselves
+	if err != nil { // the server may be down; its clients notice that by themselves
 		return nil
 	}
 	return now
 }
 
-// spare writes a file of room bytes to the store's disk and removes it. The error says why that is not possible.
+// spare writes a file of room bytes to the server's disk and removes it again. If that fails, the error says why.
 func (s *Server) spare() (err error) {
 	const name = "room"
 	defer s.folder.Remove(name)
@@ -123,7 +123,7 @@ func (s *Server) spare() (err error) {
 		return err
 	}
 	some := make([]byte, 1<<20)
-	rand.Read(some) // random, so that the file cannot be compressed
+	rand.Read(some) // the bytes are random, so that the file cannot be compressed
 	for written := 0; written < room && err == nil; written += len(some) {
 		_, err = file.Write(some)
 	}

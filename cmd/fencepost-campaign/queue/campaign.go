@@ -16,13 +16,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Campaign is a campaign stored on a server, as one process sees it.
+// Campaign is a campaign on a server, as used by one process.
 type Campaign struct {
 	Name string
 	Spec
 	ID string // the checksum of the specification
 
-	// Notice, if set, is called with what a user should know while a request waits, such as that the server is full.
+	// Notice, if set, is called with a notice for the user while a request waits, such as that the server is full.
 	// Several goroutines may call it.
 	Notice func(string)
 
@@ -38,42 +38,44 @@ type Campaign struct {
 	workers jetstream.Consumer
 }
 
-// Spec says what a campaign runs. Every process that takes part reads it from the server.
+// Spec states what a campaign runs. Every process that takes part reads it from the server.
 type Spec struct {
-	What  json.RawMessage   `json:"what"`  // what to search; this package does not interpret it
-	Files map[string]string `json:"files"` // checksum of each file's content, by file name; the contents are objects
-	// Patience is how long a process may give no sign of life before another one takes its place.
+	What json.RawMessage `json:"what"` // what to search; this package does not interpret it
+	// checksum of each file's content, by file name; the contents are stored as objects
+	Files map[string]string `json:"files"`
+	// Patience is how long a process may write no sign of life before another process replaces it.
 	Patience time.Duration `json:"patience"`
 }
 
-// The keys of a campaign's bucket. A key that ends in a dot is a prefix of many keys.
+// These are the keys of a campaign's bucket. A key that ends in a dot is a prefix of many keys.
 const (
 	keySpec        = "campaign" // written last when a campaign is created
 	keyCoordinator = "coordinator"
 	keyProgress    = "progress"
 	keyStop        = "stop"     // the reason for which a user asked the campaign to stop
-	keyFinished    = "finished" // the search has ended
+	keyFinished    = "finished" // set once the search has ended
 	keyFailed      = "failed"   // why the search cannot continue
 	keyStage       = "stage."
 	keyEnded       = "ended." // a stage that was stopped before it was complete
 	keyWorker      = "worker."
-	keyAside       = "aside." // a message that was put aside
+	keyAside       = "aside." // a message that was set aside
 )
 
 // consumer is the name of the JetStream consumer through which all workers fetch portions.
 const consumer = "workers"
 
-// ErrOther reports that a campaign of the same name runs something else.
+// ErrOther reports that there is a campaign with the same name that runs something else.
 var ErrOther = errors.New("already exists and runs something else")
 
-// ErrNone reports that there is no campaign of that name.
+// ErrNone reports that there is no campaign with that name.
 var ErrNone = errors.New("no such campaign")
 
-// answerWithin is how long a command waits for the server's answers before it gives up.
+// answerWithin is how long a command waits for the server's answers.
 const answerWithin = 10 * time.Second
 
-// Create creates a campaign, or opens the existing one of that name if it runs the same. The error is ErrOther if the
-// existing one runs something else. If the process dies during Create, the next call completes what is missing.
+// Create creates a campaign. If there is already a campaign with that name that runs the same, Create opens it. If that
+// campaign runs something else, the error is ErrOther. If the process dies during Create, the next call completes the
+// creation.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
@@ -167,8 +169,8 @@ func (c *Campaign) createStreams(ctx context.Context, ours map[string]string) (e
 	return err
 }
 
-// stream creates a stream. The error is ErrOther if a campaign's stream of that name exists with another configuration,
-// and names the stream if it belongs to no campaign.
+// stream creates a stream. If a stream with that name exists with another configuration, the error is ErrOther if that
+// stream belongs to a campaign. Otherwise the error names the stream.
 func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := c.js.CreateStream(ctx, config)
 	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
@@ -184,7 +186,7 @@ func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (j
 	return nil, ErrOther
 }
 
-// Open opens a campaign. The error is ErrNone if there is no campaign of that name.
+// Open opens a campaign. The error is ErrNone if there is no campaign with that name.
 func Open(ctx context.Context, nc *nats.Conn, name string) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -237,7 +239,7 @@ func (c *Campaign) open(ctx context.Context) (err error) {
 	return err
 }
 
-// File returns the content of one of the campaign's files. An error means that the campaign has no such file, or that
+// File returns the content of one of the campaign's files. It returns an error if the campaign has no such file, or if
 // the server has lost or changed it.
 func (c *Campaign) File(ctx context.Context, name string) (content []byte, err error) {
 	sum, known := c.Files[name]
@@ -273,7 +275,7 @@ func List(ctx context.Context, nc *nats.Conn) (names []string, err error) {
 	return names, err
 }
 
-// Remove removes a campaign with everything that it has found.
+// Remove removes a campaign and everything that it has found.
 func (c *Campaign) Remove(ctx context.Context) error {
 	gone := func(err error) error {
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -282,7 +284,7 @@ func (c *Campaign) Remove(ctx context.Context) error {
 		return err
 	}
 	err := c.persist(ctx, func(ctx context.Context) error {
-		return errors.Join( // the bucket last: the campaign exists for as long as the bucket does
+		return errors.Join( // Remove the bucket last: the campaign exists for as long as its bucket does.
 			gone(c.js.DeleteStream(ctx, workOf(c.Name))), gone(c.js.DeleteStream(ctx, partsOf(c.Name))),
 			gone(c.js.DeleteKeyValue(ctx, presentOf(c.Name))), gone(c.js.DeleteObjectStore(ctx, bucketOf(c.Name))),
 			gone(c.js.DeleteKeyValue(ctx, bucketOf(c.Name))))
@@ -293,7 +295,7 @@ func (c *Campaign) Remove(ctx context.Context) error {
 	return err
 }
 
-// sumOf returns the SHA-256 sum of a content, in hex.
+// sumOf returns the SHA-256 sum of content, in hex.
 func sumOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestNoTimeOfAClockIsStored: what processes store for others contains durations, but no clock times, so that their
-// clocks may differ by hours. The code does not read the time stamps of the server either.
+// TestNoTimeOfAClockIsStored checks that everything that processes store for others contains durations, but no clock
+// times. Their clocks may therefore differ by hours. The code does not read the time stamps of the server either.
 func TestNoTimeOfAClockIsStored(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []any{Spec{}, Progress{}, Present{}, sign{}, ending{}, declared{}, campaign.Part{}} {
@@ -62,7 +62,7 @@ func globbed(t *testing.T, pattern string) []string {
 	return all
 }
 
-// timeIn returns the path of a time.Time within a type; empty if there is none.
+// timeIn returns the path of a time.Time within a type, or "" if there is none.
 func timeIn(of reflect.Type) string {
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:

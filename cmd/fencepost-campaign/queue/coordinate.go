@@ -14,17 +14,17 @@ import (
 // sign is the sign of life that a coordinator writes regularly.
 type sign struct {
 	By   string `json:"by"`
-	Beat uint64 `json:"beat"` // differs in each sign
+	Beat uint64 `json:"beat"` // different in each sign
 }
 
-// renewal is how often a coordinator writes a sign of life. If it writes none for as long as the campaign's patience,
-// another process takes its place. The waiting process measures this by its own clock, from when it last saw the sign
-// change.
+// renewal is the interval at which a coordinator writes a sign of life. If it writes none for the duration of the
+// campaign's patience, another process replaces it. The waiting process measures this by its own clock, from the moment
+// when it last saw the sign change.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
-// Coordinate waits until no other process coordinates, and then runs the search. It returns nil when the search has
-// ended, and an error when it has failed, in this process or in another. It also returns when ctx is done. The string
-// by names this process.
+// Coordinate waits until no other process coordinates, and then performs the search. It returns nil when the search has
+// ended, and an error when it has failed, in this process or in another. It also returns when ctx is done. by is the
+// name of this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
 		if over, err := c.Over(ctx); over || err != nil {
@@ -45,7 +45,7 @@ func (c *Campaign) Coordinate(ctx context.Context, by string, search func(contex
 	}
 }
 
-// Over reports whether the search has ended. The error says why it has failed.
+// Over reports whether the search has ended. If the search has failed, the error says why.
 func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	if why, err := c.get(ctx, keyFailed); err != nil || why != nil {
 		return false, errors.Join(err, failure(why))
@@ -54,12 +54,12 @@ func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	return text != nil, err
 }
 
-// Reopen continues a search that has ended, because some of its parts are no longer there.
+// Reopen makes a search that has ended continue, because the server has lost some of its parts.
 func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }
 
-// failure returns the error for a search that failed for the given reason, or nil if there is none.
+// failure returns the error for a search that failed for the given reason, or nil if why is empty.
 func failure(why []byte) error {
 	if why == nil {
 		return nil
@@ -67,11 +67,11 @@ func failure(why []byte) error {
 	return fmt.Errorf("the search has failed: %s", why)
 }
 
-// errReplaced ends the search of a coordinator whose place another process has taken.
+// errReplaced ends the search of a coordinator that another process has replaced.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until no process coordinates, then writes its own sign and returns the revision of the key. It returns 0
-// if the search has ended in the meantime.
+// vacant waits until no process coordinates. It then writes its own sign of life and returns the revision of that key,
+// or 0 if the search has ended in the meantime.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -114,8 +114,8 @@ func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	}
 }
 
-// sign replaces the sign of the given revision, and returns the new revision. It returns 0 if another process has
-// written one in the meantime.
+// sign replaces the sign of life that has the revision over, and returns the new revision. It returns 0 if another
+// process has written one in the meantime.
 func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint64, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint
 	return revision, err
 }
 
-// preside runs the search, and writes signs of life meanwhile.
+// preside performs the search, and writes signs of life while it runs.
 func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	search func(context.Context, *Director) error) error {
 	searching, cancel := context.WithCancelCause(ctx)
@@ -173,7 +173,7 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	case ctx.Err() != nil:
 		c.resign(revision)
 		return ctx.Err()
-	case errors.As(err, new(*serverError)): // another coordinator may succeed
+	case errors.As(err, new(*serverError)): // another coordinator may be more successful
 		return err
 	case err != nil:
 		_, failed := c.once(ctx, keyFailed, []byte(err.Error()))
@@ -186,15 +186,15 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	return err
 }
 
-// resign lets another process take over at once.
+// resign lets another process take over immediately.
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	// if this fails, another process takes over when patience has run out
+	// if this fails, another process takes over after the campaign's patience
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 
-// Stop requests that the search end early. If this was requested before, the first reason is kept.
+// Stop requests that the search end early. If that was already requested, the first reason is kept.
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
 	has, err := c.once(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {

@@ -17,44 +17,46 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// ahead is the largest number of portions of a stage that are queued or in progress at a time. It bounds the queue,
-// however large the campaign is. If there are more workers than that, the others find nothing to do.
+// ahead is the maximum number of portions of a stage that are queued or in progress at the same time. It limits the
+// size of the queue, however large the campaign is. If there are more workers than that, the others have nothing to do.
 const ahead = 4096
 
-// burst is how many portions are put on the queue before the coordinator looks for new parts again.
+// burst is the number of portions that the coordinator puts on the queue before it looks for new parts again.
 const burst = 64
 
-// Limits of how a stage is divided: at least fewest portions, so that every worker gets one, and at most about most, so
-// that the server can hold them in memory. No portion is enlarged beyond largest positions.
+// These are limits for dividing a stage. There are at least fewest portions, so that every worker gets one, and at most
+// about most, so that the server can keep them in memory. To stay below most, portions are not made larger than largest
+// positions.
 const (
 	fewest  = 64
 	most    = 20_000
 	largest = 1 << 20
 )
 
-// portioned returns the size of the portions of a stage, in positions: what the stage asks for, within these limits.
+// portioned returns the number of positions in each portion of a stage: what the stage requests, within these limits.
 func portioned(s campaign.Stage) uint64 {
 	size := max(1, min(s.Portion, (s.Size+fewest-1)/fewest))
 	return max(size, min(s.Size/most, largest))
 }
 
-// tick is how often a coordinator looks at the time, at requests to stop, and for parts whose notification was lost.
+// tick is the interval at which a coordinator checks the time, looks for requests to stop, and looks for parts that it
+// was not notified of.
 const tick = time.Second
 
-// Director runs the stages of one search for the coordinator, or only reads the parts that are stored. It implements
-// campaign.Hands for the search.
+// Director implements campaign.Hands. It runs the stages of a search for the coordinator, or only reads the parts that
+// are stored.
 type Director struct {
 	c *Campaign
 
-	// Rule, if set, is called after each part and once a tick. It returns why the stage should be stopped early, or "".
-	// It also decides which stages are stopped when a user has requested that the campaign be stopped.
+	// Rule, if set, is called after each part and once per tick. It returns the reason why the stage should be stopped
+	// early, or "". It also decides which stages are stopped when a user has requested that the campaign stop.
 	Rule func(Progress) string
-	// Seen, if set, is called once a tick with the progress of the search.
+	// Seen, if set, is called once per tick with the progress of the search.
 	Seen func(Progress)
-	// Summary, if set, returns what the search has found so far, for those who follow the campaign.
+	// Summary, if set, returns what the search has found so far, for users who follow the campaign.
 	Summary func() json.RawMessage
 
-	stored bool // it only reads what is stored
+	stored bool // whether it only reads the parts that are stored
 
 	mu       sync.Mutex
 	progress Progress
@@ -62,17 +64,17 @@ type Director struct {
 	written  time.Time // when progress was last written
 }
 
-// Progress is how far a campaign has come.
+// Progress describes how much of a campaign is done.
 type Progress struct {
 	// Elapsed is how long the campaign has been coordinated.
 	Elapsed time.Duration `json:"elapsed"`
 	// Took is the total working time of all workers.
 	Took   time.Duration   `json:"took"`
-	Stages []StageProgress `json:"stages"` // in the order in which they were begun
+	Stages []StageProgress `json:"stages"` // in the order in which they began
 	Lost   []Loss          `json:"lost,omitempty"`
-	// Stop is the reason for which a user requested that the campaign be stopped; empty if nobody has.
+	// Stop is the reason with which a user has requested that the campaign stop; empty if nobody has.
 	Stop    string          `json:"stop,omitempty"`
-	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found
+	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found so far
 }
 
 // Stage returns the current stage, or the last one if the search is over.
@@ -83,20 +85,21 @@ func (p Progress) Stage() StageProgress {
 	return p.Stages[len(p.Stages)-1]
 }
 
-// StageProgress is how far a stage has come.
+// StageProgress describes how much of a stage is done.
 type StageProgress struct {
 	Name string `json:"name"`
-	Done uint64 `json:"done"` // positions with a part
-	Lost uint64 `json:"lost"` // the positions of Done that gave no result
+	Done uint64 `json:"done"` // number of positions that have a part
+	Lost uint64 `json:"lost"` // number of positions in Done that gave no result
 	Size uint64 `json:"size"`
-	// Due is how many positions count: all of them or, if the stage was stopped early, those that had a part then.
+	// Due is the number of positions that count: all of them or, if the stage was stopped early, those that had a part
+	// at that time.
 	Due uint64 `json:"due"`
 	// Ended is the reason why the stage was stopped early, or "" if it was not.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns how many positions of a stage count but have no part. In a finished campaign, these parts have been
-// lost since.
+// Lacking returns the number of positions of a stage that count but have no part. In a finished campaign, the server
+// has lost these parts.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
 // Loss is a range of positions that gave no result.
@@ -107,13 +110,13 @@ type Loss struct {
 	Why   string `json:"why"`
 }
 
-// mostLost is how many losses Progress lists.
+// mostLost is the maximum number of losses that Progress lists.
 const mostLost = 100
 
 // Complete reports whether every position of the stage gave a result.
 func (s StageProgress) Complete() bool { return s.Done == s.Size && s.Lost == 0 }
 
-// direct returns the director of a new coordinator, which continues the search of the previous one.
+// direct returns the Director of a new coordinator, which continues the search of the previous one.
 func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	before, err := c.Progress(ctx)
 	d := &Director{c: c, since: time.Now()}
@@ -121,8 +124,8 @@ func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	return d, err
 }
 
-// Stored returns a director that only reads the parts that are stored, and waits for nothing. It passes over positions
-// without a part.
+// Stored returns a Director that only reads the parts that are stored, without waiting. It skips positions without a
+// part.
 func (c *Campaign) Stored() *Director { return &Director{c: c, stored: true, since: time.Now()} }
 
 // Progress returns the progress that the coordinator last wrote.
@@ -134,7 +137,7 @@ func (c *Campaign) Progress(ctx context.Context) (p Progress, err error) {
 	return p, err
 }
 
-// Progress returns how far the search has come.
+// Progress returns how much of the search is done.
 func (d *Director) Progress() Progress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,10 +146,10 @@ func (d *Director) Progress() Progress {
 	return p
 }
 
-// errAgain ends a search that has counted parts that another coordinator has decided not to count.
+// errAgain ends a search that has counted parts that another coordinator decided not to count.
 var errAgain = errors.New("another coordinator ended the stage before parts that this one had counted")
 
-// fold is the state of one stage while its parts are gathered.
+// fold is the state of one stage while its parts are collected.
 type fold struct {
 	*Director
 	campaign.Stage
@@ -155,14 +158,14 @@ type fold struct {
 	due     covered // the positions that count
 	covered covered // the positions of due that were counted
 	next    uint64  // the stream sequence of the next part to look at
-	given   uint64  // all positions below it that count are covered or were put on the queue
+	given   uint64  // all positions below this one that count are covered or were put on the queue
 	end     *ending // how the stage was ended early; nil if it was not
 	at      int     // the stage's index in progress.Stages
 }
 
-// Do carries out all positions of a stage, as campaign.Hands requires. It also returns nil for a stage that was stopped
-// early. If it only reads what is stored, it also returns nil for a stage of which parts are missing; Progress reports
-// these cases.
+// Do carries out all positions of a stage, as campaign.Hands requires. It also returns nil if the stage was stopped
+// early. If the Director only reads stored parts, Do returns nil even if parts are missing. Progress reports these
+// cases.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, due: covered{{0, s.Size}}, next: 1}
 	if err := f.declare(ctx); err != nil {
@@ -198,7 +201,7 @@ func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.
 	}
 }
 
-// declare writes the stage for the workers to read, unless an earlier coordinator has written it.
+// declare writes the stage to the server for the workers, unless an earlier coordinator has written it.
 func (f *fold) declare(ctx context.Context) error {
 	before, err := f.c.stage(ctx, f.key)
 	if err != nil {
@@ -218,7 +221,7 @@ func (f *fold) declare(ctx context.Context) error {
 	case same:
 		f.Portion = before.Portion
 	case f.stored:
-		f.next = 0 // nothing is stored, or it belongs to another stage
+		f.next = 0 // there is no stored part, or it belongs to another stage
 	default:
 		return fmt.Errorf("stage %s of this campaign differs from the stored one", f.Name)
 	}
@@ -238,7 +241,7 @@ func (f *fold) readEnding(ctx context.Context) error {
 	return f.ended(end)
 }
 
-// ended restricts the stage to the positions that had been counted when it was stopped early. If a part of these is
+// ended restricts the stage to the positions that had been counted when it was stopped early. If one of their parts is
 // lost later, it is run again. ended returns errAgain if this process has counted other positions, too.
 func (f *fold) ended(end *ending) error {
 	if !end.Counted.includes(f.covered) {
@@ -282,7 +285,7 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 	return false, f.give(ctx)
 }
 
-// part counts the next part that is stored, and reports whether there was a message.
+// part counts the next stored part, and reports whether there was a message.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
 	if f.next == 0 {
 		return false, nil
@@ -302,7 +305,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	}
 	f.next = m.Sequence + 1
 	p, value, err := f.read(ctx, m)
-	if errors.As(err, new(*strange)) { // its subject may be that of a real part, which could not be stored beside it
+	if errors.As(err, new(*strange)) { // The message may have the subject of a real part, which then cannot be stored.
 		err = f.c.setAside(ctx, m.Subject, m.Sequence, err)
 		if err == nil && !f.stored {
 			err = f.c.persist(ctx, func(ctx context.Context) error { return f.c.parts.DeleteMsg(ctx, m.Sequence) })
@@ -336,10 +339,10 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	return true, err
 }
 
-// strange says why a message in the stream of parts is not a valid part.
+// strange is an error that says why a message in the stream of parts is not a valid part.
 type strange struct{ error }
 
-// read decodes a part. The error is a strange one if the message is not a part of this stage, or is damaged.
+// read decodes a part. The error is a *strange if the message is not a part of this stage, or is damaged.
 func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, value []byte, err error) {
 	_, p, err = f.c.parse(parts, m.Subject)
 	if err == nil {
@@ -364,7 +367,7 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 	return p, value, err
 }
 
-// over decides whether the stage is over: it is complete, it has been stopped, or the rule stops it now.
+// over reports whether the stage is over: it is complete, it has been stopped, or the rule stops it now.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
 	done := f.covered.below(f.Size) == f.due.below(f.Size)
@@ -381,8 +384,8 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 	return f.over(ctx)
 }
 
-// finish ends the stage with the parts that were counted, unless another coordinator has ended it before, and removes
-// its portions from the queue.
+// finish ends the stage with the parts that were counted, unless another coordinator has already ended it. It also
+// removes the portions of the stage from the queue.
 func (f *fold) finish(ctx context.Context, reason string) error {
 	text, err := json.Marshal(ending{reason, f.covered})
 	if err != nil {
@@ -403,7 +406,7 @@ func (f *fold) finish(ctx context.Context, reason string) error {
 	})
 }
 
-// clock adds the time since its last call to the time elapsed.
+// clock adds the time since the last call of clock to the elapsed time.
 func (f *fold) clock() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -412,7 +415,7 @@ func (f *fold) clock() {
 	f.since = now
 }
 
-// look reads requests to stop, and writes the progress for those who follow the campaign.
+// look reads requests to stop, and writes the progress for users who follow the campaign.
 func (f *fold) look(ctx context.Context) error {
 	if time.Since(f.written) < tick {
 		return nil
@@ -441,8 +444,8 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover starts to put missing portions on the queue again if the queue is empty although parts are missing. Possible
-// reasons: a user removed messages, a part was put aside, or the server can no longer read a part.
+// recover begins to put missing portions on the queue again if the queue is empty although parts are missing. That
+// happens if a user has removed messages, if a part was set aside, or if the server can no longer read a part.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -459,8 +462,8 @@ func (f *fold) recover(ctx context.Context) error {
 	return f.unreadable(ctx)
 }
 
-// unreadable returns an error that names the first part of the stage that the server counts but cannot read because it
-// is damaged on the disk. No other part can be stored in its place.
+// unreadable returns an error that names the first part of the stage that the server has but cannot read because it is
+// damaged on disk. No other part can be stored in its place.
 func (f *fold) unreadable(ctx context.Context) error {
 	var subjects map[string]uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -522,7 +525,8 @@ func (f *fold) give(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the first portion at or above given that counts and has no part. Its size is 0 if there is none.
+// missing returns the first portion, from position given on, that counts and has no part. Its size is 0 if there is
+// none.
 func (f *fold) missing() portion {
 	for _, r := range f.due {
 		if p := f.covered.gap(max(f.given, r.first), f.Portion, r.end()); p.size > 0 {

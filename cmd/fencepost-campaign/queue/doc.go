@@ -2,22 +2,23 @@
 // and any of them may end at any moment.
 //
 // A campaign NAME uses these objects on the server:
+//
 //   - a key-value bucket fencepost_NAME: what the campaign runs, the stages of the search, why a stage was ended early,
-//     which process coordinates, the progress, the workers that have joined, and the messages that were put aside;
+//     which process coordinates, the progress, the workers that have joined, and the messages that were set aside;
 //   - a bucket fencepost_NAME_present with a key for each worker, which the server deletes when the worker no longer
 //     renews it;
 //   - an object store fencepost_NAME: the files that are run, and large values, each named by the checksum of its
 //     content;
-//   - a work queue fencepost_NAME_work: one message for each portion of a stage that is still to be made;
-//   - a stream fencepost_NAME_parts: the result of each portion, under a subject of its own.
+//   - a work queue fencepost_NAME_work: one message for each portion of a stage that is still to be carried out;
+//   - a stream fencepost_NAME_parts: the result of each portion, each under its own subject.
 //
 // Goals: each portion counts once, however often it was delivered. The subject of a part accepts only one message,
 // ever, and a part that overlaps one counted before is skipped. The coordinator may be replaced at any moment, and two
-// coordinators at once do no harm: a search is a function of the parts in the order of their stream, publishing is
-// idempotent, and a decision that may be taken only once is a key that can be created only once. Nothing compares the
-// clocks of two hosts. Times are measured as durations, each by a single clock. Non-goals: what is searched (package
-// campaign of the main module, whose interfaces Hands and Worker this package serves); credentials and transport, which
-// are NATS's.
+// coordinators at the same time do no harm: a search is a function of the parts in the order of their stream,
+// publishing is idempotent, and a decision that may be taken only once is a key that can be created only once. Nothing
+// compares the clocks of two hosts. Times are measured as durations, each by a single clock. Non-goals: what is
+// searched (package campaign of the main module, whose interfaces Hands and Worker this package serves); credentials
+// and transport (NATS provides them).
 //
 // The simulator's rules about time and goroutines do not apply here: this package waits for other machines, in real
 // time.

@@ -13,28 +13,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Headers of messages. The body of a part is its value as the worker encoded it. The message of a portion has no body.
+// These are the headers of messages. The body of a part is its value, as encoded by the worker. The message of a
+// portion has no body.
 const (
 	headerCampaign = "Fencepost-Campaign" // the ID of the campaign
-	headerLost     = "Fencepost-Lost"     // of a part: why it has no value
-	headerTook     = "Fencepost-Took"     // of a part: the working time of its worker, in nanoseconds
-	headerObject   = "Fencepost-Object"   // of a part: the name of the object that holds the value, if it is large
-	headerSum      = "Fencepost-Sum"      // of a part: the checksum of its subject, body and other headers
+	headerLost     = "Fencepost-Lost"     // for a part: why it has no value
+	headerTook     = "Fencepost-Took"     // for a part: the working time of its worker, in nanoseconds
+	headerObject   = "Fencepost-Object"   // for a part: the name of the object that contains the value, if it is large
+	headerSum      = "Fencepost-Sum"      // for a part: the checksum of its subject, body and other headers
 )
 
-// large is the size in bytes from which a value is stored as an object, since servers refuse large messages: by default
+// large is the size, in bytes, from which a value is stored as an object. Servers refuse large messages, by default
 // those above 1 MiB.
 const large = 256 << 10
 
-// partSum returns the checksum of a part's message. It differs if the message was cut short, changed, or copied to
-// another subject.
+// partSum returns the checksum of a part's message. The checksum changes if the message is cut short, changed, or
+// copied to another subject.
 func partSum(subject string, h nats.Header, data []byte) string {
 	text := fmt.Sprintf("%q %q %q %q %q ", subject, h.Get(headerCampaign), h.Get(headerLost), h.Get(headerTook),
 		h.Get(headerObject))
 	return sumOf(append([]byte(text), data...))
 }
 
-// whole returns an error unless a part's message is as its worker wrote it.
+// whole returns an error unless the message of a part is exactly as its worker wrote it.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
 		return errors.New("it is damaged: its checksum does not match its content")
@@ -80,7 +81,7 @@ func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
 	return err
 }
 
-// store stores a part. If there is a part of the same portion already, that one stays.
+// store stores a part. If the portion already has a part, store keeps that one.
 func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, took time.Duration) error {
 	m := nats.NewMsg(c.subjectOf(parts, stage, portion{p.First, p.Size}))
 	if len(p.Value) < large {
@@ -102,12 +103,12 @@ func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, too
 	return err
 }
 
-// stored reports whether there is a readable part of a portion.
+// stored reports whether a portion has a part that can be read.
 func (c *Campaign) stored(ctx context.Context, stage string, p portion) (bool, error) {
 	return c.readable(ctx, c.subjectOf(parts, stage, p))
 }
 
-// readable reports whether the server can return the part under a subject.
+// readable reports whether the server can return the part that has a subject.
 func (c *Campaign) readable(ctx context.Context, subject string) (yes bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.parts.GetLastMsgForSubject(ctx, subject)
@@ -120,7 +121,8 @@ func (c *Campaign) readable(ctx context.Context, subject string) (yes bool, err 
 	return yes, err
 }
 
-// setAside records a message that cannot be interpreted, for the status command to show. The caller may then remove it.
+// setAside records a message that cannot be interpreted, so that the status command can show it. The caller may then
+// remove the message.
 func (c *Campaign) setAside(ctx context.Context, subject string, sequence uint64, why error) error {
 	text := fmt.Sprintf("%s: %s", subject, why)
 	return c.put(ctx, fmt.Sprintf("%s%s", keyAside, token(fmt.Sprintf("%s-%d", subject, sequence))), []byte(text))
@@ -161,7 +163,7 @@ func (c *Campaign) put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// once writes a key unless it already has a value, and returns the value that the key then has.
+// once writes a key unless it already has a value. It returns the value that the key then has.
 func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.keys.Create(ctx, key, value)
@@ -176,7 +178,7 @@ func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []by
 	return c.get(ctx, key)
 }
 
-// under reads all keys that begin with a prefix. The keys of the map are the parts of the names after the prefix.
+// under reads all keys that begin with a prefix. The keys of the map are the names without the prefix.
 func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
 	err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
@@ -188,7 +190,7 @@ func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin s
 		defer list.Stop()
 		for key := range list.Keys() {
 			switch entry, err := bucket.Get(ctx, key); {
-			case errors.Is(err, jetstream.ErrKeyNotFound): // deleted in the meantime
+			case errors.Is(err, jetstream.ErrKeyNotFound): // the key was deleted in the meantime
 			case err != nil:
 				return err
 			default:
@@ -206,10 +208,10 @@ type ending struct {
 	Counted covered `json:"counted"` // the positions that had been counted
 }
 
-// declared is a stage as it is stored under its key.
+// declared is a stage in the form in which it is stored under its key.
 type declared struct {
 	campaign.Stage
-	Object string `json:"object,omitempty"` // the object that holds the specification, if it is large
+	Object string `json:"object,omitempty"` // the object that contains the specification, if it is large
 }
 
 // declare writes a stage, unless an earlier coordinator has written it.
@@ -229,7 +231,7 @@ func (c *Campaign) declare(ctx context.Context, key string, s campaign.Stage) er
 	return err
 }
 
-// stage reads a stage that a coordinator has declared. It returns nil if none has.
+// stage reads a stage that a coordinator has written. It returns nil if there is none.
 func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, error) {
 	text, err := c.get(ctx, keyStage+key)
 	if err != nil || text == nil {
@@ -245,7 +247,7 @@ func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, erro
 	return &d.Stage, err
 }
 
-// ended reads how a stage was ended. It returns nil if it was not ended early.
+// ended reads how a stage was ended early. It returns nil if it was not.
 func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
 	text, err := c.get(ctx, keyEnded+key)
 	if err != nil || text == nil {

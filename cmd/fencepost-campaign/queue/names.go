@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Prefixes of the names on the server. NATS itself names the streams of a bucket and of an object store.
+// These are prefixes of names on the server. NATS itself names the streams of a bucket and of an object store.
 const (
 	prefix  = "fencepost_"
 	subject = "fencepost."
@@ -20,7 +20,7 @@ func partsOf(name string) string   { return prefix + name + "_parts" }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName returns an error unless a campaign may have the given name.
+// CheckName returns an error unless a campaign may have this name.
 func CheckName(name string) error {
 	if goodName.MatchString(name) {
 		return nil
@@ -29,18 +29,18 @@ func CheckName(name string) error {
 		"start with a hyphen", name)
 }
 
-// The two kinds of subjects: portions that have yet to be carried out, and finished parts.
+// These are the two kinds of subjects: for portions that have yet to be carried out, and for finished parts.
 const (
 	work  = "work"
 	parts = "parts"
 )
 
-// subjectOf returns the subject of a portion's message of the given kind.
+// subjectOf returns the subject, of the given kind, for a portion.
 func (c *Campaign) subjectOf(kind, stage string, p portion) string {
 	return fmt.Sprintf("%s.%d.%d", c.stageSubject(kind, stage), p.first, p.size)
 }
 
-// stageSubject returns the prefix of the subjects of a stage.
+// stageSubject returns the prefix of all subjects of a stage.
 func (c *Campaign) stageSubject(kind, stage string) string {
 	return subject + c.Name + "." + kind + "." + token(stage)
 }
@@ -62,8 +62,8 @@ func (c *Campaign) parse(kind, text string) (stage string, p portion, err error)
 	return words[0], p, nil
 }
 
-// token encodes a name with the characters that subjects and keys may have. It writes all other bytes, and '=' itself,
-// as '=' and two hex digits.
+// token encodes a name with characters that are allowed in subjects and keys. It encodes all other bytes, and '='
+// itself, as '=' and two hex digits.
 func token(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

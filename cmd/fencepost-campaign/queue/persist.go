@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	tryFor   = 5 * time.Second        // how long one attempt of a request may take
-	tryAgain = 250 * time.Millisecond // pause between two attempts
+	tryFor   = 5 * time.Second        // how long one attempt at a request may take
+	tryAgain = 250 * time.Millisecond // pause between attempts
 )
 
 // persist repeats a request until it succeeds, the server refuses it for good, or ctx is done. It waits while the
-// server is away, and while a full server has no room.
+// server is down, and while the server is full.
 func (c *Campaign) persist(ctx context.Context, request func(context.Context) error) error {
 	var w wait
 	defer w.end()
@@ -43,7 +43,7 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 	}
 }
 
-// serverError is an error of the server or of the connection to it. It says nothing about the search itself.
+// serverError is an error of the server, or of the connection to it. It does not mean that the search has failed.
 type serverError struct{ error }
 
 // Unwrap returns the wrapped error.
@@ -52,7 +52,7 @@ func (e *serverError) Unwrap() error { return e.error }
 // ErrRemoved reports that a campaign has been removed from the server.
 var ErrRemoved = errors.New("has been removed")
 
-// removed reports whether the server says that it no longer has the campaign. It is false if the server does not
+// removed reports whether the server says that it no longer has the campaign. It returns false if the server does not
 // answer.
 func (c *Campaign) removed(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
@@ -61,7 +61,8 @@ func (c *Campaign) removed(ctx context.Context) bool {
 	return errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// passing reports whether a failed request may succeed later: nobody answered, or the server cannot serve it now.
+// passing reports whether a failed request may succeed later, because nobody answered or the server cannot serve it at
+// the moment.
 func passing(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
@@ -78,8 +79,8 @@ func unanswered(err error) bool {
 		jetstream.ErrNoStreamResponse}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// fullCodes are the codes of NATS server errors that report a reached limit of memory or storage (errors.json of
-// nats-server).
+// fullCodes lists the codes of NATS server errors that say that a limit of memory or storage was reached (errors.json
+// of nats-server).
 var fullCodes = []jetstream.ErrorCode{
 	10002, // the account's resources are used up
 	10023, // the server's resources are used up
@@ -93,8 +94,8 @@ func full(err error) bool {
 	return errors.As(err, &api) && slices.Contains(fullCodes, api.ErrorCode)
 }
 
-// publish stores a message under a subject that holds none yet. If there is one already, that one stays, and before is
-// true.
+// publish stores a message under a subject that has none yet. If the subject already has a message, that message is
+// kept, and before is true.
 func (c *Campaign) publish(ctx context.Context, m *nats.Msg) (before bool, err error) {
 	m.Header.Set(headerCampaign, c.ID)
 	err = c.persist(ctx, func(ctx context.Context) error {

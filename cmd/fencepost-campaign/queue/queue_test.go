@@ -44,7 +44,7 @@ func connect(t *testing.T, at access.Server) *nats.Conn {
 	return nc
 }
 
-// impatient is the patience that tests use: a process that is killed is replaced quickly.
+// impatient is the patience in tests. It is short, so that a process that is killed is replaced quickly.
 const impatient = 500 * time.Millisecond
 
 func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
@@ -56,8 +56,8 @@ func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
 	return c
 }
 
-// count is a search for tests: its first stage sums numbers up, and its second stage sums the products of numbers with
-// that sum. The result differs if any position is counted twice or not at all.
+// count is a search for tests. Its first stage adds numbers up, and its second stage adds the products of numbers with
+// that sum. The result is wrong if any position is counted twice or not at all.
 func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	return func(ctx context.Context, hands campaign.Hands) (string, error) {
 		sum := tally{}
@@ -96,7 +96,7 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter carries out parts of count. It calls before, if set, before each position.
+// counter carries out parts of count. If before is set, counter calls it before each position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -153,7 +153,7 @@ func newCrew(t *testing.T, at access.Server) *crew {
 	return k
 }
 
-// work starts a worker, which runs until the campaign is over or ctx is done. The function worker receives a function
+// work starts a worker, which runs until the campaign is over or ctx is done. The function worker is given a function
 // kill, which kills this worker.
 func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
 	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
@@ -177,7 +177,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 			return
 		}
 		var killed atomic.Bool
-		kill := func() { // as after a kill, nothing more is sent
+		kill := func() { // send nothing more, as after a kill
 			killed.Store(true)
 			nc.Close()
 			cancel()
@@ -190,7 +190,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 
 func honest(func()) campaign.Worker { return counter{} }
 
-// result coordinates a campaign and returns the outcome of count.
+// result coordinates a campaign and returns the result of count.
 func result(ctx context.Context, c *Campaign, by string, size uint64) (text string, err error) {
 	err = c.Coordinate(ctx, by, func(ctx context.Context, d *Director) error {
 		text, err = count(size)(ctx, d)
@@ -212,7 +212,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
 	}
-	// Any process finds the same result from what is stored, and nothing is run again.
+	// Any process gets the same result from the stored parts, and nothing is run again.
 	again, err := count(size)(t.Context(), c.Stored())
 	if err != nil || again != got {
 		t.Errorf("stored: %s, %v; want %s", again, err, got)
@@ -239,8 +239,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// Workers that die at any position are replaced: other workers carry out the portions that they had begun. Coordinators
-// that die are replaced as well.
+// If a worker dies at any position, other workers carry out the portion that it had begun. If a coordinator dies, it is
+// replaced, too.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -248,7 +248,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	create(t, connect(t, s.Access), "mortal", "{}")
 	k := newCrew(t, s.Access)
 	random := rand.New(rand.NewPCG(1, 2))
-	killAt := map[uint64]bool{} // positions at which one worker is killed: the first that reaches them
+	killAt := map[uint64]bool{} // each position kills the first worker that reaches it
 	for range 20 {
 		killAt[random.Uint64N(size)] = true
 	}
@@ -308,8 +308,8 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	mu.Unlock()
 }
 
-// Two processes that coordinate at once find the same result. Each behaves as if it had wrongly concluded that the
-// other was dead.
+// Two processes that coordinate at the same time get the same result. Each of them behaves as if it had wrongly
+// concluded that the other one is dead.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -342,7 +342,7 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 }
 
 // Position 123 kills every worker that processes it. It is set aside after three deaths, and all other positions are
-// completed. Position 321 fails with an error, which becomes the reason of its loss.
+// completed. Position 321 fails with an error, and that error is recorded as the reason for the loss.
 func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -384,7 +384,8 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 			t.Errorf("%q does not say: %s", sum.reasons, why)
 		}
 	}
-	// Three workers die on each portion on the way from eight positions down to one.
+	// A portion of eight positions is divided three times until a single position is left. Three workers die on each of
+	// these four portions.
 	if n := alone.Load(); n != 3*4 {
 		t.Errorf("%d workers were killed, want 12", n)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// portion is the range of positions first to first+size-1 of a stage.
+// portion is a range of positions of a stage: first to first+size-1.
 type portion struct{ first, size uint64 }
 
 func (p portion) end() uint64 { return p.first + p.size }
@@ -22,17 +22,18 @@ func (p *portion) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// halves divides a portion of at least two positions.
+// halves divides a portion, which must have at least two positions.
 func (p portion) halves() [2]portion {
 	half := p.size / 2
 	return [2]portion{{p.first, half}, {p.first + half, p.size - half}}
 }
 
-// covered is the set of positions of a stage whose results have been counted, as a list of ranges. Its length grows
-// with the number of gaps, not with the number of positions.
+// covered is the set of positions of a stage whose results have been counted, as a list of ranges. The length of the
+// list grows with the number of gaps, not with the number of positions.
 type covered []portion // sorted by first; no two overlap or touch
 
-// add adds a portion, and reports whether none of its positions was covered before. If one was, nothing changes.
+// add adds a portion, and returns true if none of its positions was covered before. If any of them was, add changes
+// nothing and returns false.
 func (c *covered) add(p portion) bool {
 	i, _ := slices.BinarySearchFunc(*c, p, func(a, b portion) int { return cmp.Compare(a.first, b.first) })
 	before, after := i > 0, i < len(*c)
@@ -55,8 +56,8 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap returns the first range of uncovered positions at or after from: at most most positions, all below end. Its size
-// is 0 if there is none.
+// gap returns the first range of uncovered positions from position from on. The range has at most most positions, and
+// all are below end. Its size is 0 if there is none.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
 		if p.end() <= from {

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestCoveredIsASet compares covered with a list that has an entry for each position.
+// TestCoveredIsASet compares covered with a slice that has an element for each position.
 func TestCoveredIsASet(t *testing.T) {
 	t.Parallel()
 	const size = 40
@@ -63,7 +63,7 @@ func TestHalvesAreThePortion(t *testing.T) {
 	}
 }
 
-// The README calculates with these numbers.
+// The calculations in the README use these numbers.
 func TestPortionsAreEnoughAndFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ size, asked, want uint64 }{
@@ -82,8 +82,7 @@ func TestPortionsAreEnoughAndFew(t *testing.T) {
 	}
 }
 
-// A token contains only characters that subjects and keys of the server may have, and different names have different
-// tokens.
+// A token contains only characters that are allowed in subjects and keys, and different names have different tokens.
 func TestTokensAreOfOneNameEach(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

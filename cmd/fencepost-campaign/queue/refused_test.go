@@ -18,13 +18,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// A name refers to one campaign. Everything that the server has under that name must belong to it.
+// A name refers to one campaign. Everything that the server has under this name must belong to that campaign.
 func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
 	nc := connect(t, s.Access)
 	create(t, nc, "one", `{"a":1}`)
-	create(t, nc, "one", `{"a":1}`) // the same campaign again
+	create(t, nc, "one", `{"a":1}`) // create the same campaign again
 	for name, what := range map[string]string{"what": `{"a":2}`, "patience": `{"a":1}`} {
 		patience := impatient
 		if name == "patience" {
@@ -64,7 +64,7 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	}
 }
 
-// A removed campaign is gone: its workers end, and its name is free.
+// When a campaign is removed, its workers end, and its name can be used again.
 func TestARemovedCampaignIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -89,7 +89,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 	}
 }
 
-// Foreign messages among those of a campaign are put aside, even where they occupy the subject of a part.
+// Foreign messages among those of a campaign are set aside, even if they have the subject of a part.
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -104,7 +104,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 		{"fencepost.strange.work.numbers.4.2", "another"},
 		{"fencepost.strange.work.letters.4.2", c.ID},
 		{"fencepost.strange.work.numbers.4.0", c.ID},
-		{"fencepost.strange.parts.numbers.0.7", ""}, // under the subject of the first part
+		{"fencepost.strange.parts.numbers.0.7", ""}, // this is the subject of the first part
 		{"fencepost.strange.parts.numbers.7.7", "another"},
 		{"fencepost.strange.parts.numbers.299.7", c.ID},
 		{"fencepost.strange.parts.numbers.x.7", c.ID},
@@ -132,7 +132,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	}
 }
 
-// A part that differs from what its worker wrote is put aside, and its portion is run again.
+// A part that differs from what its worker wrote is set aside, and its portion is run again.
 func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	const size = 300
@@ -181,7 +181,7 @@ func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// A campaign continues with what was stored when its server comes back.
+// When its server comes back, a campaign continues with the parts that were stored.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -223,8 +223,8 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A NATS server that is connected but does not answer, for example because its disk is full, is reported after a while.
-// Any process that asks gets the reason for as long as requests wait.
+// If a NATS server is connected but does not answer, for example because its disk is full, that is reported after a
+// while. Any process that asks gets the reason for as long as requests wait.
 func TestASilentServerIsReported(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -239,7 +239,7 @@ func TestASilentServerIsReported(t *testing.T) {
 	}{
 		{time.Time{}, nats.ErrTimeout, false}, // the server may only be slow
 		{time.Now().Add(-silent), nats.ErrTimeout, true},
-		{time.Now().Add(-silent), nats.ErrDisconnected, false}, // the connection itself reports that the server is away
+		{time.Now().Add(-silent), nats.ErrDisconnected, false}, // the connection itself reports that the server is down
 	} {
 		w := wait{since: one.since}
 		before := said
@@ -260,7 +260,7 @@ func TestASilentServerIsReported(t *testing.T) {
 	}
 }
 
-// While the server has no room, results wait and the user is notified. When there is room again, nothing is missing.
+// While the server is full, results wait and the user is notified. When there is room again, nothing is missing.
 func TestAFullServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{MaxStore: 1 << 20})
@@ -315,8 +315,8 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// When a stage is ended early, every process counts the same parts, and the search continues with them. The stage ends
-// at a user's request or by a rule.
+// If a stage is ended early, by a user's request or by a rule, every process counts the same parts, and the search
+// continues with them.
 func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -367,8 +367,8 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// If a stage was stopped early and the server loses some of its parts later, the portions of these parts and no others
-// are run again. The search then has the same result. A part that was stored after the stage was stopped never counts.
+// If a stage was stopped early and the server later loses some of its parts, exactly the portions of these parts are
+// run again. The search then has the same result. A part that was stored after the stage was stopped never counts.
 func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -439,7 +439,7 @@ func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	}
 }
 
-// A search that has found enough is not incomplete if a part is lost that it does not need.
+// If a search has found enough and a part is lost that it does not need, the search is not incomplete.
 func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -478,7 +478,7 @@ func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	}
 }
 
-// An unfinished campaign is not reported as complete, and reading it waits for nothing.
+// An unfinished campaign is not reported as complete, and reading its results never waits.
 func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

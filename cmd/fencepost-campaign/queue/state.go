@@ -15,25 +15,25 @@ type State struct {
 	Progress
 	Finished bool
 	Failed   string   // why the search cannot continue; empty if it can
-	Stopped  string   // the reason for which a user requested a stop; empty if nobody has
-	Workers  []Worker // all that have joined, by ID
-	Aside    []string // messages that could not be interpreted, each with the reason
+	Stopped  string   // the reason with which a user requested a stop; empty if nobody has
+	Workers  []Worker // all workers that have joined, sorted by ID
+	Aside    []string // messages that could not be interpreted, with the reasons
 	Stored   Stored
-	Trouble  string // why the server stores nothing; empty if no trouble is known
+	Trouble  string // why the server does not store messages; empty if no problem is known
 }
 
-// Worker is a worker that has joined.
+// Worker describes a worker that has joined.
 type Worker struct {
 	ID string
 	Present
-	Here bool // it has given a sign of life recently
+	Here bool // whether it has recently written a sign of life
 }
 
-// Stored is the amount of data that the server holds for a campaign.
+// Stored is the amount of data that the server stores for a campaign.
 type Stored struct {
-	Waiting uint64 // portions that are queued or in progress
+	Waiting uint64 // number of portions that are queued or in progress
 	Parts   uint64
-	Bytes   uint64 // size of the parts on the server's disk
+	Bytes   uint64 // size of the parts on the server's disk, in bytes
 }
 
 // State reads the whole state from the server.
@@ -82,7 +82,8 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 	return s, err
 }
 
-// Farewell waits until every worker has seen that the campaign is over, but no longer than a worker takes to check.
+// Farewell waits until every worker has seen that the campaign is over. It waits no longer than a worker takes to check
+// that.
 func (c *Campaign) Farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchFor+time.Second)
 	defer cancel()

@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// silent is how long a connected server may leave requests unanswered before that is reported. NATS does not answer
-// when the disk of a stream is full.
+// silent is how long a connected server may leave requests unanswered before that is reported. NATS does not answer if
+// the disk of a stream is full.
 const silent = 2 * tryFor
 
-// waiting is the reason why requests of a campaign wait. It is reported once, however many requests wait. It is also
-// the answer to processes that ask why nothing is stored.
+// waiting is the reason why requests of a campaign wait. It is reported only once, however many requests wait.
+// Processes that ask why messages are not stored get the same reason.
 type waiting struct {
 	mu     sync.Mutex
 	waits  int // number of waiting requests that have given a reason
@@ -27,7 +27,7 @@ type waiting struct {
 // wait is the state of one request that is repeated until it succeeds.
 type wait struct {
 	c     *Campaign
-	since time.Time // since when a connected server has not answered; zero if it has
+	since time.Time // since when the connected server has not answered; zero if it has
 }
 
 // failed records that an attempt has failed, and reports why the request has to wait, if that is known.
@@ -65,13 +65,14 @@ func (w *wait) wait(c *Campaign, why string) {
 	}
 	c.waiting.why = why
 	c.waiting.stopTelling()
-	c.waiting.answer, _ = access.Tell(c.nc, why) // the error does not matter: without a connection nobody can ask
+	// the error can be ignored, because nobody can ask without a connection
+	c.waiting.answer, _ = access.Tell(c.nc, why)
 	if c.Notice != nil {
 		c.Notice(why)
 	}
 }
 
-// end records that the request no longer waits.
+// end records that the request does not wait any more.
 func (w *wait) end() {
 	if w.c == nil {
 		return

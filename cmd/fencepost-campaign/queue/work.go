@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// deaths is how many workers may die on a portion before it is divided or, if it is a single position, set aside.
+// deaths is the number of workers that may die on a portion. After that, the portion is divided or, if it is a single
+// position, set aside.
 const deaths = 3
 
 // Present describes a worker to the other processes.
@@ -21,9 +22,9 @@ type Present struct {
 	Process int    `json:"process"`
 	Build   string `json:"build"` // the program, its version and its platform
 	Refused string `json:"refused,omitempty"`
-	Doing   string `json:"doing,omitempty"` // the portion that it is working on
-	Made    uint64 `json:"made"`            // positions that it has completed
-	Ended   bool   `json:"ended,omitempty"` // it has ended by itself, and Made is final
+	Doing   string `json:"doing,omitempty"` // the portion that the worker is working on
+	Made    uint64 `json:"made"`            // number of positions that the worker has completed
+	Ended   bool   `json:"ended,omitempty"` // whether the worker has ended by itself; Made is then final
 }
 
 // Hand is one worker process of a campaign.
@@ -35,7 +36,7 @@ type Hand struct {
 	shown  time.Time
 }
 
-// Join registers a worker. No other worker has the same id.
+// Join registers a worker. Each worker must have a different id.
 func (c *Campaign) Join(ctx context.Context, id string, p Present) (*Hand, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -58,7 +59,7 @@ func (h *Hand) Refuse(ctx context.Context, why error) error {
 // fetchFor is how long a worker waits for a portion before it checks whether the campaign is over.
 const fetchFor = 2 * time.Second
 
-// Work carries out portions until the campaign is over (it then returns nil) or has failed, or ctx is done.
+// Work carries out portions until the campaign is over, in which case it returns nil, or has failed, or ctx is done.
 func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	defer h.leave(ctx)
 	for {
@@ -95,7 +96,7 @@ func (h *Hand) leave(ctx context.Context) {
 	h.c.present.Delete(ctx, token(h.ID))
 }
 
-// over reports whether the campaign is over. An error means that it has failed or no longer exists.
+// over reports whether the campaign is over. It returns an error if the campaign has failed or no longer exists.
 func (h *Hand) over(ctx context.Context) (bool, error) {
 	text, err := h.c.get(ctx, keySpec)
 	if err == nil && (text == nil || sumOf(text) != h.c.ID) {
@@ -107,7 +108,7 @@ func (h *Hand) over(ctx context.Context) (bool, error) {
 	return h.c.Over(ctx)
 }
 
-// fetch takes a message from the queue. It returns nil if none came within fetchFor.
+// fetch takes a message from the queue. It returns nil if no message arrives within fetchFor.
 func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	err = h.c.persist(ctx, func(ctx context.Context) error {
 		batch, err := h.c.workers.Fetch(1, jetstream.FetchMaxWait(fetchFor))
@@ -128,14 +129,14 @@ func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	return m, err
 }
 
-// portion carries out the portion that a message requests.
+// portion carries out the portion that is named in a message.
 func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
 	s, p, err := h.read(ctx, m)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		return nil // the message was put aside
+		return nil // read has set the message aside
 	}
 	if done, err := h.c.stored(ctx, s.Name, p); err != nil || done {
 		return errors.Join(err, h.ack(ctx, m))
@@ -167,8 +168,7 @@ func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) 
 	return h.ack(ctx, m)
 }
 
-// read interprets a message of the queue. A message that it cannot interpret is put aside; the returned stage is then
-// nil.
+// read interprets a message from the queue. If it cannot, it sets the message aside and returns a nil stage.
 func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, portion, error) {
 	key, p, err := h.c.parse(work, m.Subject())
 	if err == nil {
@@ -190,7 +190,8 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 	if err == nil {
 		return s, p, nil
 	}
-	if over, failed := h.over(ctx); over || failed != nil { // the message may belong to a new campaign of the same name
+	// the message may belong to a new campaign with the same name
+	if over, failed := h.over(ctx); over || failed != nil {
 		return nil, p, failed
 	}
 	meta, failed := m.Metadata()
@@ -203,10 +204,10 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 	return nil, p, m.TermWithReason(err.Error())
 }
 
-// errEnded stops the work on a portion whose stage was ended.
+// errEnded stops the work on a portion because its stage was ended.
 var errEnded = errors.New("the stage was ended")
 
-// make carries out a portion. Meanwhile it lets the server know that the portion is being worked on.
+// make carries out a portion. Meanwhile it tells the server that the portion is in progress.
 func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
 	p portion) (value []byte, err error) {
 	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
@@ -221,8 +222,8 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 	return value, err
 }
 
-// keeping calls do, which may take long, and meanwhile keeps the server from delivering the message again. The context
-// of do is cancelled if the stage was ended without this portion.
+// keeping calls do, which may take long. Meanwhile it prevents the server from delivering the message again. The
+// context of do is canceled if the stage was ended without this portion.
 func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -236,8 +237,8 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 				return
 			case <-time.After(h.c.Patience / 3):
 			}
-			m.InProgress()    // if this fails, the portion is run again, which does no harm
-			h.showWithin(ctx) // a server that cannot store this keeps the message all the same
+			m.InProgress()    // if this fails, the portion may be run again, which does no harm
+			h.showWithin(ctx) // even if the server cannot store this, it does not deliver the message again
 			if end, err := h.c.ended(ctx, key); err == nil && end != nil && !end.Counted.includes(covered{p}) {
 				cancel(errEnded)
 			}
@@ -249,7 +250,8 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 	return err
 }
 
-// divide puts the two halves of a portion on the queue in its place. A single position is set aside as lost, with why.
+// divide replaces a portion on the queue with its two halves. It sets a single position aside as lost, with the reason
+// why.
 func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p portion, why string) error {
 	if p.size == 1 {
 		err := h.c.store(ctx, s.Name, campaign.Part{First: p.first, Size: 1, Lost: why}, 0)
@@ -266,8 +268,8 @@ func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p
 	return h.ack(ctx, m)
 }
 
-// giveBack puts a portion on the queue as if it had never been delivered: a worker that leaves must not count as one
-// that died on it.
+// giveBack puts a portion on the queue as if it had never been delivered. A worker that leaves must not count as one
+// that died on the portion.
 func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
@@ -277,16 +279,16 @@ func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	return h.c.enqueue(ctx, s.Name, p) // if this fails, the coordinator notices that the portion is missing
 }
 
-// ack takes a message off the queue.
+// ack removes a message from the queue.
 func (h *Hand) ack(ctx context.Context, m jetstream.Msg) error {
 	err := m.Ack()
 	if err != nil && ctx.Err() == nil && passing(err) {
-		return nil // the message is delivered again, and its part is found to be stored
+		return nil // the message will be delivered again, and the worker will find that its part is already stored
 	}
 	return err
 }
 
-// show writes a sign of life, unless the last one is recent.
+// show writes a sign of life, unless it has written one recently.
 func (h *Hand) show(ctx context.Context) error {
 	if time.Since(h.shown) < h.c.Patience/3 {
 		return nil
@@ -294,7 +296,7 @@ func (h *Hand) show(ctx context.Context) error {
 	return h.c.persist(ctx, h.sign)
 }
 
-// showWithin writes a sign of life in one attempt, and ignores errors.
+// showWithin tries once to write a sign of life, and ignores errors.
 func (h *Hand) showWithin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(tryFor, h.c.Patience/3))
 	defer cancel()

@@ -16,21 +16,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// agreementSeeds is the number of runs per scenario in which model and client are compared.
+// agreementSeeds is the number of runs per scenario in which the simulated client and the real client are compared.
 const agreementSeeds = 12
 
-// actor is a shipped client library that replaces the model in scenarios of the catalogue.
+// actor is a published client library that replaces the simulated client in scenarios of the catalogue.
 type actor struct {
 	name string
-	// open makes the library's lock, with a lease or session of the given length.
+	// open creates the library's lock, with a lease or session of the given length.
 	open func(*locktest.Client, time.Duration) (locktest.Lock, error)
-	// lockLine matches the lock line of the scenarios that the client can reproduce.
+	// lockLine matches the line "lock: …" of the scenarios that the client can reproduce.
 	lockLine *regexp.Regexp
-	// deaf says that the client continues to work when its session is lost.
+	// deaf reports whether the client continues to work when its session is lost.
 	deaf bool
 }
 
-// actors lists the clients. A scenario is run with the first one whose lockLine matches.
+// actors lists the clients. A scenario runs with the first client whose lockLine matches.
 var actors = []actor{
 	{name: "etcd-mutex", open: openMutex, lockLine: regexp.MustCompile(
 		`(?m)^lock: \{protocol: etcd, ttl: (\w+)(?:, recheck: on|, count-from: receipt)?\}$`)},
@@ -51,7 +51,7 @@ var actors = []actor{
 // modelled matches a scenario of etcd, ZooKeeper or Consul.
 var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
-// unacted lists scenarios that no shipped client can reproduce, each with the reason.
+// unacted lists scenarios that no published client can reproduce, each with the reason.
 var unacted = map[string]string{
 	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
 	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",
@@ -94,8 +94,8 @@ func openZK(drawn tokens) func(*locktest.Client, time.Duration) (locktest.Lock, 
 	return func(c *locktest.Client, ttl time.Duration) (locktest.Lock, error) { return openZKLock(c, ttl, drawn) }
 }
 
-// differences lists, for each scenario, the laws whose outcome for the client differs from that for the model, each
-// with the reason.
+// differences lists, for each scenario, the laws that have another outcome with the real client than with the simulated
+// one, each with the reason.
 var differences = map[string]map[checker.Law]string{
 	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
 		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},
@@ -116,9 +116,9 @@ const (
 	byTurns = "The model keeps to the leader; the client renews at any member, and only at the leader does this happen."
 )
 
-// TestModelsAndClientsAgree replaces the modeled protocols by shipped clients in each scenario of etcd, ZooKeeper and
-// Consul that a client can reproduce. Under the same faults each law must have the same outcome, except for the
-// differences that are explained. With -update it writes the table of README.md.
+// TestModelsAndClientsAgree replaces the simulated clients with published ones in each scenario of etcd, ZooKeeper and
+// Consul that a client can reproduce. Under the same faults, each law must have the same outcome, except for the
+// differences that are explained. With -update it writes the table in README.md.
 func TestModelsAndClientsAgree(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| scenario | client |")
@@ -169,7 +169,7 @@ func actorOf(t *testing.T, text string) (a *actor, ttl time.Duration) {
 	return nil, 0
 }
 
-// actOut runs a scenario with a client in place of the model.
+// actOut runs a scenario with a published client in place of the simulated one.
 func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*locktest.Report, bool) {
 	t.Helper()
 	text, _, _ = strings.Cut(a.lockLine.ReplaceAllString(text, fmt.Sprintf("lock: {protocol: library, ttl: %v}", ttl)),
@@ -185,7 +185,7 @@ func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*lock
 		New: func(c *locktest.Client) (locktest.Lock, error) { return a.open(c, ttl) }})
 }
 
-// row compares the runs of a client with those of the model, and returns a row of the table. The row contains the
+// row compares the runs of a client with the simulated ones, and returns a row of the table. The row contains the
 // outcome for each law, or both outcomes and the reason if they differ.
 func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string) {
 	t.Helper()
@@ -227,7 +227,7 @@ func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string)
 	return cells + strings.TrimRight(" "+strings.Join(whys, " "), " ") + " |"
 }
 
-// outcome returns the signs for the outcomes of a law: ✓ always held, ✗ always violated, ✗✓ both occurred, – never
+// outcome returns a symbol for the outcomes of a law: ✓ always held, ✗ always violated, ✗✓ both occurred, – never
 // judged.
 func outcome(violated, held int) string {
 	switch {

@@ -17,14 +17,14 @@ import (
 
 // valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is created when the
 // program starts and is never closed. It belongs to no bubble, so a goroutine that waits for it stops the bubble's
-// clock. A nil channel also means "never done", and does not stop the clock. A package that uses go:linkname needs an
+// clock. A nil channel also means "never done", but does not stop the clock. A package that uses go:linkname needs an
 // assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
 
 // randIntN is called by gRPC whenever the state of a connection changes, and cannot be seeded. If it returns 0, gRPC
-// connects to the members in order. inTurn chooses among the members that are connected.
+// connects to the members in order. The balancer inTurn then chooses among the members that are connected.
 //
 //go:linkname randIntN google.golang.org/grpc/balancer/endpointsharding.randIntN
 var randIntN func(n int) int
@@ -35,14 +35,14 @@ func init() {
 	balancer.Register(inTurn{})
 }
 
-// inTurn is gRPC's round robin, changed so that equal seeds choose the same members: the order of the members does not
+// inTurn is gRPC's round robin, changed so that equal seeds choose the same members. The order of the members does not
 // depend on a Go map, and calls made at the same instant start one after another.
 type inTurn struct{}
 
-// Name returns the name of the balancer that it replaces.
+// Name returns the name of the balancer that inTurn replaces.
 func (inTurn) Name() string { return roundrobin.Name }
 
-// Build makes the balancer of a client.
+// Build creates the balancer of a client.
 func (inTurn) Build(cc balancer.ClientConn, o balancer.BuildOptions) balancer.Balancer {
 	turns := &turns{first: rand.Uint32(), calls: map[string]uint32{}}
 	return endpointsharding.NewBalancer(ordered{cc, turns}, o, balancer.Get(pickfirst.Name).Build,
@@ -55,7 +55,7 @@ type ordered struct {
 	turns *turns
 }
 
-// UpdateState replaces gRPC's picker by turns.
+// UpdateState replaces gRPC's picker with turns.
 func (o ordered) UpdateState(s balancer.State) {
 	children := endpointsharding.ChildStatesFromPicker(s.Picker)
 	slices.SortFunc(children, func(a, b endpointsharding.ChildState) int {
@@ -74,13 +74,13 @@ func (o ordered) UpdateState(s balancer.State) {
 	o.ClientConn.UpdateState(s)
 }
 
-// turns chooses the members for a client's calls in turn, separately for each method.
+// turns chooses members for a client's calls by round robin, separately for each method.
 type turns struct {
 	first uint32
 
 	mu      sync.Mutex
 	members []balancer.Picker
-	calls   map[string]uint32 // number of calls by method
+	calls   map[string]uint32 // number of calls of each method
 }
 
 func (t *turns) turnTo(members []balancer.Picker) {
@@ -89,8 +89,8 @@ func (t *turns) turnTo(members []balancer.Picker) {
 	t.members = members
 }
 
-// Pick chooses the next member. It takes some microseconds, depending on the method. So calls that are due at the same
-// instant start at different instants, and a call that is repeated because its connection broke finds only the
+// Pick chooses the next member. It takes some microseconds, depending on the method. Calls that are due at the same
+// instant therefore start at different instants. A call that is repeated because its connection broke finds only the
 // remaining members.
 func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	method := fnv.New32a()
@@ -104,6 +104,6 @@ func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return member.Pick(info)
 }
 
-// mostWait is the longest duration of a choice, in microseconds. With this value the durations for the methods that
-// clients use are all different.
+// mostWait is the maximum duration of a Pick, in microseconds. With this value, the durations of all methods that
+// clients use are different.
 const mostWait = 101

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// consulLock is api.Lock of Consul's client for Go. Its client asks one of the servers, as it would ask the agent on
-// its machine, which passes requests on to one of them.
+// consulLock is api.Lock of Consul's client for Go. The client sends its requests to one of the servers. On a real
+// machine it would send them to the local agent, which passes requests on to a server.
 type consulLock struct {
 	client *api.Client
 	key    string
@@ -53,10 +53,11 @@ func (l *consulLock) Lock(ctx context.Context) (err error) {
 
 var errGone = errors.New("the key is gone")
 
-// FencingToken is the index of the log at which the key changed last.
+// FencingToken returns the index of the log at which the key changed last.
 func (l *consulLock) FencingToken() int64 { return l.token }
 
 func (l *consulLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// Lost is closed when the query that watches the key has failed, or has shown that the session does not hold it.
+// Lost returns a channel that is closed when the query that watches the key has failed, or has shown that the session
+// does not hold the key.
 func (l *consulLock) Lost() <-chan struct{} { return l.lost }

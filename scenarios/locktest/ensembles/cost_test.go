@@ -28,9 +28,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestCost puts and gets keys with three simulated members, and with a connection that answers each call at once. It
-// logs the processor time of a call in both cases: the difference is what the simulation adds to the cost of the client
-// and HTTP/2.
+// TestCost puts and gets keys with three simulated members, and with a connection that answers each call immediately.
+// It logs the processor time per call in both cases. The difference is what the simulation adds to the cost of the
+// client and HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
 	work := func(dial matrixtest.Dial, addresses []string) time.Duration {
@@ -62,8 +62,8 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// TestZKCost sets and gets a znode with three simulated members, and with a connection that answers each request at
-// once. It logs the processor time of a request in both cases: the difference is what the simulation adds to the
+// TestZKCost sets and gets a znode with three simulated members, and with a connection that answers each request
+// immediately. It logs the processor time per request in both cases. The difference is what the simulation adds to the
 // client's own cost.
 func TestZKCost(t *testing.T) {
 	const requests = 2000
@@ -103,7 +103,7 @@ func TestZKCost(t *testing.T) {
 		})
 }
 
-// echo is a connection that answers each call at once with an empty message.
+// echo is a connection that immediately answers each call with an empty message.
 type echo struct {
 	wire sim.Wire
 	wake chan struct{}
@@ -173,7 +173,7 @@ func (e *echo) SetDeadline(time.Time) error      { return nil }
 func (e *echo) SetReadDeadline(time.Time) error  { return nil }
 func (e *echo) SetWriteDeadline(time.Time) error { return nil }
 
-// answerAtOnce acts as a ZooKeeper server that answers each request at once.
+// answerAtOnce acts as a ZooKeeper server that answers each request immediately.
 func answerAtOnce(c net.Conn) {
 	defer c.Close()
 	stat := make([]byte, 68)

@@ -20,14 +20,14 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// script draws random requests whose replies depend only on the requests before them.
+// script generates random requests whose replies depend only on the earlier requests.
 type script struct {
 	*rand.Rand
-	revision int64 // of the latest reply
-	// Deleting a key and putting it again with the same value in one branch of a transaction crashes etcd 3.4. So a
-	// transaction either deletes keys, or puts keys that keep their value.
+	revision int64 // the revision in the latest reply
+	// If one branch of a transaction deletes a key and puts it again with the same value, etcd 3.4 crashes. A
+	// transaction therefore either deletes keys, or puts keys that keep their value.
 	deletes, keeps bool
-	leases         int64 // leases 1 to leases may have been granted
+	leases         int64 // the leases 1 to leases may exist
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 
 func pick[T any](s *script, of []T) T { return of[s.IntN(len(of))] }
 
-// rarely is true once in n times, on average.
+// rarely returns true once in n times on average.
 func (s *script) rarely(n int) bool { return s.IntN(n) == 0 }
 
 func (s *script) key() []byte {
@@ -59,7 +59,7 @@ func (s *script) end() []byte {
 	return nil
 }
 
-// near returns a revision, usually one that exists.
+// near returns a random revision, usually one that exists.
 func (s *script) near() int64 {
 	if s.rarely(20) {
 		return s.Int64N(5) - 2
@@ -175,7 +175,7 @@ func (s *script) txnRequest(depth int) *etcdserverpb.TxnRequest {
 	return t
 }
 
-// request draws a request, with its method and an empty response.
+// request returns a random request, with its method and an empty response.
 func (s *script) request() (method string, request, response proto.Message) {
 	s.deletes = s.rarely(2)
 	s.keeps = !s.deletes
@@ -223,7 +223,8 @@ func (s *script) service() (method string, request, response proto.Message) {
 	return "/etcdserverpb.Maintenance/Status", &etcdserverpb.StatusRequest{}, &etcdserverpb.StatusResponse{}
 }
 
-// plain formats a reply without the fields that differ between clusters, and sorts it where etcd defines no order.
+// plain formats a reply without the fields that differ between clusters. It sorts the parts for which etcd defines no
+// order.
 func plain(m proto.Message) string {
 	drop := func(h *etcdserverpb.ResponseHeader) {
 		if h != nil {
@@ -255,8 +256,8 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled sorts keys that etcd returns in random order because they were sorted by a field in which several of them are
-// equal. It returns false if a limit truncated the list: then it is random which keys the reply contains.
+// settled sorts keys that etcd returns in random order because they were sorted by a field that is equal in several of
+// them. It returns false if a limit truncated the list, because the reply then contains a random choice of keys.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:
@@ -289,7 +290,7 @@ func settled(request, response proto.Message) (comparable bool) {
 	return true
 }
 
-// answer returns a server's reply to a request as text: the response, or gRPC's code and message.
+// answer sends a request to a server and returns the reply as text: the response, or gRPC's code and message.
 func answer(ctx context.Context, c *grpc.ClientConn, method string, request, response proto.Message) (string, bool) {
 	if err := c.Invoke(ctx, method, request, response); err != nil {
 		s := status.Convert(err)
@@ -299,8 +300,8 @@ func answer(ctx context.Context, c *grpc.ClientConn, method string, request, res
 	return plain(response), comparable
 }
 
-// TestRequestsAreAnsweredAsByEtcd sends the same random requests to a simulated member and to Debian's etcd 3.4, one
-// after another, and compares the replies field by field. FENCEPOST_FULL=1 sends 200,000 requests.
+// TestRequestsAreAnsweredAsByEtcd sends the same random requests, one after another, to a simulated member and to
+// Debian's etcd 3.4. It compares the replies field by field. With FENCEPOST_FULL=1 it sends 200,000 requests.
 func TestRequestsAreAnsweredAsByEtcd(t *testing.T) {
 	n := 3000
 	if full() {

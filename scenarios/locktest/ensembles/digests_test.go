@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestEqualSeedsGiveEqualDigests: for each client, equal seeds give equal runs under the default mix.
+// TestEqualSeedsGiveEqualDigests checks, for each client, that equal seeds give equal runs under the default mix.
 func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) { matrixtest.EqualSeedsGiveEqualRuns(t, client.Config, 10) })
 	}
 }
 
-// TestTenThousandSchedules: ten thousand schedules of each client can be run and judged in bounded memory.
+// TestTenThousandSchedules checks that ten thousand schedules of each client can be run and judged in bounded memory.
 func TestTenThousandSchedules(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) { matrixtest.MemoryStaysBounded(t, client.Config) })

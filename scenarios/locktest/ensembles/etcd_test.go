@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// clients are the clients under test.
+// clients lists the clients under test.
 var clients = []matrixtest.Client{
 	{Name: "etcd-mutex", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex}},
 	{Name: "etcd-election", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection}},
@@ -33,11 +33,11 @@ const ttl = 8 * time.Second
 // tries is the number of runs of a test.
 const tries = 60
 
-// steadyBackoff is gRPC's own backoff without jitter, whose randomness cannot be seeded.
+// steadyBackoff is gRPC's own backoff without its jitter, which cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
-// open opens etcd's client with keepalive probes. Without them, a call to a member whose host is down would wait until
+// open opens etcd's client, with keepalive probes. Without them, a call to a member whose host is down would wait until
 // the operating system gives up the connection.
 func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
@@ -68,11 +68,11 @@ func (s *session) begin() (err error) {
 	return err
 }
 
-// Lost is closed when the session has ended.
+// Lost returns a channel that is closed when the session has ended.
 func (s *session) Lost() <-chan struct{} { return s.session.Done() }
 
-// released handles the result of releasing the lock. If the release failed, it ends the session: otherwise the key
-// would still exist, and the next Lock in this session would mistake it for its own.
+// released handles the result of a release. If the release failed, released ends the session. Otherwise the key would
+// still exist, and the next Lock in this session would mistake it for its own.
 func (s *session) released(err error) error {
 	if err != nil && s.session != nil {
 		s.session.Close()
@@ -94,7 +94,7 @@ func TestMutex(t *testing.T) {
 		Precautions: locktest.Precautions{StopsWhenLost: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
-// mutex is concurrency.Mutex.
+// mutex is a concurrency.Mutex.
 type mutex struct {
 	session
 	key   string
@@ -119,7 +119,7 @@ func (m *mutex) Lock(ctx context.Context) error {
 
 func (m *mutex) Unlock(ctx context.Context) error { return m.released(m.mutex.Unlock(ctx)) }
 
-// FencingToken is the revision at which the lock was acquired.
+// FencingToken returns the revision at which the lock was acquired.
 func (m *mutex) FencingToken() int64 { return m.mutex.Header().Revision }
 
 func TestElection(t *testing.T) {
@@ -127,7 +127,7 @@ func TestElection(t *testing.T) {
 		Precautions: locktest.Precautions{StopsWhenLost: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
-// election is concurrency.Election. The leader is in its critical section from winning until it resigns.
+// election is a concurrency.Election. The leader is in its critical section from when it wins until it resigns.
 type election struct {
 	session
 	name, key string
@@ -152,7 +152,7 @@ func (e *election) Lock(ctx context.Context) error {
 
 func (e *election) Unlock(ctx context.Context) error { return e.released(e.election.Resign(ctx)) }
 
-// FencingToken is the revision of the leader's key.
+// FencingToken returns the revision of the leader's key.
 func (e *election) FencingToken() int64 { return e.election.Rev() }
 
 func TestLockService(t *testing.T) {
@@ -160,7 +160,7 @@ func TestLockService(t *testing.T) {
 		Precautions: locktest.Precautions{StopsWhenLost: true}, Laws: locktest.EfficiencyLaws, Seeds: tries})
 }
 
-// service is etcd's lock service, which any gRPC client can call. The caller has to keep the lease alive.
+// service is etcd's lock service, which any gRPC client can call. The caller must keep the lease alive.
 type service struct {
 	client *clientv3.Client
 	name   string
@@ -239,7 +239,7 @@ func (s *service) end() {
 	s.client.Revoke(ctx, s.lease)
 }
 
-// Lost is closed when the lease has ended.
+// Lost returns a channel that is closed when the lease has ended.
 func (s *service) Lost() <-chan struct{} { return s.lost }
 
 func (s *service) Close() error {

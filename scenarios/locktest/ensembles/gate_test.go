@@ -11,8 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// served serves the members of a simulated world in real time to programs on this machine. All these programs count as
-// one client of the world. add adds the members to the world. served returns the addresses of the members.
+// served makes the members of a simulated world available, in real time, to programs on this machine. All these
+// programs count as one client of the world. The function add adds the members to the world. served returns the
+// addresses of the members.
 func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front) (addresses []string) {
 	t.Helper()
 	clock, err := realtime.NewHostClock()
@@ -60,7 +61,7 @@ func (straight) Declined(*realtime.Conn, error)                 {}
 func (straight) Malformed(*realtime.Conn, []byte)               {}
 func (straight) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 
-// Ended ends the connection in the same way as it has ended in the world.
+// Ended ends the connection in the same way as it ended in the world.
 func (straight) Ended(c *realtime.Conn, s sim.Status) {
 	if s == sim.NoReply {
 		c.Close()

@@ -22,7 +22,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// etcds are the servers on which findings are reproduced in real time.
+// etcds lists the servers on which findings are reproduced in real time.
 var etcds = map[string]func(*testing.T) string{"simulated": simulatedEtcd, "real": realEtcd}
 
 // onEtcds runs a test on each of the servers in etcds.
@@ -35,7 +35,7 @@ func onEtcds(t *testing.T, test func(t *testing.T, address string)) {
 	}
 }
 
-// sessionOf begins a session with a client of its own.
+// sessionOf begins a session with its own client.
 func sessionOf(t *testing.T, address string, ttl int) *concurrency.Session {
 	t.Helper()
 	s, err := concurrency.NewSession(dial(t, address), concurrency.WithTTL(ttl))
@@ -63,8 +63,8 @@ func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 	}
 }
 
-// TestAWinnerWithoutItsSession: of three clients in the queue, the second loses its lease, and then the first leaves.
-// Campaign and the lock service let both the second and the third in. Mutex.Lock fails for the second.
+// TestAWinnerWithoutItsSession uses three clients in a queue. The second loses its lease, and then the first leaves.
+// Campaign and the lock service let both the second and the third client in. Mutex.Lock fails for the second.
 func TestAWinnerWithoutItsSession(t *testing.T) {
 	enter := map[string]func(*concurrency.Session) error{
 		"mutex": func(s *concurrency.Session) error { return concurrency.NewMutex(s, "lock").Lock(t.Context()) },
@@ -103,8 +103,8 @@ func TestAWinnerWithoutItsSession(t *testing.T) {
 	}
 }
 
-// TestTheNextHolderComesBeforeTheNews: when the lease of a mutex is revoked, the next client acquires the mutex before
-// the Done channel of the first client's session is closed.
+// TestTheNextHolderComesBeforeTheNews revokes the lease of a mutex. The next client acquires the mutex before the Done
+// channel of the first client's session is closed.
 func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		holder, next := sessionOf(t, address, 60), sessionOf(t, address, 60)
@@ -125,8 +125,8 @@ func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	})
 }
 
-// TestAnUnlockThatFailedLeavesTheKey: after an Unlock that failed, the next Lock of the session takes the remaining key
-// for its own, with the old revision.
+// TestAnUnlockThatFailedLeavesTheKey makes an Unlock fail. The next Lock of the session then treats the remaining key
+// as its own, with the old revision.
 func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		s := sessionOf(t, address, 60)
@@ -147,7 +147,7 @@ func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	})
 }
 
-// overheard is a connection that stores the first reply, which contains the session and its password.
+// overheard is a connection that stores the first reply. That reply contains the session and its password.
 type overheard struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -164,10 +164,10 @@ func (c overheard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// connectAnswer is the length of a reply to connect, in bytes: length, version, timeout, session, password.
+// connectAnswer is the length, in bytes, of a reply to a connect request: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
-// endSession ends a session on a separate connection, as an operator can who has the session's password.
+// endSession ends a session on a separate connection, as an operator who has the session's password can.
 func endSession(t *testing.T, address string, answer []byte) {
 	t.Helper()
 	f := jute.Fields{Rest: answer[4:]}
@@ -193,7 +193,7 @@ func endSession(t *testing.T, address string, answer []byte) {
 	}
 }
 
-// TestALockIsOfNoUseAfterItsSession: the session of a holder ends, and another client acquires the lock. The holder's
+// TestALockIsOfNoUseAfterItsSession ends the session of a holder, and another client acquires the lock. The holder's
 // Unlock then finds no znode, and from then on its Lock fails with ErrDeadlock.
 func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	for name, serve := range zooKeepers {
@@ -213,7 +213,7 @@ func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 			}
 			err := holder.Unlock()
 			for slices.Contains([]error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrNoServer}, err) {
-				err = holder.Unlock() // fails until the client has another session
+				err = holder.Unlock() // this fails until the client has another session
 			}
 			if again := holder.Lock(); !errors.Is(err, zk.ErrNoNode) || !errors.Is(again, zk.ErrDeadlock) {
 				t.Errorf("Unlock: %v, then Lock: %v", err, again)
@@ -222,7 +222,7 @@ func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	}
 }
 
-// lockAt makes a lock that has its own client.
+// lockAt creates a lock with its own client.
 func lockAt(t *testing.T, address []string, wrap func(net.Conn) net.Conn) *zk.Lock {
 	t.Helper()
 	conn, _, err := zk.Connect(address, ttl, zk.WithLogger(silent{}), zk.WithDialer(

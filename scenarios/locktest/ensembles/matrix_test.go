@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// families are the fault families of matrixtest, plus faults that end clients' sessions.
+// families lists the fault families of matrixtest, and faults that end clients' sessions.
 var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Family{Name: "sessions",
 	Faults: locktest.Sessions})
 
-// TestMatrix runs each client under each family of faults if -update is set. -run 'TestMatrix/^zk-lock$' runs a single
-// client.
+// TestMatrix runs each client under each family of faults if -update is set. With -run 'TestMatrix/^zk-lock$' it runs a
+// single client.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, families) }
 
 // TestFindings replays the findings that TestMatrix has stored.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
-// Titles of the reasons that README.md explains.
+// These are the titles of the reasons that README.md explains.
 const (
 	notRechecked = "Won with a session that is over"
 	ended        = "A session that an operator ends"
@@ -49,7 +49,7 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-lock-service resource-safety: superseded holder took effect":      paused,
 }
 
-// Titles of the reasons that ZOOKEEPER.md explains.
+// These are the titles of the reasons that ZOOKEEPER.md explains.
 const (
 	inItsOwnWay  = "A lost answer while it waits"
 	news         = "News of the end travels"

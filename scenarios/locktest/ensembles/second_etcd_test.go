@@ -18,9 +18,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// etcdSide is one of the two etcds, with two connections, the latest revision that it answered, and a stream of
-// watches. lag is how long it may take until watches that begin in the past show the events that they missed: the real
-// etcd checks every 100 ms, the simulated one at once.
+// etcdSide is the real or the simulated etcd, with two connections, the latest revision that it answered, and a stream
+// of watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed. The real
+// etcd checks every 100 ms, the simulated one immediately.
 type etcdSide struct {
 	t        *testing.T
 	conns    [2]*grpc.ClientConn
@@ -29,7 +29,8 @@ type etcdSide struct {
 	lag time.Duration
 }
 
-// ask sends a request. The returned answer is empty if a limit truncated a list for which etcd defines no order.
+// ask sends a request and returns the answer. It returns "" if a limit truncated a list for which etcd defines no
+// order.
 func (s *etcdSide) ask(conn int, method string, request, response proto.Message) string {
 	text, ordered := answer(s.t.Context(), s.conns[conn], "/etcdserverpb."+method, request, response)
 	if h, has := response.(interface{ GetHeader() *pb.ResponseHeader }); has {
@@ -41,7 +42,7 @@ func (s *etcdSide) ask(conn int, method string, request, response proto.Message)
 	return text
 }
 
-// etcdKeys are the keys of a lock: its prefix, two candidates, and a neighboring key on each side.
+// etcdKeys lists the keys of a lock: its prefix, two candidates, and a neighboring key on each side.
 var etcdKeys = []string{"lock", "lock/1", "lock/2", "lock0", "lo"}
 
 func etcdKey(r *rand.Rand) []byte {
@@ -51,18 +52,19 @@ func etcdKey(r *rand.Rand) []byte {
 	return []byte(oneOf(r, etcdKeys...))
 }
 
-// etcdEnd draws the end of a range: none, the end of a prefix, the end of all keys, or an end before the beginning.
+// etcdEnd returns a random end of a range: none, the end of a prefix, the end of all keys, or an end before the
+// beginning.
 func etcdEnd(r *rand.Rand) []byte {
 	return oneOf(r, nil, nil, nil, []byte("lock0"), []byte{0}, []byte("lock/"), []byte("a"), []byte("m"))
 }
 
-// etcdLease draws one of a few leases, some of which exist.
+// etcdLease returns a random lease. There are only a few, and some of them exist.
 func etcdLease(r *rand.Rand) int64 {
 	return oneOf[int64](r, 0, 0, 1, 2, 3, 77, -1)
 }
 
-// around returns a function that derives a revision from the latest one: usually close to it, sometimes far from it,
-// sometimes none.
+// around returns a function that computes a random revision from the latest one. The result is often 0 or close to the
+// latest revision, and sometimes far from it.
 func around(r *rand.Rand) func(latest int64) int64 {
 	if n := r.IntN(12); n < 2 {
 		return func(int64) int64 { return []int64{-1, 1 << 40}[n] }
@@ -74,7 +76,7 @@ func around(r *rand.Rand) func(latest int64) int64 {
 	return func(latest int64) int64 { return max(1, latest-back) }
 }
 
-// etcdOp draws one request of the KV service, to be sent alone or as part of a Txn.
+// etcdOp returns a random request of the KV service, to be sent alone or as part of a Txn.
 func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	switch r.IntN(5) {
 	case 0, 1:
@@ -89,7 +91,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	}
 	q := &pb.RangeRequest{Key: etcdKey(r), RangeEnd: etcdEnd(r), Revision: around(r)(latest)}
 	switch r.IntN(6) {
-	case 0: // the oldest waiter, or the one before a given one, as clients look for them
+	case 0: // look for the oldest waiter, or the one before a given one, as clients do
 		q.Key, q.RangeEnd, q.Limit = []byte("lock/"), []byte("lock0"), 1
 		q.SortTarget = pb.RangeRequest_CREATE
 		q.SortOrder = oneOf(r, pb.RangeRequest_ASCEND, pb.RangeRequest_DESCEND)
@@ -106,7 +108,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	return q
 }
 
-// etcdIf draws the condition of a Txn: mostly whether a key exists, or is as old as expected.
+// etcdIf returns a random condition for a Txn: mostly whether a key exists, or is as old as expected.
 func etcdIf(r *rand.Rand, latest int64) *pb.Compare {
 	c := &pb.Compare{Key: etcdKey(r), Result: pb.Compare_CompareResult(r.IntN(4))}
 	if r.IntN(5) == 0 {
@@ -121,7 +123,7 @@ func etcdIf(r *rand.Rand, latest int64) *pb.Compare {
 		c.Target, c.TargetUnion = pb.Compare_VALUE, &pb.Compare_Value{Value: []byte(oneOf(r, "me", "you", ""))}
 	case 4:
 		c.Target, c.TargetUnion = pb.Compare_LEASE, &pb.Compare_Lease{Lease: etcdLease(r)}
-	default: // without the value for the chosen target
+	default: // leave out the value for the chosen target
 		c.Target = pb.Compare_CompareTarget(r.IntN(5))
 	}
 	return c
@@ -154,7 +156,7 @@ func etcdTxn(r *rand.Rand, latest int64, depth, most int) *pb.TxnRequest {
 	return q
 }
 
-// etcdRequest draws a request. It is a function of r and the latest revision.
+// etcdRequest returns a random request, which depends only on r and the latest revision.
 func etcdRequest(r *rand.Rand, latest int64) (area, method string, request, response proto.Message) {
 	switch n := r.IntN(20); {
 	case n < 7:
@@ -190,7 +192,7 @@ func etcdRequest(r *rand.Rand, latest int64) (area, method string, request, resp
 		&pb.CompactionResponse{}
 }
 
-// etcdStep draws a step.
+// etcdStep returns a random step.
 func etcdStep(r *rand.Rand) step[*etcdSide] {
 	conn, seed := r.IntN(2), r.Uint64()
 	fixed := func() *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
@@ -209,7 +211,7 @@ func etcdStep(r *rand.Rand) step[*etcdSide] {
 					return err.Error()
 				}
 			}
-			for a := range s.came { // up to the answer to the second request: then etcd has carried out the first
+			for a := range s.came { // when the second request has been answered, etcd has carried out the first
 				if s.show(a); a.WatchId == progress && !a.Created {
 					break
 				}
@@ -238,7 +240,8 @@ func etcdWatch(r *rand.Rand, latest int64) *pb.WatchRequest {
 		ProgressNotify: r.IntN(2) == 0}}}
 }
 
-// contention makes eight clients try at once to create one key. Those that fail put another key, which counts versions.
+// contention makes eight clients try to create the same key at the same time. Those that fail put another key, and its
+// version counts them.
 func contention(fixed func() *rand.Rand) step[*etcdSide] {
 	return step[*etcdSide]{"contention", "eight create lock/1 and count in lock0 at once", func(s *etcdSide) string {
 		r := fixed()
@@ -294,7 +297,7 @@ func keepAlives(r *rand.Rand, conn int) step[*etcdSide] {
 	}}
 }
 
-// expired grants a lease of the shortest possible duration, attaches a key to it, and waits until it has ended.
+// expired grants a lease with the shortest possible TTL, attaches a key to it, and waits until it has ended.
 func expired(s *etcdSide) string {
 	granted := s.ask(0, "Lease/LeaseGrant", &pb.LeaseGrantRequest{ID: 9, TTL: 1}, &pb.LeaseGrantResponse{})
 	granted += s.ask(1, "KV/Put", &pb.PutRequest{Key: []byte("lock/2"), Lease: 9}, &pb.PutResponse{})
@@ -321,7 +324,7 @@ func TestSecondEtcd(t *testing.T) {
 	compare(t, size(5, 200), 60, begin, etcdStep, endEtcd)
 }
 
-// endEtcd lets a lease end in some of the rounds, and compares the events that the watches of a round have shown.
+// endEtcd lets a lease end in some of the rounds, and compares the events that the watches have shown in the round.
 func endEtcd(t *testing.T, round int, real, simulated *etcdSide) {
 	if round%5 == 4 {
 		var want, got string

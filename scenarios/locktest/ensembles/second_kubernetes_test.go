@@ -25,8 +25,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// apiSide is one of the two API servers. In output, UIDs and versions are replaced by numbers in the order of their
-// first appearance. For each Lease object, it keeps the states that it has seen, which a client may still have.
+// apiSide is the real or the simulated API server. In its output, UIDs and versions are replaced with numbers in the
+// order of their first appearance. For each Lease object it stores the states that were seen, because a client may
+// still use an old one.
 type apiSide struct {
 	base     string
 	versions map[string]int
@@ -35,13 +36,13 @@ type apiSide struct {
 	first    string                      // the version at the beginning of a round
 }
 
-// apiClient accepts the certificate that a new API server makes for itself.
+// apiClient accepts the self-signed certificate of a new API server.
 var apiClient = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	Timeout: 20 * time.Second}
 
 const leasesAt = "/apis/coordination.k8s.io/v1/namespaces/"
 
-// ask sends a request and returns the answer as text; a watch has several answers.
+// ask sends a request and returns the answer as text. A watch has several answers.
 func (s *apiSide) ask(method, path string, body any) (all string) {
 	text, isText := body.(string)
 	if !isText && body != nil {
@@ -70,7 +71,7 @@ func (s *apiSide) ask(method, path string, body any) (all string) {
 	return all
 }
 
-// named replaces a text that is specific to one server by a number, in the order of first appearance.
+// named replaces a text that differs between the servers with a number, in the order of first appearance.
 func named(list map[string]int, v any) any {
 	text, is := v.(string)
 	if !is || text == "" {
@@ -82,8 +83,8 @@ func named(list map[string]int, v any) any {
 	return fmt.Sprint("#", list[text])
 }
 
-// show formats an object, a list, an event or a failure. If a failure says what is wrong with the body, it omits the
-// text, whose wording differs between the servers.
+// show formats an object, a list, an event or a failure. If a failure describes what is wrong with the body, show omits
+// that text, because the servers word it differently.
 func (s *apiSide) show(v map[string]any) string {
 	if event, is := v["object"].(map[string]any); is {
 		return fmt.Sprint(v["type"], " ", s.show(event))
@@ -126,7 +127,7 @@ func (s *apiSide) show(v map[string]any) string {
 	return string(b)
 }
 
-// ownText matches the parts of a conflict's text that are specific to one server: the key of an object in etcd, and its
+// ownText matches the parts of a conflict's text that differ between the servers: the key of an object in etcd, and its
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
@@ -165,7 +166,7 @@ func apiSpec(r *rand.Rand) map[string]any {
 	return spec
 }
 
-// apiObject draws an object that a client sends: usually one that it has read, with changes.
+// apiObject returns a random object for a client to send. Usually it is one that the client has read, with changes.
 func apiObject(r *rand.Rand, s *apiSide, name string) map[string]any {
 	metadata := map[string]any{"name": name}
 	if version := s.at(name, oneOf(r, 0, 0, 0, 1, 3))["resourceVersion"]; version != nil && r.IntN(4) > 0 {
@@ -196,7 +197,7 @@ func apiObject(r *rand.Rand, s *apiSide, name string) map[string]any {
 	return object
 }
 
-// apiStep draws a step.
+// apiStep returns a random step.
 func apiStep(r *rand.Rand) step[*apiSide] {
 	name, namespace, seed := oneOf(r, apiNames...), "default", r.Uint64()
 	if r.IntN(15) == 0 {
@@ -266,9 +267,9 @@ func (s *apiSide) begin() *apiSide {
 	return s
 }
 
-// realAPI starts kube-apiserver on an etcd of its own. No package manager that tests may use provides it. Therefore the
-// test is skipped if it is missing, even at full size. It is built from the module k8s.io/kubernetes, whose directories
-// under staging are separate modules: for 1.33.13, they have the version 0.33.13.
+// realAPI starts kube-apiserver with its own etcd. The test is skipped if kube-apiserver is missing, even at full size,
+// because no package manager that tests may use provides it. It is built from the module k8s.io/kubernetes, whose
+// directories under staging are separate modules: for 1.33.13, they have the version 0.33.13.
 func realAPI(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("kube-apiserver")

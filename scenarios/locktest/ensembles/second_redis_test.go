@@ -21,8 +21,8 @@ import (
 	redisfront "github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// redisSide is one of the two Redis servers with the connections of a round: three that send commands, one that
-// receives messages, and one for preparing and cleaning up.
+// redisSide is the real or the simulated Redis server, with the connections of a round: three that send commands, one
+// that receives messages, and one for preparing and cleaning up.
 type redisSide struct {
 	clients          [3]*respConn
 	listener, helper *respConn
@@ -47,7 +47,7 @@ type respConn struct {
 func dialRedis(t *testing.T, address string) *respConn {
 	t.Helper()
 	var err error
-	for range 250 { // until the server listens
+	for range 250 { // try until the server listens
 		var c net.Conn
 		if c, err = net.Dial("tcp", address); err == nil {
 			t.Cleanup(func() { c.Close() })
@@ -59,7 +59,7 @@ func dialRedis(t *testing.T, address string) *respConn {
 	return nil
 }
 
-// wire returns a command as encoded in RESP.
+// wire encodes a command in RESP.
 func wire(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
@@ -81,7 +81,7 @@ func (c *respConn) ask(words ...string) string {
 	return c.value()
 }
 
-// value reads one value of RESP2 or RESP3.
+// value reads one RESP2 or RESP3 value.
 func (c *respConn) value() string {
 	line, err := c.in.ReadString('\n')
 	if err != nil {
@@ -106,8 +106,8 @@ func (c *respConn) value() string {
 	return line
 }
 
-// untilMarked sends a PING and reads everything that arrives on a connection up to its reply. It sorts the values,
-// because a server sends a message that matches several patterns once for each pattern, in the order of a hash table.
+// untilMarked sends a PING and reads everything that arrives on a connection up to its reply. It sorts the values: if a
+// message matches several patterns, a server sends it once for each of them, in the order of a hash table.
 func (c *respConn) untilMarked() string {
 	var all []string
 	const mark = "all of it"
@@ -121,9 +121,10 @@ func (c *respConn) untilMarked() string {
 	}
 }
 
-// syntax lists commands that users of locks need, as Redis's documentation spells them. A word in braces stands for one
-// of several words, and % for a space within an argument; fillings explains the placeholders. Commands whose replies
-// depend on the time, on the order of a hash table, or on when Redis looks for expired keys are left out.
+// syntax lists commands that users of locks need, in the notation of Redis's documentation. A word in braces stands for
+// one of several words, and % for a space within an argument. The other placeholders are explained at fillings. The
+// list omits commands whose replies depend on the time, on the order of a hash table, or on when Redis looks for
+// expired keys.
 var syntax = []string{
 	"SET <k> <v>", "set <k> <v> nx px <t>", "SET <k> <v> PX <t> NX", "Set <k> <v> {EX|PX|ex} <t> {XX|GET|xx|nX}",
 	"SET <k> <v> XX GET", "SET <k> <v> NX GET PX <t>", "SET <k> <v> KEEPTTL {NX|XX|GET}", "SET <k> <v> PX {0|-1|1.5|}",
@@ -178,8 +179,8 @@ var listening = []string{"SUBSCRIBE <k>", "SUBSCRIBE <k> <k>", "UNSUBSCRIBE <k>"
 	"CLIENT TRACKING ON NOLOOP", "MGET <k> <k>", "CLIENT GETREDIR", "SSUBSCRIBE <k>", "SUNSUBSCRIBE <k>",
 	"SPUBLISH <k> <v>"}
 
-// fillings are the words that replace the placeholders of a command: <k> a key, <v> a value, <n> a number, <s> a score,
-// <t> a TTL that outlasts the test.
+// fillings lists the words that may replace the placeholders in a command: <k> is a key, <v> a value, <n> a number, <s>
+// a score, and <t> a TTL that is longer than the test.
 var fillings = map[string][]string{
 	"<k>": {"a", "b", "c"},
 	"<n>": {"0", "1", "2", "5"},
@@ -188,11 +189,11 @@ var fillings = map[string][]string{
 	"<t>": {"1000000", "70000000"},
 }
 
-// strange are arguments that are valid almost nowhere.
+// strange lists arguments that almost no command accepts.
 var strange = []string{"", "-1", "0", "9223372036854775806", "9223372036854775808", "-9223372036854775808", "nan",
 	"1e400", "+1", "%1", "01", "\xff", "nx", "a", "0x10", "1.0", "*", "4294967296"}
 
-// command draws a command. Some commands get an argument too few or too many, or a strange one.
+// command returns a random command. Some commands have one argument too few or too many, or a strange one.
 func command(r *rand.Rand, syntax []string) []string {
 	words := wellFormed(r, syntax)
 	if r.IntN(12) == 0 {
@@ -208,7 +209,7 @@ func command(r *rand.Rand, syntax []string) []string {
 	return words
 }
 
-// wellFormed draws a command in the spelling of the documentation.
+// wellFormed returns a random command that follows the documentation.
 func wellFormed(r *rand.Rand, syntax []string) (words []string) {
 	for _, w := range strings.Fields(oneOf(r, syntax...)) {
 		if w[0] == '{' {
@@ -227,7 +228,7 @@ func wellFormed(r *rand.Rand, syntax []string) (words []string) {
 	return words
 }
 
-// redisStep draws a step.
+// redisStep returns a random step.
 func redisStep(r *rand.Rand) step[redisSide] {
 	conn := r.IntN(3)
 	switch n := r.IntN(20); {
@@ -251,7 +252,7 @@ func redisStep(r *rand.Rand) step[redisSide] {
 		func(s redisSide) string { return s.clients[conn].ask(words...) }}
 }
 
-// pipeline draws several commands that are sent at once, or in two pieces.
+// pipeline returns a step that sends several random commands together, in one piece or in two.
 func pipeline(r *rand.Rand, conn int) step[redisSide] {
 	var all [][]string
 	var b string
@@ -268,7 +269,7 @@ func pipeline(r *rand.Rand, conn int) step[redisSide] {
 		func(s redisSide) (replies string) {
 			s.clients[conn].send(b[:cut])
 			if cut < len(b) {
-				s.helper.ask("PING") // now the server has read the first part
+				s.helper.ask("PING") // when this is answered, the server has read the first piece
 				s.clients[conn].send(b[cut:])
 			}
 			for range all {
@@ -278,7 +279,8 @@ func pipeline(r *rand.Rand, conn int) step[redisSide] {
 		}}
 }
 
-// expiry draws commands that make keys expire. No command looks at the keys until all of them have expired.
+// expiry returns a step with random commands that make keys expire. No command reads the keys until all of them have
+// expired.
 func expiry(r *rand.Rand) step[redisSide] {
 	var all [][]string
 	for range 1 + r.IntN(3) {
@@ -288,7 +290,7 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}
 	name := fmt.Sprintf("helper: %q, until it is over", all)
 	return step[redisSide]{"expiry", name, func(s redisSide) (replies string) {
-		s.helper.ask("MULTI") // so that the commands are executed at one instant
+		s.helper.ask("MULTI") // a transaction, so that all commands are executed at the same time
 		for _, words := range all {
 			replies += s.helper.ask(words...)
 		}
@@ -299,8 +301,8 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}}
 }
 
-// blocking draws a command that may block, commands that another connection sends meanwhile, and commands that are
-// certain to end the wait.
+// blocking returns a step with a random command that may block, commands that another connection sends meanwhile, and
+// commands that certainly end the wait.
 func blocking(r *rand.Rand, conn int) step[redisSide] {
 	wait := command(r, []string{"{BLPOP|BRPOP} <k> 0", "{BLPOP|BRPOP} <k> <k> <k> 0", "BRPOPLPUSH <k> <k> 0",
 		"BLMOVE <k> <k> {LEFT|RIGHT} {LEFT|RIGHT} 0"})
@@ -332,7 +334,7 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 // Lua's own error texts, and deadlines that depend on the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
-// TestSecondRedis compares the simulated node with redis-server 7.0 over the wire.
+// TestSecondRedis compares the simulated node with redis-server 7.0, byte by byte.
 func TestSecondRedis(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	lacks(t, err, "apt install redis-server")

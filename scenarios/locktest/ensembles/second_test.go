@@ -12,22 +12,22 @@ import (
 	"testing"
 )
 
-// The tests named TestSecond… compare the simulated servers with real ones, using a second set of generators. These
-// have nothing in common with the generators of the other comparisons. They were written from the servers' public
-// documentation. They use few names, so that requests conflict, and also strange arguments and several requests at
-// once.
+// The tests named TestSecond… compare the simulated servers with real ones, using a second set of random generators.
+// These share nothing with the generators of the other comparisons. They were written from the public documentation of
+// the servers. They use few names, so that requests conflict, and also strange arguments and several requests at the
+// same time.
 
-// step is one action on a server. name describes it for people. do carries it out on one of the two sides, and returns
-// everything that the server sent, as text.
+// step is one action on a server. name describes it for readers. do carries it out on the real or the simulated server,
+// and returns everything that the server sent, as text.
 type step[S any] struct {
 	area, name string
 	do         func(side S) string
 }
 
-// compare does the same random steps on both servers and reports the first difference of each round. There are rounds
-// rounds of each steps. begin opens the two sides for a round, and draw draws a step. If end is not nil, it compares
-// the final states after a round without a difference. The steps depend only on the test's name and the number of the
-// round.
+// compare carries out the same random steps on both servers and reports the first difference of each round. The
+// argument rounds is the number of rounds, and each the number of steps per round. begin opens the two sides for a
+// round, and draw returns a random step. If end is not nil, it compares the final states after a round without a
+// difference. The steps depend only on the test's name and the number of the round.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
 	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()
@@ -73,7 +73,7 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (re
 // oneOf returns a random element of a list.
 func oneOf[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// size returns the number of rounds: few in everyday tests, more at full size.
+// size returns the number of rounds: everyDay by default, or whole at full size.
 func size(everyDay, whole int) int {
 	if full() {
 		return whole

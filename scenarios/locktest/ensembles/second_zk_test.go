@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// zkSide is one of the two ZooKeepers, with three sessions. In output, zxids and session IDs are replaced by numbers in
-// the order of their first appearance, because each server numbers them itself.
+// zkSide is the real or the simulated ZooKeeper, with three sessions. In its output, zxids and session IDs are replaced
+// with numbers in the order of their first appearance, because each server numbers them itself.
 type zkSide struct {
 	t         *testing.T
 	address   string
@@ -30,7 +30,7 @@ type zkSide struct {
 	requested int32 // number of requests so far
 }
 
-// zkConn is the connection of a session. lost says that the server has closed it.
+// zkConn is the connection of a session. lost reports whether the server has closed it.
 type zkConn struct {
 	net.Conn
 	session  int64
@@ -38,12 +38,13 @@ type zkConn struct {
 	lost     bool
 }
 
-// connect opens a connection for a session, or for a new one if session is 0, and returns the server's answer as text.
+// connect opens a connection for a session and returns the server's answer as text. If session is 0, it requests a new
+// session.
 func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn, string) {
 	s.t.Helper()
 	var c net.Conn
 	var err error
-	for range 500 { // until it serves
+	for range 500 { // try until the server serves requests
 		if c, err = net.Dial("tcp", s.address); err != nil {
 			time.Sleep(20 * time.Millisecond)
 			continue
@@ -66,7 +67,7 @@ func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn
 	return nil, ""
 }
 
-// numbered replaces an ID by a number, in the order of first appearance.
+// numbered replaces an ID with a number, in the order of first appearance.
 func numbered(list map[int64]int, n int64) string {
 	if n <= 0 {
 		return fmt.Sprint(n)
@@ -82,8 +83,8 @@ func (s *zkSide) zxid(z int64) string {
 	return numbered(s.zxids, z)
 }
 
-// zkShapes lists the fields of each reply: t a text, b a buffer, l a list of texts, a access control, s a stat, m the
-// results of a multi.
+// zkShapes lists the fields of each reply: t is a text, b a buffer, l a list of texts, a an access control list, s a
+// stat, and m the results of a multi.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
 	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",
 	jute.GetChildren: "l", jute.GetChildren2: "ls", jute.Sync: "t", jute.Multi: "m"}
@@ -99,7 +100,7 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 			data, null := f.Buffer()
 			fmt.Fprintf(&b, "%q %v ", data, null)
 		case 'l':
-			list := f.Texts() // in the order of a hash table
+			list := f.Texts() // the texts come in the order of a hash table
 			slices.Sort(list)
 			fmt.Fprintf(&b, "%q ", list)
 		case 'a':
@@ -129,8 +130,8 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 	return b.String()
 }
 
-// hear reads frames until it has read a reply to each of ops. It sorts the events: the order in which a session's
-// znodes are removed depends on a hash table.
+// hear reads frames until it has read a reply to each of ops. It sorts the events, because the order in which the
+// znodes of a session are removed depends on a hash table.
 func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	var events []string
 	for len(ops) > 0 {
@@ -167,8 +168,8 @@ type zkRequest struct {
 
 func (q zkRequest) String() string { return fmt.Sprintf("%v %q", q.op, q.body(&zkSide{})) }
 
-// talk sends requests at once on one connection. It returns their replies and the events that the other sessions get.
-// If the connection was closed, talk first replaces it, with a new session.
+// talk sends several requests together on one connection. It returns their replies and the events that the other
+// sessions get. If the connection was closed, talk first opens another one, with a new session.
 func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	if s.conns[conn].lost {
 		s.conns[conn], all = s.connect(30_000, 0, strings.Repeat("\x00", jute.PasswordLength))
@@ -200,7 +201,7 @@ func (s *zkSide) others() (all string) {
 	return all
 }
 
-// zkPath draws the path of a lock's znode: its folder, a member, or an invalid path.
+// zkPath returns a random path of a lock's znodes: its folder, a member, or an invalid path.
 func zkPath(r *rand.Rand, folder string) string {
 	if r.IntN(25) == 0 {
 		return oneOf(r, "", "/", "lock", folder+"/", folder+"//x", folder+"/../x", folder+"/.", folder+"/a\x00b",
@@ -228,13 +229,13 @@ func zkData(r *rand.Rand) jute.Record {
 	return jute.Record(nil).Text(oneOf(r, "", "me", "\x00\xff", strings.Repeat("long ", 400)))
 }
 
-// zkChange draws a request that changes something, to be sent alone or as part of a multi.
+// zkChange returns a random request that changes something, to be sent alone or as part of a multi.
 func zkChange(r *rand.Rand, folder string) (jute.Op, jute.Record) {
 	path := jute.Record(nil).Text(zkPath(r, folder))
 	version := oneOf[int32](r, -1, -1, -1, 0, 1, -2, 2147483647)
 	switch r.IntN(7) {
 	case 0, 1, 2:
-		if r.IntN(2) == 0 { // a candidate of a lock
+		if r.IntN(2) == 0 { // create a candidate for a lock
 			path = jute.Record(nil).Text(folder + "/lock/n-")
 		}
 		body := append(append(path, zkData(r)...), zkACL(r)...)
@@ -253,7 +254,7 @@ func zkChange(r *rand.Rand, folder string) (jute.Op, jute.Record) {
 	return jute.Check, path.Int(version)
 }
 
-// zkDraw draws a request.
+// zkDraw returns a random request.
 func zkDraw(r *rand.Rand, folder string) zkRequest {
 	fixed := func(op jute.Op, body jute.Record) zkRequest {
 		return zkRequest{op: op, body: func(*zkSide) jute.Record { return body }}
@@ -343,8 +344,8 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 		func(s *zkSide) string { return s.talk(conn, requests) }}
 }
 
-// ends makes a session that has an ephemeral znode fall silent, and waits until another session is notified of the
-// znode's removal.
+// ends makes a session with an ephemeral znode fall silent, and waits until another session is notified that the znode
+// was removed.
 func (s *zkSide) ends(path string) string {
 	c, said := s.connect(1, 0, strings.Repeat("\x00", jute.PasswordLength))
 	open := jute.Record(nil).Int(1).Int(jute.All).Text("world").Text("anyone")
@@ -361,8 +362,8 @@ func (s *zkSide) ends(path string) string {
 	return said + fmt.Sprint(xid, f.Int(), f.Int(), f.Text(), err)
 }
 
-// TestSecondZooKeeper compares the simulated server with Debian's ZooKeeper 3.8 over the wire. Every forty rounds use
-// new servers, because after a minute the simulated one looks for containers to remove.
+// TestSecondZooKeeper compares the simulated server with Debian's ZooKeeper 3.8, byte by byte. New servers are used
+// every forty rounds, because after a minute the simulated one looks for containers to remove.
 func TestSecondZooKeeper(t *testing.T) {
 	for block := range size(1, 12) {
 		t.Run(fmt.Sprint("servers ", block), func(t *testing.T) {
@@ -391,7 +392,7 @@ func TestSecondZooKeeper(t *testing.T) {
 	}
 }
 
-// endZooKeeper lets a session end, in the last of forty rounds.
+// endZooKeeper lets a session end in the last of forty rounds.
 func endZooKeeper(t *testing.T, round int, real, simulated *zkSide) {
 	if round != 39 {
 		return

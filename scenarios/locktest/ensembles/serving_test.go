@@ -25,7 +25,7 @@ import (
 	zkfront "github.com/fencepost-sim/fencepost/sim/zookeeper/front"
 )
 
-// realEtcd starts Debian's etcd 3.4 without data, and returns its address. Its data directory is in memory.
+// realEtcd starts Debian's etcd 3.4 without data, and returns its address. The data directory is in memory.
 func realEtcd(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("etcd")
@@ -74,7 +74,7 @@ func simulatedEtcd(t *testing.T) string {
 	}, front.Etcd{})[0]
 }
 
-// zooKeepers are the servers against which programs are tested.
+// zooKeepers lists the servers with which programs are tested.
 var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper}
 
 // realZooKeeper starts Debian's ZooKeeper as a single server, and returns its address.
@@ -101,7 +101,7 @@ func realZooKeeper(t *testing.T) string {
 	return address
 }
 
-// simulatedZooKeeper serves a simulated ensemble of three, and returns their addresses.
+// simulatedZooKeeper serves a simulated ensemble of three members, and returns their addresses.
 func simulatedZooKeeper(t *testing.T) string {
 	t.Helper()
 	members := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
@@ -110,7 +110,7 @@ func simulatedZooKeeper(t *testing.T) string {
 	}, zkfront.ZooKeeper{}), ",")
 }
 
-// lacks skips a test if err says that this machine lacks a program. At full size the test fails instead.
+// lacks skips a test if err says that this machine lacks a program. At full size, the test fails instead.
 func lacks(t *testing.T, err error, advice string) {
 	t.Helper()
 	switch {
@@ -121,7 +121,7 @@ func lacks(t *testing.T, err error, advice string) {
 	}
 }
 
-// dial opens etcd's client to one address.
+// dial opens etcd's client for one address.
 func dial(t *testing.T, address string) *clientv3.Client {
 	t.Helper()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, Logger: zap.NewNop()})

@@ -19,8 +19,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// speak sends bytes to a server. It returns what the server answers until it ends the connection or is silent for 500
-// ms.
+// speak sends bytes to a server. It returns everything that the server answers until the server ends the connection or
+// is silent for 500 ms.
 func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -37,9 +37,9 @@ func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	return said, !isNet || !wait.Timeout()
 }
 
-// TestStrangersAreAnsweredAsByEtcd sends what no gRPC client sends: other protocols, and unexpected frames. The
-// simulated member ends the connection in the same cases as etcd, and answers HTTP/1 with the same status. It still
-// serves calls afterwards.
+// TestStrangersAreAnsweredAsByEtcd sends bytes that no gRPC client sends: other protocols, and unexpected frames. The
+// simulated member must end the connection in the same cases as etcd, answer HTTP/1 with the same status, and still
+// serve calls afterwards.
 func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	settings := preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -71,8 +71,8 @@ func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestCallsThatCannotBeServed: messages that are too large, compressed or malformed get the same replies as from etcd.
-// The reply to a method that the simulated member lacks names the method.
+// TestCallsThatCannotBeServed checks that messages that are too large, compressed or malformed get the same replies as
+// from etcd. If the simulated member lacks a method, its reply names the method.
 func TestCallsThatCannotBeServed(t *testing.T) {
 	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
 	const put = "/etcdserverpb.KV/Put"
@@ -117,7 +117,7 @@ func TestCallsThatCannotBeServed(t *testing.T) {
 	}
 }
 
-// TestAWatchThatNobodyReads: a watch that nobody reads does not block other calls.
+// TestAWatchThatNobodyReads checks that a watch that nobody reads does not block other calls.
 func TestAWatchThatNobodyReads(t *testing.T) {
 	c := dial(t, simulatedEtcd(t))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// watching is a stream of watches, together with the responses that it has shown so far.
+// watching is a stream of watches, with the responses so far.
 type watching struct {
 	etcdserverpb.Watch_WatchClient
 	came  chan *etcdserverpb.WatchResponse
@@ -59,7 +59,7 @@ func (w *watching) take(patience time.Duration) bool {
 	}
 }
 
-// show records a response. It records events one by one, since etcd may send several in one response.
+// show records a response. It records events one by one, because etcd may send several in one response.
 func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	say := func(text string) {
 		w.shown[r.WatchId] = append(w.shown[r.WatchId], strings.ReplaceAll(text, "  ", " "))
@@ -72,8 +72,8 @@ func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	}
 }
 
-// settle waits until both streams have shown the same events, or until it is clear that they will not. etcd checks
-// watches that begin in the past only every 100 ms.
+// settle waits until both streams have shown the same events, or until it is clear that they will not. If a watch
+// begins in the past, etcd checks for its events only every 100 ms.
 func settle(both []*watching) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		more := both[0].take(2 * time.Millisecond)
@@ -85,8 +85,8 @@ func settle(both []*watching) {
 }
 
 // TestWatchesShowWhatEtcdsShow creates random watches while random requests change the keys. Some watches begin in the
-// past or at a compacted revision, have filters, are canceled, or use an ID that is already in use. FENCEPOST_FULL=1
-// uses 150 streams.
+// past or at a compacted revision, have filters, are canceled, or use an ID that is already in use. With
+// FENCEPOST_FULL=1 it uses 150 streams.
 func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	n := 15
 	if full() {
@@ -98,7 +98,7 @@ func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	for range n {
 		ctx, cancel := context.WithCancel(t.Context())
 		both := []*watching{watchOn(t, ctx, real), watchOn(t, ctx, simulated)}
-		past := false // some watches begin in the past: in etcd, a compaction may overtake them
+		past := false // whether some watches begin in the past; in etcd, a compaction may overtake them
 		for range 40 {
 			if !s.rarely(3) {
 				method, request, response := s.request()
@@ -201,8 +201,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds compares the answers to random calls of the lock and election services that need not
-// wait.
+// TestTheLockServicesAnswerAsEtcds compares the answers to random calls of the lock and election services that do not
+// need to wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

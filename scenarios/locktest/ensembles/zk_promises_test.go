@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestASilentMemberHoldsUpZK: a client that connects to a member that does not answer waits for ten times two thirds of
-// the session timeout, although the other members are available.
+// TestASilentMemberHoldsUpZK shows that a client that connects to a silent member waits for ten times two thirds of the
+// session timeout, although the other members are available.
 func TestASilentMemberHoldsUpZK(t *testing.T) {
 	config := clients[len(clients)-2].Config
 	config.Plan, config.Clients, config.Cycles = []string{"pause zookeeper-3 for 70s at 1ms"}, 1, 1
@@ -24,15 +24,15 @@ func TestASilentMemberHoldsUpZK(t *testing.T) {
 	}
 }
 
-// TestWhatZKLockKeeps states what a single fault at a certain point does to clients of zk.Lock. ZOOKEEPER.md names the
-// responsible lines of the library.
+// TestWhatZKLockKeeps shows the effect of a single fault at a certain point on clients of zk.Lock. ZOOKEEPER.md names
+// the responsible lines of the library.
 func TestWhatZKLockKeeps(t *testing.T) {
 	const stuck = checker.DeadlockFreedom
 	for _, c := range []struct {
 		what     string
-		lost     string      // the operation whose reply is lost when the connection breaks; empty: the session ends
-		lock     checker.Law // broken by a client that continues after an error; empty: none
-		closing  checker.Law // broken by a client that begins a new session instead
+		lost     string      // the operation whose reply is lost because the connection breaks; empty: the session ends
+		lock     checker.Law // the law that a client breaks if it continues after an error; empty: none
+		closing  checker.Law // the law that a client breaks if it begins a new session instead
 		clients  int
 		careless bool
 	}{
@@ -70,7 +70,7 @@ func TestWhatZKLockKeeps(t *testing.T) {
 	}
 }
 
-// curious is a lock whose client first sends a request that is not simulated.
+// curious is a lock whose client first sends a request that is not supported by the simulated server.
 type curious struct{ *zkLock }
 
 func (l curious) Lock(ctx context.Context) error {
@@ -80,7 +80,7 @@ func (l curious) Lock(ctx context.Context) error {
 	return l.zkLock.Lock(ctx)
 }
 
-// curiousMutex does the same on etcd, whose members answer with an error.
+// curiousMutex is the same on etcd, whose simulated members answer such a request with an error.
 type curiousMutex struct{ *mutex }
 
 func (l curiousMutex) Lock(ctx context.Context) error {
@@ -90,7 +90,8 @@ func (l curiousMutex) Lock(ctx context.Context) error {
 	return l.mutex.Lock(ctx)
 }
 
-// TestWhatIsNotSimulatedIsReported: the report names the requests that are not simulated, and every run is judged.
+// TestWhatIsNotSimulatedIsReported checks that the report names the requests that are not supported, and that every run
+// is judged.
 func TestWhatIsNotSimulatedIsReported(t *testing.T) {
 	for _, c := range []struct {
 		request string

@@ -42,7 +42,7 @@ func (l recipe) Close() error                 { l.conn.Close(); return nil }
 
 // end
 
-// TestTheTextHasTheTest: ZOOKEEPER.md contains the test above.
+// TestTheTextHasTheTest checks that ZOOKEEPER.md contains the test above.
 func TestTheTextHasTheTest(t *testing.T) {
 	code, err := os.ReadFile("zk_readme_test.go")
 	if err != nil {

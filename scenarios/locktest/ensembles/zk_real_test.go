@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// cutting is a connection that breaks when the client asks for a list of children, if armed is set. The request is
+// cutting is a connection that breaks, if armed is set, when the client asks for a list of children. The request is
 // sent, and the reply is lost.
 type cutting struct {
 	net.Conn
@@ -40,8 +40,9 @@ func (c cutting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestAZnodeIsLeftInLine: a Lock that loses the reply to its list of children fails, and its znode stays in the queue.
-// The next Lock of the same session waits behind that znode. A real server and a simulated one behave alike.
+// TestAZnodeIsLeftInLine makes a Lock lose the reply to its list of children. The Lock fails, and its znode stays in
+// the queue. The next Lock of the same session waits behind that znode. A real server and a simulated one behave in the
+// same way.
 func TestAZnodeIsLeftInLine(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {
@@ -70,12 +71,12 @@ func TestAZnodeIsLeftInLine(t *testing.T) {
 			if err := lock.Lock(); !errors.Is(err, zk.ErrConnectionClosed) {
 				t.Fatal(err)
 			}
-			if _, _, err := conn.Exists("/locks"); err != nil { // the client is connected again
+			if _, _, err := conn.Exists("/locks"); err != nil { // check that the client is connected again
 				t.Fatal(err)
 			}
 			again := make(chan error, 1)
 			go func() { again <- lock.Lock() }()
-			for { // until the session has two znodes
+			for { // wait until the session has two znodes
 				list, _, more, err := conn.ChildrenW("/locks/lock")
 				if err != nil {
 					t.Fatal(err)

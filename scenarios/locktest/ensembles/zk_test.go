@@ -23,11 +23,11 @@ func init() {
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLockAnew}})
 }
 
-// zkLock is zk.Lock of go-zookeeper. A client opens a new session when one has ended, and uses the same Lock in all of
-// them.
+// zkLock is zk.Lock of go-zookeeper. When a session has ended, the client opens a new one. It uses the same Lock in all
+// its sessions.
 type zkLock struct {
 	c       *locktest.Client
-	timeout time.Duration // of the session
+	timeout time.Duration // the session timeout
 	answer  time.Duration // how long to wait for the answer to a request for a session; 0: go-zookeeper's default
 	conn    *zk.Conn
 	lock    *zk.Lock
@@ -45,7 +45,7 @@ type tokens int
 
 const (
 	none       tokens = iota
-	byCounting        // the number of times that a znode beside the lock has been set
+	byCounting        // how many times a znode next to the lock has been set
 	byFolder          // the czxid of the lock's folder, which is the same for all holders
 )
 
@@ -80,7 +80,7 @@ func (l *zkLock) open() (err error) {
 }
 
 // promptConn limits the duration of the first read on a connection. go-zookeeper waits almost seven times the session
-// timeout for the answer to its request for a session, and tries no other member meanwhile.
+// timeout for the answer to its request for a session. Meanwhile it tries no other member.
 type promptConn struct {
 	net.Conn
 	longest  time.Duration
@@ -110,7 +110,8 @@ func (l *zkLock) observe(e zk.Event) {
 	}
 }
 
-// Lock acquires the lock. When its context ends, it closes the connection, since nothing else ends zk.Lock.Lock.
+// Lock acquires the lock. When its context ends, it closes the connection, because nothing else makes zk.Lock.Lock
+// return.
 func (l *zkLock) Lock(ctx context.Context) error {
 	defer context.AfterFunc(ctx, l.close)()
 	if err := l.lock.Lock(); err != nil || l.drawn == none {
@@ -125,10 +126,10 @@ func (l *zkLock) Lock(ctx context.Context) error {
 
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// FencingToken returns the token drawn by the latest Lock.
+// FencingToken returns the token that the latest Lock obtained.
 func (l *zkLock) FencingToken() int64 { return l.token }
 
-// draw gets a token. If the session has changed by the time the znode is set, the lock is lost.
+// draw obtains a token. If the session has changed by the time the znode is set, the lock is lost.
 func (l *zkLock) draw() error {
 	if l.drawn == byFolder {
 		_, stat, err := l.conn.Exists("/locks/" + l.c.Key)
@@ -155,7 +156,7 @@ func (l *zkLock) draw() error {
 	return nil
 }
 
-// Lost returns a channel that is closed when the connection breaks: from then on, the session may end.
+// Lost returns a channel that is closed when the connection breaks. From then on, the session may end.
 func (l *zkLock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +168,7 @@ func (l *zkLock) Close() error {
 	return nil
 }
 
-// close closes the connection, unless another call is already closing it. zk.Conn.Close holds a mutex while it waits,
+// close closes the connection, unless another call is already doing that. zk.Conn.Close holds a mutex while it waits,
 // so a second call would stop the clock.
 func (l *zkLock) close() {
 	if l.closing.CompareAndSwap(false, true) {
@@ -175,8 +176,8 @@ func (l *zkLock) close() {
 	}
 }
 
-// anewZKLock opens a new session and makes a new Lock after each error. The znodes of the previous session vanish with
-// that session. It has a fencing token.
+// anewZKLock opens a new session and creates a new Lock after each error. The znodes of the previous session vanish
+// with that session. It has a fencing token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {

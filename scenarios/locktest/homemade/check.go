@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Keeps runs a sound lock under a family of faults, and fails the test for each violation of the promise.
+// Keeps runs a sound lock under a family of faults. It reports a test error for each violation of the promise.
 func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -33,15 +33,15 @@ func keeps(t *testing.T, c locktest.Config) {
 	judgeable(t, r)
 }
 
-// strike sets the faults of a Config to random faults of the family, or to none if the family has none.
+// strike sets the faults of a Config to random faults of the family. If the family has none, it sets none.
 func (f *Family) strike(c *locktest.Config) {
 	if c.Faults, c.Without = f.Faults, f.Without; f.Faults == nil {
 		c.Plan = []string{}
 	}
 }
 
-// Reports runs the lock as a Showing describes. It fails the test unless the violation is reported with its cause and
-// the expected clients, and unless every other violation also follows from the lock's mistake.
+// Reports runs the lock as a Showing describes. The violation must be reported with its cause and the expected clients,
+// and every other violation must also follow from the lock's mistake; otherwise the test fails.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -68,8 +68,8 @@ func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	}
 }
 
-// Finds runs a broken lock under a family of random faults. It fails the test if the runs show no violation, or one
-// that does not follow from the lock's mistake.
+// Finds runs a broken lock under a family of random faults. It fails the test if the runs show no violation, or a
+// violation that does not follow from the lock's mistake.
 func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -91,8 +91,8 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 	}
 }
 
-// judgeable fails the test for runs that could not be judged, seeds whose two runs differed, and requests that are not
-// simulated.
+// judgeable fails the test if some runs could not be judged, if two runs with the same seed differed, or if the lock
+// sent requests that are not supported.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -106,8 +106,8 @@ func judgeable(t *testing.T, r *locktest.Report) {
 	}
 }
 
-// follows fails the test for a violation that does not follow from the mistake. A violation of mutual-exclusion or
-// resource-safety is always accepted: no lease keeps these laws, so the violation may follow from the faults.
+// follows fails the test if a violation does not follow from the mistake. It always accepts violations of
+// mutual-exclusion and resource-safety. No lease keeps these laws, so such a violation may follow from the faults.
 func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach) {
 	t.Helper()
 	follows := b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety ||
@@ -123,13 +123,13 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted matches the client that changed a key in a story, and owned matches the client to which the key belonged.
+// acted matches the client that changed a key in an explanation. owned matches the client to which the key belonged.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 
-// untrue lists the errors in the story of a violation: a wrong or missing client, or text that must not occur.
+// untrue lists the errors in the explanation of a violation: a wrong or missing client, or text that must not occur.
 func (s *Showing) untrue(story string) (wrong []string) {
 	check := func(what string, at *regexp.Regexp, want string) {
 		m := at.FindStringSubmatch(story)

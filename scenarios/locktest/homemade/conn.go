@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Conn is one connection to a server. After any error except a [ReplyError], the next command opens the connection
+// Conn is a connection to one server. After any error except a [ReplyError], the next command opens the connection
 // again.
 type Conn interface {
 	// Do sends a command and returns its reply: nil, an int64, a string or a []any. The error is a [ReplyError] if the
@@ -32,7 +32,7 @@ func (e ReplyError) Error() string { return string(e) }
 // Dial returns a connection to the server with the given address. It may postpone connecting until the first command.
 type Dial func(c *locktest.Client, addr string) Conn
 
-// Plain is a Dial that speaks Redis's own protocol without a client library.
+// Plain is a Dial that uses Redis's own protocol, without a client library.
 func Plain(c *locktest.Client, addr string) Conn { return &plain{client: c, addr: addr} }
 
 type plain struct {
@@ -116,5 +116,5 @@ func (p *plain) Close() error {
 	return err
 }
 
-// patience is how long a lock waits for one reply.
+// patience is the maximum time that a lock waits for one reply.
 const patience = 500 * time.Millisecond

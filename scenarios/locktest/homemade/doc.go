@@ -1,5 +1,5 @@
-// Package homemade has small locks on Redis, sound and broken, of the kinds that people write for themselves. For each
-// lock it states what locktest must report.
+// Package homemade contains small locks on Redis, sound and broken, of the kinds that people write for themselves. For
+// each lock it states what locktest must report.
 //
 // A lock is a [Recipe]: the steps that acquire, release and renew it. Recipes differ in what they keep in Redis (a
 // string, a hash, a sorted set, a set, a list, a counter, a record, several keys) and in how they change it (one
@@ -8,7 +8,7 @@
 // reports until when it is valid. A [Dial] opens a connection with some client library. Each recipe can be combined
 // with each dress and each client.
 //
-// Goals: each lock can be read in a minute, each broken lock differs from a sound one by one mistake, and the expected
-// report follows from the lock and the laws, with the reason next to it. Non-goals: locks of published libraries
-// (package libraries), and completeness.
+// Goals: each lock can be read in a minute, each broken lock differs from a sound one by a single mistake, and the
+// expected report follows from the lock and the laws, with the reason next to it. Non-goals: locks of published
+// libraries (package libraries), and completeness.
 package homemade

@@ -17,7 +17,7 @@ import (
 )
 
 // seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If it is set, each lock is tested
-// in each dress and under each family, as at full size. It is not a flag, because the worker processes inherit the
+// in each dress and under each family, as at full size. It is not a flag, because worker processes inherit the
 // environment of the test, but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
@@ -27,7 +27,7 @@ func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 // seeds returns the number of seeds for the test of each lock under random faults.
 func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
 
-// dressesOf returns the dresses in which to test the i-th lock: all of them if thorough, otherwise one.
+// dressesOf returns the dresses in which to test the i-th lock: all of them if the test is thorough, otherwise one.
 func dressesOf(i int) []Dress {
 	if thorough() {
 		return Dresses
@@ -35,8 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf returns the promises of a lock. Unless thorough, it merges all promises with the same laws, except the
-// promise without faults.
+// promisesOf returns the promises of a lock. Unless the test is thorough, it merges promises with the same laws, except
+// the promise without faults.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -52,7 +52,8 @@ func promisesOf(l *SoundLock) []Promise {
 	return []Promise{all}
 }
 
-// TestSoundLocksKeepTheirPromises: each sound lock keeps its promise under each family of faults, in each dress.
+// TestSoundLocksKeepTheirPromises checks that each sound lock keeps its promise under each family of faults, in each
+// dress.
 func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
@@ -68,9 +69,10 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause: a paused holder can neither renew its lock nor announce its loss. The report must
-// blame the pause, whenever it begins, and whether the lock reports its end, announces its loss, or does both. Unless
-// thorough, the test uses a lock whose key has no expiry, so that only the clients' clocks end a lease.
+// TestRenewedLocksSurviveEachPause pauses a holder, which can then neither renew its lock nor announce the loss. The
+// report must name the pause as the cause, whenever it begins, and whether the lock reports its end, announces its
+// loss, or does both. Unless the test is thorough, it uses a lock whose key has no expiry, so that only the clients'
+// clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
@@ -96,7 +98,8 @@ func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	}
 }
 
-// TestMistakesAreReported: each mistake is reported with the law, the cause and the clients that follow from it.
+// TestMistakesAreReported checks that each mistake is reported with the law, the cause and the clients that follow from
+// it.
 func TestMistakesAreReported(t *testing.T) {
 	for i, l := range BrokenLocks() {
 		for _, d := range dressesOf(i) {
@@ -109,7 +112,8 @@ func TestMistakesAreReported(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFound: random faults reveal each mistake, and every reported violation follows from it.
+// TestMistakesAreFound checks that random faults reveal each mistake, and that every reported violation follows from
+// the mistake.
 func TestMistakesAreFound(t *testing.T) {
 	if !thorough() {
 		testkit.FullOnly(t)
@@ -125,7 +129,7 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// TestTrialPassesSoundLocks: the trial run, which has no faults, finds nothing wrong with sound locks.
+// TestTrialPassesSoundLocks checks that the trial run, which has no faults, finds nothing wrong with sound locks.
 func TestTrialPassesSoundLocks(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
@@ -141,10 +145,10 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 	}
 }
 
-// inside is the environment variable that is set in the process that runs TestTrialOfABrokenLock.
+// inside is the environment variable that is set in the process in which TestTrialOfABrokenLock runs.
 const inside = "FENCEPOST_HOMEMADE_TRIAL"
 
-// TestTrialOfABrokenLock fails. TestTrialReportsMistakes reads its output.
+// TestTrialOfABrokenLock fails on purpose. TestTrialReportsMistakes reads its output.
 func TestTrialOfABrokenLock(t *testing.T) {
 	if os.Getenv(inside) == "" {
 		t.Skip("TestTrialReportsMistakes runs it")
@@ -160,12 +164,12 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes: if a mistake shows without faults, the first line of the trial's report names it. Locks
-// with other mistakes pass the trial.
+// TestTrialReportsMistakes checks that the first line of the trial's report names a mistake that shows without faults.
+// Locks with other mistakes pass the trial.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")
-	out, _ := command.CombinedOutput() // the test fails
+	out, _ := command.CombinedOutput() // the error can be ignored, because the test is expected to fail
 	first := map[string]string{}
 	name := ""
 	for _, line := range strings.Split(string(out), "\n") {
@@ -188,7 +192,7 @@ func TestTrialReportsMistakes(t *testing.T) {
 	}
 }
 
-// TestEachLockIsStated: each lock has a unique name and the explanations that a reader needs.
+// TestEachLockIsStated checks that each lock has a unique name and the explanations that a reader needs.
 func TestEachLockIsStated(t *testing.T) {
 	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {

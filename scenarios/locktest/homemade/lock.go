@@ -21,25 +21,25 @@ const pollEvery = 100 * time.Millisecond
 // Recipe describes how a lock works.
 type Recipe struct {
 	Name string
-	// Servers is the number of servers on which the lock is acquired; 0 means one. The lock is held once Quorum of them
+	// Servers is the number of servers on which the lock is acquired; 0 means one. The lock is held once Quorum servers
 	// have granted it; 0 means a majority.
 	Servers, Quorum int
 	Version         string   // version of the servers, as for Servers.OfVersion
 	Owner           Owner    // how often the owner value changes
-	Also            []string // names of further keys of the lock, besides @lock
-	// Take asks a server for the lock once. Give releases the lock, and reports false if the lock was no longer there.
-	// Undo, if set, cleans up after an attempt that did not succeed. Renew extends the lease, if the lock is renewed.
+	Also            []string // names of other keys of the lock, in addition to @lock
+	// Take asks a server for the lock once. Give releases the lock, and returns false if the lock was no longer there.
+	// Undo, if set, cleans up after an attempt that did not succeed. Renew, if set, extends the lease.
 	Take, Give, Undo, Renew Step
 	// Renewal says who calls Renew.
 	Renewal Renewal
-	// Unchecked makes Unlock return nil regardless of what Give reports.
+	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
-	// CountsFromReply makes the validity begin when the lock is granted rather than when it is requested.
+	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
 	CountsFromReply bool
-	// Says is set for a lock whose validity is not one TTL from its request. Such a lock reports its end in every
-	// dress.
+	// Says is set for a lock whose validity is not exactly one TTL from its request. In every dress, such a lock
+	// reports until when it is valid.
 	Says bool
-	// Fences says that Take also gets a fencing token.
+	// Fences is set if Take also obtains a fencing token.
 	Fences bool
 }
 
@@ -50,10 +50,10 @@ type Step func(c *Call) (bool, error)
 type Owner int
 
 const (
-	PerTry     Owner = iota // a new value for each request for the lock
-	PerAcquire              // a new value for each Lock, however often it retries
-	PerClient               // one value for each client
-	Nobody                  // one value for all clients
+	PerTry     Owner = iota // each attempt to acquire the lock has a new value
+	PerAcquire              // each call of Lock has a new value, however often it retries
+	PerClient               // each client has one value
+	Nobody                  // all clients have the same value
 )
 
 // Renewal says who renews a lock.
@@ -63,25 +63,25 @@ const (
 	Unrenewed Renewal = iota
 	ByWatchdog
 	ByUser // the client calls Extend
-	Asleep // nobody renews the lock, although it has a channel to announce its loss
+	Asleep // nobody renews the lock, although it has a channel for announcing its loss
 )
 
-// Dress is one way to write a recipe; the choice must not affect the results.
+// Dress is one way to write a recipe. The choice must not affect the results.
 type Dress struct {
 	Name string
 	// Reversed reverses the order of a script's keys and of its arguments.
 	Reversed bool
-	// Hashed runs scripts by EVALSHA, and by EVAL if the server does not know the script yet.
+	// Hashed runs scripts by EVALSHA. If the server does not know the script yet, it uses EVAL.
 	Hashed bool
-	// Set returns a SET command with an expiry and a condition.
+	// Set returns the words of a SET command with an expiry and a condition.
 	Set func(key, value, condition string) []string
 	// Value returns an owner value for a client's name and a number.
 	Value func(name string, n int) string
-	// Silent makes the lock not report until when it is valid.
+	// Silent is set if the lock does not report until when it is valid.
 	Silent bool
 }
 
-// Dresses are the dresses that each lock is tested in.
+// Dresses lists the dresses in which each lock is tested.
 var Dresses = []Dress{
 	{Name: "plain",
 		Set: func(key, value, condition string) []string {
@@ -206,16 +206,16 @@ type holder struct {
 	dress  Dress
 	client *locktest.Client
 	conns  []Conn
-	// renewing holds the connections for renewals. They are separate because a renewal and a release may run at the
+	// renewing contains the connections for renewals. They are separate because a renewal and a release may run at the
 	// same time.
 	renewing []Conn
 	n        int    // number of owner values so far
 	owner    string // owner value of the latest attempt
 	token    int64
-	seen     map[string]string // what a recipe has remembered from earlier attempts of this Lock
+	seen     map[string]string // what a recipe stores between attempts of the same Lock
 
 	mu    sync.Mutex
-	held  string // the owner value while the lock is held, else ""
+	held  string // the owner value while the lock is held, otherwise ""
 	until time.Time
 	lost  chan struct{}
 	stop  context.CancelFunc
@@ -228,7 +228,7 @@ func (h *holder) end() time.Time {
 	return h.until
 }
 
-// renew asks the servers to extend the lease. Meanwhile the lock may be released, and even acquired again.
+// renew asks the servers to extend the lease. In the meantime, the lock may be released and even acquired again.
 func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
 	h.mu.Lock()
 	owner := h.held
@@ -309,8 +309,8 @@ func (h *holder) Close() error {
 	return all
 }
 
-// ask carries out a step on all servers at once. granted reports whether a quorum has granted it, and unclear whether
-// too few servers answered to know.
+// ask carries out a step on all servers at the same time. granted reports whether a quorum has granted it. unclear is
+// set if too few servers answered to know that.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -345,7 +345,8 @@ func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (g
 	return votes >= need, votes < need && votes+silent >= need, c
 }
 
-// drift is subtracted from the validity of a lock on several servers, whose clocks may differ.
+// drift returns the duration that is subtracted from the validity of a lock on several servers, because their clocks
+// may differ.
 func (h *holder) drift() time.Duration {
 	if len(h.conns) == 1 {
 		return 0
@@ -409,9 +410,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Call is one step on one server.
+// Call carries out one step on one server.
 type Call struct {
-	// Until is the end of the validity that the step has granted, and Token the token that it got. A step may set them.
+	// A step may set Until to the end of the validity that it has been granted, and Token to the fencing token that it
+	// has obtained.
 	Until time.Time
 	Token int64
 
@@ -428,7 +430,7 @@ func (c *Call) take(s Step) {
 	c.granted, c.err = yes && err == nil, err
 }
 
-// Do sends a command and waits for the reply, for at most patience.
+// Do sends a command and waits for the reply, but no longer than patience.
 func (c *Call) Do(args ...string) (any, error) { return c.wait(patience, args...) }
 
 // wait is like Do, but waits for the given time. It is for commands that block.
@@ -446,7 +448,7 @@ func (c *Call) set(condition string) (any, error) {
 	return c.Do(c.dress.Set(c.key("lock"), c.owner, condition)...)
 }
 
-// eval runs a script that contains names. It replaces them by the keys and by the arguments $owner, $ttl (in
+// eval runs a script that contains names. It replaces them with the keys and with the arguments $owner, $ttl (in
 // milliseconds) and those in pairs, which lists names and values alternately.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)

@@ -7,8 +7,8 @@ import (
 
 // This file defines the locks that are a hash, a sorted set or a set.
 
-// takeCount and giveCount use a hash with a field for the owner. The field counts how often the owner has taken the
-// lock.
+// takeCount and giveCount use a hash with one field, named after the owner. The field counts how often the owner has
+// acquired the lock.
 var (
 	takeCount = script(`
 if redis.call('exists', @lock) == 0 or redis.call('hexists', @lock, $owner) == 1 then
@@ -26,7 +26,7 @@ if redis.call('hexists', @lock, $owner) == 0 then return 0 end
 return redis.call('pexpire', @lock, $ttl)`)
 )
 
-// takeField and giveField use a hash whose field "owner" holds the owner value.
+// takeField and giveField use a hash whose field "owner" contains the owner value.
 var (
 	takeField = script(`
 if redis.call('hsetnx', @lock, 'owner', $owner) == 0 then return 0 end
@@ -37,8 +37,8 @@ return 1`)
 		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// takeMode and giveMode are the write lock of a hash that can also be locked for reading. The hash has a field "mode",
-// and for each holder a field with the end of its lease.
+// takeMode and giveMode implement the write lock of a hash that can also be locked for reading. The hash has a field
+// "mode", and a field for each holder with the end of its lease.
 var (
 	takeMode = script(`
 local t = redis.call('time')
@@ -61,8 +61,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease according to the server's
-// clock. now is a Lua expression for the time with which the script compares it.
+// takeDeadline uses a hash that does not expire. The hash has a field "until", which is the end of the lease by the
+// server's clock. now is a Lua expression for the time with which the script compares that field.
 func takeDeadline(now string) Step {
 	return script(`
 local t = redis.call('time')
@@ -74,7 +74,7 @@ redis.call('hset', @lock, 'until', t[1] * 1000 + math.floor(t[2] / 1000) + $ttl)
 return 1`)
 }
 
-// takeScore and giveMember use a sorted set of owners, whose scores are the ends of their leases.
+// takeScore and giveMember use a sorted set of owners. The score of each owner is the end of its lease.
 var (
 	takeScore = script(`
 local t = redis.call('time')
@@ -185,8 +185,8 @@ return made`)}, Of: "hash-field",
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no members, and neither does client-2, 10 ms later, which adds its own. " +
 					"client-1's member is added after that. No member has disappeared: the server granted both."}},
-			// Then the PEXPIRE of client-1 extends the set with client-2's member. If client-1 gets no answer to ZADD,
-			// it never sends PEXPIRE, and the set stays forever.
+			// Then the PEXPIRE of client-1 extends the set that contains client-2's member. If client-1 gets no answer
+			// to ZADD, it never sends PEXPIRE, and the set stays forever.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever owns a member of it.",

@@ -35,7 +35,7 @@ named record keep LeaseLaws.
 |---|---|---|
 `
 
-// TestReadme: README.md lists the locks with their explanations.
+// TestReadme checks that README.md lists the locks with their explanations.
 func TestReadme(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, opening, len(SoundLocks()), len(BrokenLocks()), len(Dresses))

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// A script contains names instead of numbers. @lock is the lock's key, @queue another key of the lock; $owner and $ttl
-// are arguments. The function numbered assigns the numbers.
+// Scripts contain names in place of numbers. @lock is the lock's key, and @queue another key of the lock; $owner and
+// $ttl are arguments. The function numbered assigns the numbers.
 
 var names = regexp.MustCompile(`[@$][a-z]+`)
 
-// numbered replaces the names in a script by KEYS[n] and ARGV[n]. It returns the names in the order of these numbers.
-// The names are numbered in the order in which they first occur, or in the reverse order.
+// numbered replaces the names in a script with KEYS[n] and ARGV[n]. It returns the names in the order of these numbers.
+// The names are numbered in the order of their first occurrence or, if reversed is set, in the reverse order.
 func numbered(script string, reversed bool) (text string, keys, args []string) {
 	for _, name := range names.FindAllString(script, -1) {
 		to := &args

@@ -14,7 +14,7 @@ return 1`)
 	giveList = script(`if redis.call('lindex', @lock, 0) == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// popToken takes the token out of the list. The first client that arrives puts it there.
+// popToken pops the token from the list. The first client that arrives puts the token there.
 func popToken(c *Call) (bool, error) {
 	if _, err := c.eval(`
 if redis.call('set', @made, '1', 'nx') then redis.call('rpush', @lock, 'token') end
@@ -27,8 +27,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal sets the key if it does not exist. Otherwise it waits for the signal that a releasing client puts into
-// a list, and then carries out the step then.
+// waitsForSignal sets the key if it does not exist. If it does, waitsForSignal waits for the signal that a releasing
+// client puts into a list, and then carries out the step then.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -51,7 +51,8 @@ redis.call('ltrim', @signal, 0, 0)
 redis.call('pexpire', @signal, $ttl)
 return 1`)
 
-// takeCounter increments a counter. The client that makes it 1 has the lock, and writes its owner value to another key.
+// takeCounter increments a counter. The client that sets it to 1 has the lock, and writes its owner value to another
+// key.
 var (
 	takeCounter = script(`
 if redis.call('incr', @lock) > 1 then return 0 end
@@ -75,7 +76,7 @@ if redis.call('get', @lock) ~= $owner or redis.call('get', @twin) ~= $owner then
 return redis.call('del', @twin, @lock)`)
 )
 
-// takeToken sets the key and increments the token in one step.
+// takeToken sets the key and increments the token in a single step.
 func takeToken(c *Call) (taken bool, err error) {
 	reply, err := c.eval(`
 if not redis.call('set', @lock, $owner, 'px', $ttl, 'nx') then return 0 end
@@ -94,7 +95,8 @@ func takeTokenFirst(c *Call) (taken bool, err error) {
 	return setNX(c)
 }
 
-// takeTurn makes waiting clients queue. A waiter that has been silent for three seconds is removed from the queue.
+// takeTurn makes waiting clients form a queue. A waiter that has been silent for three seconds is removed from the
+// queue.
 func takeTurn(condition string) Step {
 	return script(`
 redis.call('set', @alive .. $owner, '1', 'px', 3000)
@@ -111,7 +113,7 @@ return 1`)
 }
 
 // takeHanded acquires the lock if its key does not exist, or if the lock was handed over to this client. Otherwise it
-// joins a queue. The lease of a lock that was handed over began when it was handed over.
+// joins a queue. If the lock was handed over, its lease began at that time.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)
@@ -129,8 +131,8 @@ return 0`)
 	return left > 0, err
 }
 
-// handsOver returns a release that hands the lock over to the next client in the queue, or deletes it if the queue is
-// empty. If condition, a Lua expression, is true, the release does nothing.
+// handsOver returns a release that hands the lock over to the next client in the queue, or deletes the key if the queue
+// is empty. If condition, a Lua expression, is true, the release does nothing.
 func handsOver(condition string) Step {
 	return script(`
 if ` + condition + ` then return 0 end
@@ -139,8 +141,8 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks returns locks that are lists or counters, that have several keys, that are renewed, and one that uses
-// several servers.
+// severalLocks returns the locks that are lists or counters, those with several keys, those that are renewed, and one
+// on several servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
@@ -251,7 +253,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Why: "client-1 increments the token to 1 and learns it 400 ms later. Meanwhile client-2 increments it to " +
 				"2 and holds the lock for 100 ms. If client-1 then finds the lock free, it acquires the lock with " +
 				"token 1."}},
-		// client-2 must release the lock while client-1 still waits for its number, which it does for 500 ms.
+		// client-2 must release the lock while client-1 still waits for its number. client-1 waits for 500 ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 		Mistake: "The first client in the " +
@@ -268,7 +270,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 
-// brokenEnds lists broken locks in which the end of the lease or the release is wrong, and broken locks on several
+// brokenEnds lists broken locks that end the lease or release the lock in a wrong way, and broken locks on several
 // servers.
 var brokenEnds = []BrokenLock{
 	{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
@@ -329,7 +331,7 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The keys are set at 0 s and expire at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
 				"relies on the lock until 8.37 s."}},
-		Found: []Family{Network}, Hold: 9 * time.Second}, // as string-counts-from-the-reply
+		Found: []Family{Network}, Hold: 9 * time.Second}, // for the same reason as string-counts-from-the-reply
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
 		Mistake: "Unlock does nothing.", Trial: `the key "lock" was still there after Unlock of worker-10`,

@@ -31,13 +31,13 @@ type Promise struct {
 	Laws []checker.Law
 }
 
-// Leased lists the promises of a lock whose lease ends by a server's clock and whose requests have owner values that
-// cannot be mistaken for another client's. Without faults no client is paused, so no critical section outlasts its
-// lease. If servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
+// Leased lists the promises of a lock whose lease ends by a server's clock, with owner values that cannot be mistaken
+// for another client's. Without faults no client is paused, so no critical section outlasts its lease. If servers'
+// clocks jump or drift, leases may end at any time, but no client changes another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened lists the promises of such a lock if it also gets a fencing token in the step that acquires it.
+// Tokened lists the promises of such a lock if it also obtains a fencing token in the step that acquires it.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 
@@ -47,13 +47,13 @@ var Faultless = []Promise{{Quiet, checker.Laws}}
 // SoundLock is a lock that keeps its promises.
 type SoundLock struct {
 	Recipe
-	Why      string // why it keeps them
+	Why      string // why the lock keeps its promises
 	Promises []Promise
-	// Late is set if the lock is unsafe when it is released after the end of its lease.
+	// Late is set if it is not safe to release the lock after the end of its lease.
 	Late bool
 }
 
-// BrokenLock is derived from a sound lock by one mistake.
+// BrokenLock is a sound lock into which one mistake was put.
 type BrokenLock struct {
 	Recipe
 	Of      string // name of the sound lock
@@ -63,11 +63,11 @@ type BrokenLock struct {
 	// Also lists other violations that the mistake may cause under random faults.
 	Also []Way
 	// Found lists families of random faults that show the mistake within locktest's default number of runs. Other
-	// families may show it too.
+	// families may show it, too.
 	Found []Family
 	// Hold is how long a client holds the lock in the runs of Found; 0: half the TTL.
 	Hold time.Duration
-	// Trial is a regular expression that the trial run's report matches; it is empty if the trial run passes.
+	// Trial is a regular expression that matches the report of the trial run. It is empty if the trial run passes.
 	Trial string
 }
 
@@ -83,14 +83,14 @@ type Showing struct {
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is the number of seeds of which at least one shows the mistake; 0: every seed shows it.
+	// Seeds is a number of seeds, at least one of which shows the mistake; 0: every seed shows it.
 	Seeds int
 	Way
-	// By matches the client that sent the request or held the lock, and Of the client that owned the key. Both are
-	// regular expressions; an empty one means that any client is accepted.
+	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are
+	// regular expressions; an empty one accepts any client.
 	By, Of string
 	Why    string // why this must be reported
-	// Never lists text that would be untrue in the story.
+	// Never lists text that would be untrue in the explanation.
 	Never []string
 }
 

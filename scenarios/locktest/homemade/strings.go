@@ -11,20 +11,19 @@ import (
 // setNX sets the key if it does not exist.
 func setNX(c *Call) (bool, error) { return granted(c.set("NX")) }
 
-// setAlways sets the key, whoever holds it.
+// setAlways sets the key, even if another client holds it.
 func setAlways(c *Call) (bool, error) {
 	return granted(c.Do("SET", c.key("lock"), c.owner, "PX", millis(TTL)))
 }
 
-// deleteOwn deletes the key if its value is the owner value, and prolongOwn extends its expiry under the same
-// condition.
+// deleteOwn deletes the key if its value is the owner value. prolongOwn extends its expiry under the same condition.
 var (
 	deleteOwn  = script(`if redis.call('get', @lock) == $owner then return redis.call('del', @lock) end return 0`)
 	prolongOwn = script(
 		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
 )
 
-// ownDeletion is the name of the script of deleteOwn in a fault.
+// ownDeletion is the name by which a fault refers to the script of deleteOwn.
 const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
 
 // del deletes the key.
@@ -48,7 +47,7 @@ func ifRead(then Step) Step {
 	}
 }
 
-// watching sends WATCH for the key before it carries out a step.
+// watching watches the key with WATCH and then carries out a step.
 func watching(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if _, err := c.Do("WATCH", c.key("lock")); err != nil {
@@ -98,7 +97,7 @@ func setMissing(c *Call) (bool, error) {
 	return len(replies) == 1 && replies[0] == "OK", err
 }
 
-// setAndExpire sets the key and its expiry in a transaction. option is an option of PEXPIRE.
+// setAndExpire sets the key and its expiry in a transaction. option is the option of PEXPIRE, if there is one.
 func setAndExpire(option ...string) Step {
 	return func(c *Call) (bool, error) {
 		replies, err := c.transaction([]string{"SETNX", c.key("lock"), c.owner},
@@ -107,7 +106,7 @@ func setAndExpire(option ...string) Step {
 	}
 }
 
-// renames sets a temporary key with the expiry, and renames it to the lock's key by the given command.
+// renames sets a temporary key with the expiry, and renames it to the lock's key with the given command.
 func renames(command string) Step {
 	return func(c *Call) (bool, error) {
 		own := c.key("try") + ":" + c.owner
@@ -134,9 +133,9 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale takes over a record that has not changed for a TTL according to the client's own clock. With
-// sinceVersion, the TTL counts from when the client first saw the present version; otherwise from when it first found
-// the lock taken.
+// replaceStale takes over a record that has not changed for a TTL by the client's own clock. If sinceVersion is set,
+// the TTL counts from when the client first saw the present version. Otherwise it counts from when the client first
+// found the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -163,8 +162,8 @@ return 1`, "version", version))
 	}
 }
 
-// beat writes the next version of the client's own record. deleteVersion deletes the client's record, whichever version
-// it has. A version is the owner value followed by any number of "+".
+// beat writes the next version of the client's own record. deleteVersion deletes the client's record, whatever its
+// version is. A version is the owner value followed by any number of "+".
 var (
 	beat = script(`
 local version = redis.call('get', @lock)
@@ -199,7 +198,7 @@ func replaceEnded(c *Call) (bool, error) {
 	return time.Now().After(end(was)), err
 }
 
-// takeJSON and giveJSON keep the owner in a JSON value with other fields.
+// takeJSON and giveJSON store the owner in a JSON value that has other fields, too.
 var (
 	takeJSON = script(`
 if redis.call('exists', @lock) == 1 then return 0 end
@@ -211,7 +210,8 @@ if not value or cjson.decode(value).by ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// giveReadBack compares the key with the value that it has just read from the same key, instead of its own value.
+// giveReadBack compares the key with the value that it has just read from the same key. It should compare it with its
+// own value.
 func giveReadBack(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil || value == "" {
@@ -371,7 +371,7 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's key."), Found: []Family{Quiet}},
 }
 
-// brokenRecords returns broken locks whose string says that the lock is free, or since when or until when it is held.
+// brokenRecords returns broken locks whose string states that the lock is free, or since when or until when it is held.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
@@ -416,8 +416,8 @@ func brokenRecords() []BrokenLock {
 	}
 }
 
-// late pauses client-1 until its lease has ended and another client has the lock. client-1's key expires at 8 s; after
-// that the two other clients have the lock for 4 s each.
+// late pauses client-1 until its lease has ended and another client has the lock. client-1's key expires at 8 s. After
+// that, the two other clients have the lock for 4 s each.
 const late = "pause client-1 for 10s after acquired"
 
 // atAnothers returns the Showings of a lock whose release does not check who holds the lock.
@@ -438,7 +438,7 @@ func atFirst(c checker.Cause, why string) []Showing {
 	}
 }
 
-// waitersProlong returns the Showings of a lock whose lease is extended by every client that asks for it.
+// waitersProlong returns the Showings of a lock whose lease is extended whenever another client requests the lock.
 func waitersProlong() []Showing {
 	return []Showing{
 		{Way: Way{ownership, prolongedBy}, By: "client-2", Of: "client-1",

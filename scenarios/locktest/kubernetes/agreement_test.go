@@ -25,24 +25,24 @@ var unlike = map[string]string{
 
 const byClock = "no fault reaches the clock that a goroutine reads"
 
-// differs lists scenarios in which a law has a different outcome with client-go than with the model, each with the
-// reason.
+// differs lists scenarios in which a law has a different outcome with client-go than with the simulated client, each
+// with the reason.
 var differs = map[string]checker.Law{
 	// A lock counts as valid until its library reports the loss. client-go reports the loss only after its release,
-	// while the model uses the renew deadline.
+	// while the simulated client uses the renew deadline.
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter lists cuts that must be shorter for client-go, each with the reason.
+// shorter lists faults whose duration must be shorter for client-go, each with the reason.
 var shorter = map[string][2]string{
-	// The model has a connection already. client-go has to dial at about 16 s. It sends SYNs then and at 17, 19, 23 and
-	// 31 s, and abandons the release at 26 s.
+	// The simulated client already has a connection. client-go must dial at about 16 s. It sends SYNs then and at 17,
+	// 19, 23 and 31 s, and gives up the release at 26 s.
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 
 var lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
 
-// TestModelAndClientAgree replaces the modeled election by client-go in each scenario of the catalogue, with the
+// TestModelAndClientAgree replaces the simulated election with client-go in each scenario of the catalogue, with the
 // scenario's settings and faults. Each law must have the outcome that the scenario expects.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {
@@ -86,7 +86,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf parses the settings of a modeled election.
+// settingsOf parses the settings of a simulated election.
 func settingsOf(t *testing.T, text string) settings {
 	t.Helper()
 	s := defaults

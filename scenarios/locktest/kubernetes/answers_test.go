@@ -17,11 +17,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// asking is an elector that first provokes the answers between which client-go distinguishes.
+// asking is an elector that first provokes the different answers to which client-go reacts differently.
 type asking struct{ *elector }
 
-// TestAnswersAreThoseThatClientGoTellsApart: client-go recognizes the answers for conflicts, missing objects and
-// existing objects, and a watch replays past changes.
+// TestAnswersAreThoseThatClientGoTellsApart checks that client-go recognizes the answers for conflicts, missing objects
+// and existing objects, and that a watch replays past changes.
 func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	c := clients[0].Config
 	c.Clients, c.Cycles, c.Seeds, c.SkipTrial, c.Plan = 1, 1, 3, true, []string{}
@@ -74,7 +74,7 @@ func provoke(ctx context.Context, leases coordination.LeaseInterface, name strin
 	return replay(ctx, leases, name, first.ResourceVersion)
 }
 
-// replay watches from a version. The changes since then must arrive in order.
+// replay opens a watch that begins at an earlier version. The changes since that version must arrive in order.
 func replay(ctx context.Context, leases coordination.LeaseInterface, name, version string) error {
 	w, err := leases.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
@@ -90,7 +90,8 @@ func replay(ctx context.Context, leases coordination.LeaseInterface, name, versi
 	return nil
 }
 
-// TestAnExpiredWatchIsOneToClientGo: client-go recognizes the error with which a watch of a compacted version ends.
+// TestAnExpiredWatchIsOneToClientGo checks that client-go recognizes the error with which a watch of a compacted
+// version ends.
 func TestAnExpiredWatchIsOneToClientGo(t *testing.T) {
 	text, err := json.Marshal(etcd.Failure(http.StatusGone, "Expired", "too old resource version: %d (%d)", 2, 3))
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// TestCost gets and updates a Lease object with client-go, once with three simulated API servers and once with a
-// connection that answers each request at once with the latest object. It logs the processor time of both.
+// TestCost gets and updates a Lease object with client-go, once with three simulated API servers, and once with a
+// connection that immediately answers each request with the latest object. It logs the processor time of both.
 func TestCost(t *testing.T) {
 	const requests = 1000
 	work := func(dial matrixtest.Dial, addresses []string) time.Duration {

@@ -20,15 +20,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestElection checks the laws that the election keeps with its default settings. agreement_test.go has scenarios that
-// violate the other laws.
+// TestElection checks the laws that the election keeps with its default settings. Scenarios that violate the other laws
+// are in agreement_test.go.
 func TestElection(t *testing.T) {
 	c := clients[0].Config
 	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerDataLoss
 	locktest.Run(t, c)
 }
 
-// clients are the clients under test: with the defaults of kube-controller-manager and controller-runtime, and with
+// clients lists the clients under test: with the defaults of kube-controller-manager and controller-runtime, and with
 // ReleaseOnCancel (controller-runtime's LeaderElectionReleaseOnCancel).
 var clients = []matrixtest.Client{
 	{Name: "election", Config: locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second,
@@ -37,7 +37,7 @@ var clients = []matrixtest.Client{
 		New: releasing.join}},
 }
 
-// settings are the settings of an election.
+// settings contains the settings of an election.
 type settings struct {
 	leaseDuration, renewDeadline, retryPeriod time.Duration
 	// timeout of a request: half the renew deadline (resourcelock.NewFromKubeconfig)
@@ -52,14 +52,15 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
-// requestTimeout is how long a request may take. In a simulation, executing code takes no virtual time: if two requests
-// got no answer, the second one would time out exactly at the renew deadline, and which of the two timers fires first
-// would be random. On a real machine, the second request starts a little later, so that the deadline comes first.
+// requestTimeout returns the timeout of a request, which is slightly longer than timeout. In a simulation, executing
+// code takes no virtual time. If two requests got no answer, the second one would time out exactly at the renew
+// deadline, and it would be random which of the two timers fires first. On a real machine, the second request starts a
+// little later, so the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
-// TestNoRequestEndsAtTheRenewDeadline: if requests get no answer and are sent one after another from the beginning of a
-// renewal, none of them times out exactly at the renew deadline. Otherwise equal seeds would give different runs: in a
-// bubble, the order of two timers that fire at the same instant differs between processes.
+// TestNoRequestEndsAtTheRenewDeadline checks requests that get no answer and are sent one after another from the
+// beginning of a renewal. None of them may time out exactly at the renew deadline. Otherwise equal seeds would give
+// different runs: in a bubble, the order of two timers that fire at the same instant differs between processes.
 func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	for _, s := range []settings{defaults, releasing} {
 		if s.renewDeadline%s.requestTimeout() == 0 {
@@ -69,7 +70,7 @@ func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	}
 }
 
-// elector participates in an election from Lock to Unlock.
+// elector takes part in an election from Lock to Unlock.
 type elector struct {
 	settings
 	client  *locktest.Client
@@ -80,17 +81,18 @@ type elector struct {
 	stopped chan struct{}
 }
 
-// join makes a client of the API servers. It emulates a load balancer: each new connection goes to the next server.
+// join creates a client of the API servers. It emulates a load balancer: each new connection goes to the next server.
 func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 	dials := 0
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		dials++
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // like client-go's own dialer (transport/cache.go)
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // as in client-go's own dialer (transport/cache.go)
 		defer cancel()
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	// client-go caches the transport of each Dial function forever, including its connections and their timers, which
-	// would affect later runs. It does not cache a transport that has a Proxy function, which it cannot compare.
+	// client-go caches the transport of each Dial function forever, with its connections and their timers, which would
+	// affect later runs. It does not cache a transport that has a Proxy function, because it cannot compare such
+	// functions.
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
 		Timeout: s.requestTimeout(), ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
@@ -100,7 +102,7 @@ func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 	return &elector{settings: s, client: c, leases: leases}, nil
 }
 
-// name returns the identity that the process writes into the record.
+// name returns the identity that the process writes to the record.
 func (e *elector) name() string {
 	switch e.identity {
 	case "fixed":
@@ -111,7 +113,7 @@ func (e *elector) name() string {
 	return e.client.Name + "_" + strconv.Itoa(e.terms)
 }
 
-// Lock returns once OnStartedLeading has been called.
+// Lock waits until OnStartedLeading has been called.
 func (e *elector) Lock(ctx context.Context) error {
 	e.terms++
 	e.record = &recorder{Interface: &resourcelock.LeaseLock{Client: e.leases,
@@ -139,7 +141,7 @@ func (e *elector) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock ends the term.
+// Unlock ends the term of the leader.
 func (e *elector) Unlock(context.Context) error {
 	e.stop()
 	<-e.stopped
@@ -152,7 +154,7 @@ func (e *elector) Lost() <-chan struct{} { return e.stopped }
 // FencingToken returns leaseTransitions plus one.
 func (e *elector) FencingToken() int64 { return int64(e.record.transitions) + 1 }
 
-// recorder remembers the leaseTransitions of the last record that was written.
+// recorder stores the leaseTransitions of the last record that was written.
 type recorder struct {
 	resourcelock.Interface
 	transitions int

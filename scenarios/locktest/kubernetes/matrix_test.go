@@ -12,7 +12,7 @@ func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, matrixtest.Families) 
 // TestFindings replays the findings that TestMatrix has stored.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
-// Titles of the reasons that README.md explains.
+// These are the titles of the reasons that README.md explains.
 const (
 	paused    = "A leader that stands still past its lease"
 	lateWrite = "A write that comes late"

@@ -14,19 +14,19 @@ import (
 // TTL is the time to live with which every library is configured.
 const TTL = 8 * time.Second
 
-// retryEvery is the pause between two attempts, for libraries that leave retries to the user.
+// retryEvery is the pause between attempts, for libraries that leave retries to the user.
 const retryEvery = 100 * time.Millisecond
 
-// Library is a lock library in one configuration, as its documentation recommends.
+// Library is a lock library in one of the configurations that its documentation recommends.
 type Library struct {
 	Name    string // the name in the matrix
 	Version string // modules and versions
-	Setting string // how it is opened
+	Setting string // how the library is configured
 	Servers locktest.Servers
 	Renewal Renewal
-	// New makes the lock of a client. If fenced, the lock gets its tokens from a counter on the first server.
+	// New creates the lock of a client. If fenced is set, the lock gets its tokens from a counter on the first server.
 	New func(c *locktest.Client, fenced bool) (locktest.Lock, error)
-	// Keys returns the keys of a lock; nil means that its only key has the lock's name.
+	// Keys returns the keys of a lock. If it is nil, the lock has a single key, whose name is that of the lock.
 	Keys func(lock string) []string
 }
 
@@ -35,8 +35,8 @@ type Renewal int
 
 const (
 	ByNobody  Renewal = iota
-	ByUser            // its holder calls Extend
-	ByLibrary         // it renews itself
+	ByUser            // the holder calls Extend
+	ByLibrary         // the library renews it
 )
 
 const (
@@ -91,7 +91,7 @@ var All = []Library{
 		valkeyKeys},
 }
 
-// fence is the part of an adapter that gets fencing tokens.
+// fence is the part of an adapter that obtains fencing tokens.
 type fence struct {
 	on    bool
 	token int64
@@ -102,9 +102,9 @@ func (f *fence) FencingToken() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take gets a token, by calling incr, for a lock that has been acquired. If the lock is exclusive, the tokens are in
-// the order of the holders: take calls held after incr to check that the lock is still held, so incr was carried out
-// while it was held, before the next holder's incr.
+// take obtains a token by calling incr, for a lock that has been acquired. After incr, it calls held to check that the
+// lock is still held. Each token was therefore obtained while its holder held the lock. If the lock is exclusive, the
+// tokens are in the order of the holders.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil
@@ -123,7 +123,7 @@ func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64
 // counter returns the key of the counter that provides the tokens.
 func counter(c *locktest.Client) string { return c.Key + ":token" }
 
-// until records the end of a lock's validity for a library that does not report it.
+// until stores the end of a lock's validity, for a library that does not report it.
 type until struct{ at time.Time }
 
 func (u *until) ValidUntil() time.Time { return u.at }
@@ -132,7 +132,7 @@ func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 // begun records that the TTL began no earlier than asked.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
-// within dials with a timeout, which should be that of the library's own dialer.
+// within dials with a timeout, which should equal the timeout of the library's own dialer.
 func within(ctx context.Context, timeout time.Duration, dial dialFunc, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// searched is a scenario for searching a library's defects. Its two verbs are the number of servers and a mix; an empty
+// searched is a scenario for finding defects of a library. Its two verbs are the number of servers and a mix; an empty
 // mix means the default one.
 const searched = `name: searched
 servers: {redis: %d, persistence: {append-fsync: always}}
@@ -20,13 +20,13 @@ lock: {protocol: library, ttl: 8s, timeout: 500ms}
 work: {cycles: 3, hold: 1ms, think: 0s..500ms, writes: 1, compute: 4s, check-validity: on, stop-when-lost: on}
 %s`
 
-// unaimed is the default mix with all faults drawn at random.
+// unaimed is the default mix, but with all faults drawn at random.
 const unaimed = "mix: {aimed: 0%}\n"
 
-// A search begins at each of starts seeds, and runs up to searchLength schedules from each.
+// There are starts searches, each from another seed. Each search runs up to searchLength schedules.
 const starts, searchLength = 5, 2000
 
-// rare lists, by library, findings that random faults show rarely or never.
+// rare lists, for each library, findings that random faults show rarely or never.
 var rare = map[string]struct {
 	servers int
 	law     checker.Law
@@ -35,8 +35,8 @@ var rare = map[string]struct {
 	"redsync-1": {1, checker.LeaseExclusion, checker.RemovedByOwner},
 }
 
-// TestAimedFaultsFindWhatRandomOnesSeldomMeet: from each of five start seeds, the default mix shows the rare finding,
-// and it does so in more schedules than random faults do. All other findings are logged. The test runs only if
+// TestAimedFaultsFindWhatRandomOnesSeldomMeet checks that the default mix shows the rare finding from each of five
+// start seeds, and in more schedules than random faults do. It logs all other findings. The test runs only if
 // FENCEPOST_FULL=1 is set.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
@@ -86,8 +86,7 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 		New: func(c *locktest.Client) (locktest.Lock, error) { return l.New(c, false) }})
 }
 
-// firsts returns, for each start, the number of schedules after which the search first shows one of the seeds; 0 means
-// never.
+// firsts returns, for each search, the number of schedules after which it first shows one of the seeds; 0 means never.
 func firsts(seeds []uint64) (all [starts]int) {
 	for _, seed := range slices.Backward(seeds) {
 		all[(seed-1)/searchLength] = int((seed-1)%searchLength) + 1

@@ -26,8 +26,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// The workload whose cost is measured is redsync on go-redis with five servers; three clients acquire the lock five
-// times each.
+// These describe the workload whose cost is measured: redsync on go-redis with five servers. Three clients acquire the
+// lock five times each.
 const nodes, clients, cycles = 5, 3, 5
 
 type dialer func(ctx context.Context, node int) (net.Conn, error)
@@ -46,8 +46,8 @@ func open(dial dialer) (*redsync.Mutex, []*redis.Client) {
 	return redsync.New(pools...).NewMutex("lock", redsync.WithExpiry(TTL)), all
 }
 
-// TestCost runs the workload against simulated servers, and against servers in the same bubble that answer at once. It
-// logs the processor time of a request in both cases: the difference is what the simulation adds to the library's own
+// TestCost runs the workload with simulated servers, and with servers in the same bubble that answer immediately. It
+// logs the processor time per request in both cases. The difference is what the simulation adds to the library's own
 // cost.
 func TestCost(t *testing.T) {
 	runs := 20
@@ -168,13 +168,13 @@ func echo(t *testing.T, runs int) time.Duration {
 	return spent / time.Duration(requests)
 }
 
-// holder is a server with a single key that answers at once.
+// holder is a server that has a single key and answers immediately.
 type holder struct {
 	sync.Mutex
 	value string
 }
 
-// answer executes what redsync sends: SET NX, and a script that compares and deletes.
+// answer executes the commands that redsync sends: SET NX, and a script that compares and deletes.
 func (h *holder) answer(args []string) string {
 	h.Lock()
 	defer h.Unlock()

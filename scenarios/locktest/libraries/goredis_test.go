@@ -13,18 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// goRedis returns a client of go-redis for one server.
+// goRedis returns a go-redis client for one server.
 func goRedis(c *locktest.Client, i int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
 }
 
-// following returns a client of go-redis for a replicated server. It dials an address that follows the master.
+// following returns a go-redis client for a replicated server. It dials an address that always leads to the master.
 func following(c *locktest.Client) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(0),
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
 }
 
-// failover returns go-redis's own client for a replicated server, which asks the Sentinel for the master.
+// failover returns go-redis's own client for a replicated server. It asks the Sentinel for the master.
 func failover(c *locktest.Client) *redis.Client {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
 		Dialer: c.DialContext})
@@ -34,7 +34,7 @@ func failover(c *locktest.Client) *redis.Client {
 type redislockLock struct {
 	client *redis.Client
 	c      *locktest.Client
-	token  string // used for every attempt; empty: each attempt has a random token
+	token  string // the token of every attempt; empty: each attempt has a random token
 	held   *redislock.Lock
 	fence
 }
@@ -45,8 +45,8 @@ func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Cl
 	}
 }
 
-// newRedislockOwnToken makes a lock whose token is the name of its client. The token ends with a dot, since no token
-// may be a prefix of another.
+// newRedislockOwnToken creates a lock whose token is the name of its client. The token ends with a dot, because no
+// token may be a prefix of another.
 func newRedislockOwnToken(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}, nil
 }

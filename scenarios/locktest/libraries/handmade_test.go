@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// driver is a client of one server, with the client library's default timeouts.
+// driver is a client for one server, with the default timeouts of its library.
 type driver interface {
-	// session calls use with a command function that sends all its requests on one connection.
+	// session calls use with a command that sends all its requests on one connection.
 	session(ctx context.Context, use func(do command) error) error
 	Close() error
 }
@@ -28,7 +28,7 @@ type driver interface {
 // command sends a request and returns the reply as text; a null reply is "".
 type command func(args ...string) (string, error)
 
-// drivers open a client of each library.
+// drivers contains a function for each library that opens a driver.
 var drivers = map[string]func(c *locktest.Client) (driver, error){
 	"go-redis": func(c *locktest.Client) (driver, error) { return onGoRedisAlone{goRedis(c, 0)}, nil },
 	"redigo": func(c *locktest.Client) (driver, error) {
@@ -104,12 +104,12 @@ func answer(said any, err error) (string, error) {
 	return fmt.Sprint(said), err
 }
 
-// handmade is SET NX PX as programmers write it by hand, with one of several ways to release it.
+// handmade is SET NX PX as programmers write it by hand, with one of several kinds of release.
 type handmade struct {
 	driver
 	key, value string
 	token      int64
-	// early gets the token before the lock is acquired, which is a mistake.
+	// early obtains the token before the lock is acquired, which is a mistake.
 	early   bool
 	release func(do command, key, value string) (int, error)
 	until
@@ -196,7 +196,7 @@ func byGetAndDel(do command, key, value string) (int, error) {
 	return number(do("DEL", key))
 }
 
-// byWatch watches the key, but deletes it without MULTI and EXEC, so that the watch prevents nothing.
+// byWatch watches the key, but deletes it without MULTI and EXEC. The watch therefore prevents nothing.
 func byWatch(do command, key, value string) (n int, err error) {
 	if _, err = do("WATCH", key); err != nil {
 		return 0, err
@@ -215,14 +215,14 @@ func number(text string, err error) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// TestPausesFindWhatChecksAndThenActs: a pause between two requests exposes a lock that checks in one request and acts
-// in the next, whatever the timeouts of its driver. A lock that does both in one request passes.
+// TestPausesFindWhatChecksAndThenActs checks that a pause between two requests exposes a lock that checks in one
+// request and acts in the next, whatever the timeouts of its driver are. A lock that does both in one request passes.
 func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("400 runs of each of twelve locks")
 	}
 	leased := locktest.Config{Laws: locktest.LeaseLaws}
-	// The lock must be free when the paused client continues. Therefore it is held only briefly.
+	// The lock must be free when the paused client continues, so it is held only briefly.
 	fenced := locktest.Config{Precautions: locktest.Precautions{Fences: true}, Laws: locktest.FencedLaws,
 		Hold: time.Second}
 	for name, x := range map[string]struct {
@@ -248,7 +248,8 @@ func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	}
 }
 
-// breaks fails the test unless law is violated in some runs. If law is empty, it fails the test if any law is violated.
+// breaks fails the test unless law is violated in some runs. If law is empty, it fails the test if any law is violated
+// in any run.
 func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	t.Helper()
 	judgeable(t, r)
@@ -262,8 +263,8 @@ func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	}
 }
 
-// TestEverySingleFaultFindsWhatChecksAndThenActs: trying every single fault exposes the lock that compares first and
-// deletes in a second request.
+// TestEverySingleFaultFindsWhatChecksAndThenActs checks that trying every single fault exposes the lock that compares
+// first and deletes in a second request.
 func TestEverySingleFaultFindsWhatChecksAndThenActs(t *testing.T) {
 	for on, open := range drivers {
 		t.Run(on, func(t *testing.T) {

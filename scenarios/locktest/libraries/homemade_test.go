@@ -16,11 +16,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/homemade"
 )
 
-// commanders are client libraries, each with a single connection to a server.
+// commanders lists client libraries, each with a single connection to a server.
 var commanders = []struct {
 	name string
 	dial homemade.Dial
-	// retries says that the client repeats a request that gets no answer. That would break up a transaction.
+	// retries reports whether the client repeats a request that gets no answer. That would break up a transaction.
 	retries bool
 }{
 	{"go-redis", onOneGoRedis(-1), false},
@@ -33,7 +33,7 @@ var commanders = []struct {
 var transactions = []string{"string-watch", "string-multi", "string-watched-take", "string-multi-prolongs",
 	"string-unwatched-take", "string-watch-without-multi"}
 
-// goRedisConn is a client of go-redis with a single connection.
+// goRedisConn is a go-redis client with a single connection.
 type goRedisConn struct{ client *redis.Client }
 
 func onOneGoRedis(retries int) homemade.Dial {
@@ -64,7 +64,7 @@ func anys(args []string) []any {
 	return all
 }
 
-// redigoConn is a connection of redigo. It is opened again after an error.
+// redigoConn is a redigo connection. It is opened again after an error.
 type redigoConn struct {
 	c    *locktest.Client
 	addr string
@@ -90,7 +90,7 @@ func (r *redigoConn) Do(ctx context.Context, args ...string) (reply any, err err
 	return texts(reply), err
 }
 
-// texts returns a reply with byte slices converted to strings.
+// texts converts the byte slices in a reply to strings.
 func texts(reply any) any {
 	switch r := reply.(type) {
 	case []byte:
@@ -114,7 +114,7 @@ func (r *redigoConn) Close() error {
 	return err
 }
 
-// rueidisConn is a client of rueidis with a connection of its own.
+// rueidisConn is a rueidis client with its own connection.
 type rueidisConn struct {
 	c      *locktest.Client
 	addr   string
@@ -173,8 +173,8 @@ func (r *rueidisConn) Close() error {
 	return nil
 }
 
-// TestHomemadeLocksOnEachClient: what is reported about a lock does not depend on the client library that the lock
-// uses. Each lock is tested with one client library, and at full size with all of them.
+// TestHomemadeLocksOnEachClient checks that the report on a lock does not depend on the client library that the lock
+// uses. By default, each lock is tested with one client library; at full size, with all of them.
 func TestHomemadeLocksOnEachClient(t *testing.T) {
 	full := os.Getenv("FENCEPOST_FULL") != ""
 	for i, client := range commanders {

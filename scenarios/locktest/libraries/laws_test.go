@@ -11,17 +11,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// kept lists the laws that a sound lock keeps under a family of faults.
+// kept lists the laws that a sound lock keeps under one family of faults.
 type kept struct {
 	family  string
 	faults  locktest.Faults
-	fenced  bool // otherwise its clients check the validity
+	fenced  bool // if not set, the clients check the validity
 	laws    []checker.Law
 	without []string
 }
 
-// keeping lists the laws that a lock keeps on servers without replicas. With replicas, a Sentinel may replace a master
-// that is paused, cut off or down; the lock then keeps only EfficiencyLaws.
+// keeping lists the laws that a lock keeps on servers without replicas. With replicas, a lock keeps only
+// EfficiencyLaws, because a Sentinel may replace a master that is paused, cut off or down.
 var keeping = []kept{
 	{"pauses", locktest.Pauses, false, locktest.LeaseLaws, nil},
 	{"network", locktest.Network, false, locktest.LeaseLaws, nil},
@@ -34,14 +34,14 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a law that a library violates by a certain cause, although a sound lock keeps the law.
+// defect is a violation that a library shows although a sound lock keeps the law. The cause is part of it.
 type defect struct {
 	library string
 	law     checker.Law
 	cause   checker.CauseKind
 }
 
-// defects lists the libraries' known defects with their reasons.
+// defects lists the known defects of the libraries, with the reasons.
 var defects = map[defect]string{
 	{"redsync-redigo", checker.DeadlockFreedom, checker.StuckWithoutHolder}:    noDialLimit,
 	{"redsync-redigo", checker.FaultTolerance, checker.TooSlow}:                noDialLimit,
@@ -60,7 +60,7 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known returns the reason why a library violates a law by a cause, or "" if that is not a known defect.
+// known returns the reason why a library violates a law with this cause, or "" if that is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why
@@ -76,10 +76,9 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 	return ""
 }
 
-// TestLibrariesKeepWhatSoundLocksKeep: except for its known defects, a library breaks no law that a sound lock keeps.
-//
-// By default only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of faults and
-// protection. With 1000 the test takes about half an hour on one core.
+// TestLibrariesKeepWhatSoundLocksKeep checks that a library, except for its known defects, breaks no law that a sound
+// lock keeps. By default only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of
+// faults and protection. With 1000 seeds the test takes about half an hour on one core.
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	for _, l := range All {
@@ -102,7 +101,7 @@ func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 				if !ok {
 					return
 				}
-				r.DifferingSeeds = nil // TestEqualSeedsGiveEqualDigests reports these
+				r.DifferingSeeds = nil // TestEqualSeedsGiveEqualDigests reports these seeds
 				judgeable(t, r)
 				for _, b := range r.Breaches {
 					why := known(l.Name, b.Law, b.Cause.Kind)

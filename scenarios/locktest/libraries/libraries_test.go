@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestLibraries runs each library, and requires that the runs can be judged and that equal seeds give equal runs. With
-// -locktest.plan FILE it runs that plan and requires every law, so that it reports every violation.
+// TestLibraries runs each library. All runs must be judged, and equal seeds must give equal runs. With -locktest.plan
+// FILE it runs that plan instead and requires every law, so that it reports every violation.
 func TestLibraries(t *testing.T) { each(t, false) }
 
-// TestFenced does the same as TestLibraries, with a token for every lock.
+// TestFenced is like TestLibraries, with a token for every lock.
 func TestFenced(t *testing.T) { each(t, true) }
 
 func each(t *testing.T, fenced bool) {
@@ -31,8 +31,8 @@ func each(t *testing.T, fenced bool) {
 	}
 }
 
-// judgeable fails the test if some runs could not be judged, or had a different result when repeated. Runs that the
-// library is known to stop are ignored.
+// judgeable fails the test if some runs could not be judged, or gave a different result when repeated. It ignores runs
+// that the library is known to stop.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {

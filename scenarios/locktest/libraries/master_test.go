@@ -12,10 +12,10 @@ import (
 )
 
 // replicated reports whether the servers are a master, its replica and a Sentinel. All other setups have one server or
-// five.
+// five servers.
 func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
 
-// askTimeout is how long the Sentinel may take to name the master.
+// askTimeout is the time within which the Sentinel must name the master.
 const askTimeout = time.Second
 
 // dialMaster connects to the master that the Sentinel names. It stands in for a proxy or a DNS name that follows the
@@ -30,7 +30,7 @@ func dialMaster(ctx context.Context, c *locktest.Client) (net.Conn, error) {
 	fmt.Fprint(sentinel, "*3\r\n$8\r\nSENTINEL\r\n$23\r\nget-master-addr-by-name\r\n$7\r\nredis-1\r\n")
 	said := bufio.NewReader(sentinel)
 	var master string
-	for range 3 { // the lines "*2", the length of the host name, and the host name
+	for range 3 { // read the lines "*2", the length of the host name, and the host name
 		if master, err = said.ReadString('\n'); err != nil {
 			return nil, err
 		}

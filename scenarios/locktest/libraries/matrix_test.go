@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// family is a family of faults, from the default mix.
+// family is a family of faults. They are faults of the default mix.
 type family struct {
 	name   string
-	faults locktest.Faults // nil: all
+	faults locktest.Faults // nil: all faults
 }
 
 var families = []family{
@@ -34,7 +34,7 @@ var families = []family{
 
 var anything = family{"all", nil}
 
-// protection is what a client does to detect the loss of its lock, or to limit the harm.
+// protection is a measure with which a client detects the loss of its lock, or limits the harm.
 type protection struct {
 	name        string
 	precautions locktest.Precautions
@@ -46,7 +46,7 @@ var protections = []protection{
 	{"fenced", locktest.Precautions{Fences: true}},
 }
 
-// work is how long a client holds its lock. It reads at the beginning and writes at the end.
+// work says how long a client holds its lock. The client reads at the beginning and writes at the end.
 type work struct {
 	name    string
 	compute time.Duration
@@ -58,7 +58,7 @@ var works = []work{
 	{"renewed", TTL * 5 / 2, true},
 }
 
-// matrixSeeds returns the number of runs of each cell of the matrix. FENCEPOST_FULL=1 makes it ten times as large.
+// matrixSeeds returns the number of runs for each cell of the matrix. With FENCEPOST_FULL=1, it is ten times as large.
 func matrixSeeds() int {
 	if os.Getenv("FENCEPOST_FULL") != "" {
 		return 400
@@ -66,8 +66,8 @@ func matrixSeeds() int {
 	return 40
 }
 
-// cell is one combination of the matrix: a library, a family of faults, how long the work takes, and how the
-// client protects itself.
+// cell is one combination in the matrix: a library, a family of faults, the duration of the work, and how the client
+// protects itself.
 type cell struct {
 	library    *Library
 	family     family
@@ -78,7 +78,7 @@ type cell struct {
 // replicated reports whether the servers of a library have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells returns the cells of one library. A failover requires a replica, and work beyond the TTL requires a renewal.
+// cells returns the cells of one library. Failovers need a replica, and work beyond the TTL needs a renewal.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {
@@ -107,41 +107,42 @@ func (c *cell) config(seeds int) locktest.Config {
 	return config
 }
 
-// result is what the matrix found about one library. It is stored in testdata/NAME.json.
+// result contains what the matrix found about one library. It is stored in testdata/NAME.json.
 type result struct {
 	Library  string
 	Cells    []counts
 	Findings []finding
 }
 
-// counts contains the numbers of runs of a cell in which laws were violated.
+// counts contains, for one cell, the number of runs in which each law was violated.
 type counts struct {
 	Family, Work string
-	Protection   string `json:"Care"` // its name
+	Protection   string `json:"Care"` // the name of the protection
 	Runs         int
 	Leases       int // lease-exclusion
 	Owners       int `json:",omitempty"` // ownership
 	Data         int // resource-safety
-	Waits        int // deadlock-freedom or fault-tolerance, although enough servers were available
+	Waits        int // deadlock-freedom or fault-tolerance, with enough servers available
 	Tokens       int // token-order
-	Stopped      int `json:",omitempty"` // not judged: the library stopped the clock
-	Differing    int `json:",omitempty"` // seeds that violated a law and had a different result when repeated
+	Stopped      int `json:",omitempty"` // runs that were not judged because the library stopped the clock
+	Differing    int `json:",omitempty"` // seeds that violated a law and gave a different result when repeated
 }
 
-// finding is one kind of violation that a library has shown. Its smallest run is in testdata/Name.
+// finding is one kind of violation by a library. The smallest run that shows it is in testdata/Name.
 type finding struct {
 	Name, Family, Work string
-	Protection         string `json:"Care"` // its name
+	Protection         string `json:"Care"` // the name of the protection
 	Law                checker.Law
 	Cause              checker.Cause
 	Runs, Of           int
 	Seed               uint64
-	CPU                time.Duration // up to the seed, estimated from its position in its cell
-	Faults             []string
-	Minimal            bool
+	// processor time until the seed was reached, estimated from its position in the cell
+	CPU     time.Duration
+	Faults  []string
+	Minimal bool
 }
 
-// TestMatrix runs the matrix if -update is set. -run 'TestMatrix/^redsync$' runs the part for one library.
+// TestMatrix runs the matrix if -update is set. With -run 'TestMatrix/^redsync$' it runs the part for one library.
 func TestMatrix(t *testing.T) {
 	if !*testkit.Update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
 		t.Skip("it is run with -update; TestFindings replays what it has found")
@@ -154,7 +155,7 @@ func TestMatrix(t *testing.T) {
 					m.add(c, r)
 				}
 			}
-			if x, is := rare[l.Name]; is { // enough schedules to show the rare finding
+			if x, is := rare[l.Name]; is { // run enough schedules to show the rare finding
 				if r, ok := search(t, &l, fmt.Sprintf(searched, x.servers, ""), searchLength); ok {
 					m.add(cell{&l, anything, works[0], protections[1]}, r)
 				}
@@ -171,10 +172,10 @@ type matrix struct {
 	t *testing.T
 	result
 	order []string
-	best  map[string]*candidate // by law and cause
+	best  map[string]*candidate // the best candidate for each law and cause
 }
 
-// candidate is a cell that shows a breach.
+// candidate is a cell in which a breach occurred.
 type candidate struct {
 	cell
 	locktest.Breach
@@ -186,7 +187,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		Family: c.family.name, Work: c.work.name, Protection: c.protection.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder)}
-	r.DifferingSeeds = nil // the README states their number
+	r.DifferingSeeds = nil // the README states the number of these seeds
 	judgeable(m.t, r)
 	for _, b := range r.Breaches {
 		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
@@ -199,10 +200,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets a paragraph of its own. Two clients in the critical section at once get none
-// if a paused client could not know, or if their leases overlapped, which is described under lease-exclusion. For
-// replicated servers, a validity that was counted wrongly and a cause that was not recorded get none either, because
-// the checker does not report what became of an extension that one of two masters granted.
+// described reports whether a breach gets its own paragraph. Two clients that are in the critical section at the same
+// time get none if a paused client could not know it, or if their leases overlapped, because lease-exclusion describes
+// that. For replicated servers, a validity that was counted wrongly and a cause that was not recorded get none either.
+// If one of two masters granted an extension, the checker does not report what became of it.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -213,7 +214,7 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer keeps, for each breach, the candidate whose client protects itself best.
+// offer keeps, for each breach, the candidate with the best protection.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }
@@ -261,7 +262,7 @@ func (m *matrix) write() {
 	save(m.t, "testdata", m.Library+".json", string(text)+"\n")
 }
 
-// clearFindings removes the findings of a library from a folder, as listed in its stored result.
+// clearFindings removes the findings that a library's stored result lists from a folder.
 func clearFindings(t *testing.T, folder, library string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, library+".json"))

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// failFast uses redsync with WithFailFast, as its documentation shows it: a round ends with the first majority, while
-// the requests to the other servers continue. go-redis opens their connections while it holds a mutex.
+// failFast uses redsync with WithFailFast, as its documentation shows. A round ends with the first majority, while the
+// requests to the other servers continue. go-redis opens connections for them while it holds a mutex.
 var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
 	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
 	Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true, ExtendEvery: TTL / 3},
@@ -24,7 +24,7 @@ var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TT
 		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
 	}}
 
-// notified is SET NX PX whose waiters subscribe to keyspace notifications, as many locks do instead of polling. To
+// notified is SET NX PX with waiters that subscribe to keyspace notifications, as in many locks, and do not poll. To
 // subscribe, go-redis dials while it holds a mutex that its pings need.
 type notified struct {
 	client *redis.Client
@@ -53,7 +53,7 @@ func (l *notified) Lock(ctx context.Context) error {
 		if ok || err != nil {
 			l.Unlock(ctx) // the key may have been set
 		}
-		look := time.After(2 * time.Second) // a notification may get lost
+		look := time.After(2 * time.Second) // in case a notification was lost
 		for waits := true; waits; {
 			select {
 			case e := <-events:
@@ -77,8 +77,8 @@ func (l *notified) Unlock(ctx context.Context) error {
 
 func (l *notified) Close() error { return l.client.Close() }
 
-// TestAMutexThatIsHeldOverADial: a mutex that is held during a dial does not stop any run, and equal seeds give equal
-// runs.
+// TestAMutexThatIsHeldOverADial checks that a mutex held during a dial does not stop any run, and that equal seeds give
+// equal runs.
 func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	for name, c := range map[string]locktest.Config{"redsync": failFast,
 		"notified": {Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts, Laws: checker.Laws,
@@ -87,8 +87,8 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	}
 }
 
-// TestSoundLocksSurviveRestarts: a dial to a server that is down ends, and so does a wait for a reply that the server
-// never sends.
+// TestSoundLocksSurviveRestarts checks that a dial to a server that is down ends, and that a wait for a reply that the
+// server never sends ends, too.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
 	for name, lock := range map[string]func(*locktest.Client) (locktest.Lock, error){
 		"notified by go-redis": newNotified,

@@ -27,7 +27,7 @@ says what broke each promise: the library, its settings, the servers, or a limit
 
 `
 
-// method is the part of the README after the links of its table.
+// method is the part of the README after the links below its table.
 const method = `
 ## Replay a finding, or test your own library
 
@@ -86,7 +86,7 @@ The clients of etcd and ZooKeeper are in [ensembles](../ensembles/README.md), an
 [kubernetes](../kubernetes/README.md).
 `
 
-// pageOpening is the beginning of a library's page. Its verbs are the name, the versions and the setting of the
+// pageOpening is the beginning of each library's page. Its verbs are the name, the versions and the setting of the
 // library.
 const pageOpening = `# %[1]s under faults
 
@@ -110,7 +110,7 @@ const beforeFindings = `
 Run the commands in the folder above this one (scenarios/locktest/libraries). Each prints the story and the timeline.
 `
 
-// notRun is the last section of the page of a library of which some setting could not be run.
+// notRun contains the last section of a library's page if some setting of the library could not be run.
 var notRun = map[string]string{"rueidislock": `
 ## What could not be run
 
@@ -124,8 +124,8 @@ connection, and a context cancels its children in the order of a map, which is r
 them; the rest was not traced.
 `}
 
-// whose returns the text that says which party causes a finding and which lines are responsible. It is empty if the
-// cause of the finding is not known yet.
+// whose returns the text that says who is responsible for a finding, and which lines of code cause it. It returns "" if
+// the reason for the finding is not known yet.
 func whose(library string, f *finding) string {
 	if text := ofLibrary[library][f.Cause.Kind]; text != "" {
 		return text
@@ -160,32 +160,32 @@ when an extension fails, is the user's.`,
 	checker.StuckWithoutHolder: downCounter,
 }
 
-// noDialLimit says why a single unreachable machine of five prevents redigo's users from acquiring a lock.
+// noDialLimit explains why redigo's users cannot acquire a lock if only one of five machines is unreachable.
 const noDialLimit = `The library's adapter, with the pool that its documents show: a round of Lock has a time limit (5 %
 of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo dials for 30
 s (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give the pool DialContext, and redigo.Dial timeouts.`
 
-// silentServer says why one silent server uses up the validity with redigo.
+// silentServer explains why one silent server uses up the validity with redigo.
 const silentServer = `The library's adapter, and the user's care: redsync waits for every server, and a pool with Dial, as
 its documents show it, does not pass on the time limit of a round. One of five that cannot be
 reached for 5 s uses up most of the validity before Lock returns, and a client whose work takes half
 the TTL outlives it, unless it looks at Until for the whole of its work and not only before it
 writes.`
 
-// noLimit describes the corresponding defect of redsync's first version.
+// noLimit describes the same defect in redsync's first version.
 const noLimit = `The library's: a round has no time limit of its own (mutex.go, acquire), and redigo dials for 30 s
 (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give redigo.Dial timeouts.`
 
-// longExtension says how rueidislock, and valkeylock, which is derived from it, compute a validity.
+// longExtension explains how rueidislock computes a validity. valkeylock, which is derived from it, does the same.
 const longExtension = `The library's: an extension may take until the end that it asks for (lock.go, monitoring: deadline =
 time.Now().Add(m.validity)), not until the key ends as it stands. A holder that no longer reaches the server is told so
 half a TTL after its key has expired. Fencing keeps the data.`
 
-// nothingWakes says why the waiting clients of rueidislock and valkeylock may wait forever.
+// nothingWakes explains why the waiting clients of rueidislock and valkeylock may wait forever.
 const nothingWakes = `The library's: a try that is not answered within TryNextAfter (20 ms), or for which there is no
 connection, has failed, and the next begins only when the server tells that the key has changed (lock.go, acquire and
 WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits
@@ -193,7 +193,7 @@ for ever although the lock is free. Redis 7.0.15, restarted while a client waits
 defaults
 as well. Give WithContext a context with a deadline, and call it again.`
 
-// slowRound says why one silent server uses up the validity with go-redis v9.
+// slowRound explains why one silent server uses up the validity with go-redis v9.
 const slowRound = `The library's settings, and the user's care: redsync gives a round 5 % of the expiry (mutex.go, line
 107) and waits for every server (line 291), but go-redis drops the deadline of the context unless
 ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 s (options.go, line
@@ -201,13 +201,13 @@ ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 
 takes half the TTL outlives it, unless it looks at Until for the whole of its work and not only
 before it writes.`
 
-// slowExtend says why one silent server delays Extend with any client library.
+// slowExtend explains why one silent server delays Extend with any client library.
 const slowExtend = `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158)
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`
 
-// slowUnlock says why a single server that is gone delays Unlock with go-redis v9; slowOlderUnlock says it for older
-// versions.
+// slowUnlock explains why a single server that is gone delays Unlock with go-redis v9. slowOlderUnlock explains it for
+// older versions.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
 caller (mutex.go, lines 142 and 158) and wait for every server. If one has gone without a trace (its
@@ -220,7 +220,7 @@ that nothing refuses a connection), go-redis dials it for 5 s, again and again (
 although the others have answered at once. Give Unlock a context with a deadline.`
 )
 
-// lateTry says how the attempts of one Lock interfere with each other.
+// lateTry describes how the attempts of a single Lock interfere with each other.
 const lateTry = `The library's: Lock draws one value for all of its tries (mutex.go, line 80). Each try that gets too few servers
 is taken back by a script that deletes the key if it has this value (line 125). If that script is late, it finds the
 key that a later try of the same Lock has set on this server, deletes it, and another client gets the lock. The README
@@ -231,18 +231,18 @@ that nobody else gets the lock until Unlock. Draw a value for each try.`
 const jumpedClocks = `The limit of leases: the clocks of so many servers jumped, or ran fast, that its holder had keys left on fewer
 than a majority before its time was up. Nothing in the library can notice.`
 
-// downCounter says why locks with a token cannot be acquired while the first server is down.
+// downCounter explains why locks with a token cannot be acquired while the first server is down.
 const downCounter = `The user's counter: it stands on the first server, and while that is down no lock with a token is to
 be had, of however many servers the lock is.`
 
-// sameValue says what late requests do if an owner value is reused.
+// sameValue describes what late requests do if an owner value is reused.
 const sameValue = `The user's, and the library's comment: WithGenValueFunc says that it sets the generator of values (redsync.go,
 line 126), not that each value must be new. A value is all by which a server tells one lock of a client from its next:
 an extension or a release that is late, or of a key that a server kept while it was down, meets the next lock's key
 and
 prolongs or deletes it. Draw a random value for each lock.`
 
-// lateExtension says what a late extension does if extensions set a missing key again.
+// lateExtension describes what a late extension does if extensions set a missing key again.
 const lateExtension = `The library's: with WithSetNXOnExtend an extension sets the key anew if there is none (scripts.go,
 touchWithSetNXScript). One that is late therefore sets the key that Unlock has deleted: a lock that nobody has, for a
 whole TTL. Here redis-1 did not answer for 10 s; it then carried out the extension after the key had expired, and
@@ -250,12 +250,12 @@ go-redis' repetition of it prolonged the key while the same client was asking fo
 speaks of
 servers that restart (redsync.go, lines 93 to 96), not of extensions that are late.`
 
-// sameToken describes the problem of sameValue for redislock.
+// sameToken describes the problem of sameValue in redislock.
 const sameToken = `The user's: the token must be unique (redislock.go, the comment of Options.Token), and a
 client's name is not, if the client takes the lock twice. A release that is late deletes the key of its next lock, and
 Obtain takes over a key that a request of the client's earlier Obtain has set (luaObtain).`
 
-// lateObtain describes a lock whose reply arrived during a pause.
+// lateObtain describes a lock that is granted by a reply that arrived during a pause.
 const lateObtain = `The library's: Obtain does not look at how long the server's answer took (redislock.go, lines 80 to 84). A client
 that is paused while the answer waits in its buffer is told that it has the lock although the key has expired, and
 another client may have it by then. Compare the time since the call with the TTL before the work begins.`

@@ -12,8 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// radixLock is SET NX PX, with a script for the release, on one connection of radix, which has no lock of its own. It
-// does not use radix's pool, which waits for the network while it holds a mutex and so stops the clock of a bubble.
+// radixLock is SET NX PX, with a script for the release, on one connection of radix, which does not come with a lock.
+// It does not use radix's pool. The pool waits for the network while it holds a mutex, and that stops the clock of a
+// bubble.
 type radixLock struct {
 	conn radix.Conn // nil: no connection is open
 	c    *locktest.Client
@@ -22,14 +23,14 @@ type radixLock struct {
 	until
 }
 
-// radixDialer adapts a client to radix's dialer interface.
+// radixDialer is a client in the form of radix's dialer interface.
 type radixDialer struct{ *locktest.Client }
 
 func (d radixDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.Client.DialContext(ctx, network, addr)
 }
 
-// radixTimeout is how long a request may take. Radix has no default timeout: it waits until the context ends.
+// radixTimeout is the timeout of a request. radix has no default timeout: it waits until the context ends.
 const radixTimeout = 3 * time.Second
 
 func newRadix(c *locktest.Client, fenced bool) (locktest.Lock, error) {

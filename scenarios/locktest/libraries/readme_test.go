@@ -35,7 +35,7 @@ func results(t *testing.T) (all []result) {
 	return all
 }
 
-// TestFindings replays each finding of the README. The run must violate the finding's law by the finding's cause.
+// TestFindings replays each finding in the README. The run must violate the finding's law with the finding's cause.
 func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
@@ -58,8 +58,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestReadme checks that the README and the pages in findings match testdata, and that neither folder contains anything
-// else.
+// TestReadme checks that the README and the pages in findings match testdata, and that neither folder contains any
+// other files.
 func TestReadme(t *testing.T) {
 	all := results(t)
 	testkit.Golden(t, "README.md", readme(all))
@@ -85,8 +85,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestTheSummaryFitsAScreen: the README's summary, from its title to the end of the table, has at most 45 lines of at
-// most 100 columns.
+// TestTheSummaryFitsAScreen checks that the README's summary, from its title to the end of the table, has at most 45
+// lines of at most 100 columns.
 func TestTheSummaryFitsAScreen(t *testing.T) {
 	summary, _, _ := strings.Cut(readme(results(t)), "\n\n[redsync]: ")
 	lines := strings.Split(summary, "\n")
@@ -119,14 +119,14 @@ func readme(all []result) string {
 	return b.String() + "\n" + links.String() + method + differing(all) + closing
 }
 
-// modulePath is the part of a module's path before its name, and the major version after it.
+// modulePath matches the part of a module's path before its name, the name, and the major version after it.
 var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:/v\d+)? `)
 
-// short returns versions without the paths of the modules.
+// short removes the paths of the modules from a list of versions.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
-// summary returns the letters of the promises that were broken under a family of faults, a dot if none was broken, and
-// "" if the family was not tried.
+// summary returns the letters of the promises that were broken under a family of faults. It returns a dot if none was
+// broken, and "" if the family was not tried.
 func summary(r result, family string) string {
 	letters := ""
 	for _, v := range views {
@@ -144,8 +144,8 @@ func summary(r result, family string) string {
 	return letters
 }
 
-// pageOf returns the page of one library: the frequency of each violation, and each finding with its reason and its
-// command.
+// pageOf returns the page of one library. It contains the frequency of each violation, and each finding with its reason
+// and the command that repeats it.
 func pageOf(t *testing.T, l *Library, r *result) string {
 	t.Helper()
 	var b strings.Builder
@@ -165,11 +165,11 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 	return b.String() + notRun[l.Name]
 }
 
-// view describes how the tables present one law, for clients with a certain protection.
+// view describes how the tables show one law, for clients with a certain protection.
 type view struct {
 	title      string
-	letter     string // in the summary; empty: not in the summary
-	protection string // of the clients; empty: any
+	letter     string // letter in the summary; empty: not in the summary
+	protection string // protection of the clients; empty: any
 	of         func(counts) int
 }
 
@@ -187,8 +187,8 @@ var views = []view{
 		func(c counts) int { return c.Waits }},
 }
 
-// row writes the row of one law for a library. A cell says in how many schedules the law was broken; if in none, it
-// gives an upper bound of the rate.
+// row writes the row of one law for a library. Each cell says in how many schedules the law was broken. If it was
+// broken in none, the cell gives an upper bound of the rate.
 func (v *view) row(b *strings.Builder, r *result) {
 	fmt.Fprintf(b, "| %s | %d |", v.title, v.most(*r))
 	for _, f := range families {
@@ -197,7 +197,7 @@ func (v *view) row(b *strings.Builder, r *result) {
 	b.WriteByte('\n')
 }
 
-// differing lists the libraries that have seeds which broke a law and had a different result when repeated.
+// differing lists the libraries with seeds that broke a law and gave a different result when repeated.
 func differing(all []result) string {
 	var list []string
 	for _, r := range all {
@@ -226,8 +226,8 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 	return broken, judged
 }
 
-// most returns the largest number of schedules in any cell of a library's row. It does not count schedules in which the
-// library stopped the clock, and it ignores the column of all faults, which may include a longer search.
+// most returns the maximum number of schedules in the cells of a library's row. It does not count schedules in which
+// the library stopped the clock, and it ignores the column of all faults, which may include a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
 		if _, judged := v.sum(r, f.name); f.name != anything.name {
@@ -252,7 +252,8 @@ func (v *view) cell(r result, family string) string {
 	return words
 }
 
-// TestNoCellIsABareZero: no cell is a bare 0. It states the number of schedules, or an upper bound of the rate.
+// TestNoCellIsABareZero checks that no cell is just 0. It must state the number of schedules, or an upper bound of the
+// rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, protection string, runs, stopped, leases int) counts {
 		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,
@@ -279,7 +280,7 @@ func TestNoCellIsABareZero(t *testing.T) {
 	}
 }
 
-// write describes a finding: who causes it, what it shows, and how to repeat it.
+// write writes the description of a finding: who is responsible for it, what it shows, and how to repeat it.
 func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	t.Helper()
 	why := whose(library, f)

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
-// recorded is a mutex of redsync that records what a service does with it. The service uses it like redsync's own
-// mutex.
+// recorded is a redsync mutex that records what a service does with it. The service uses it in the same way as
+// redsync's own mutex.
 type recorded struct {
 	*redsync.Mutex
 	to *recorder.Recorder
@@ -30,7 +30,7 @@ func (m *recorded) LockContext(ctx context.Context) error {
 	m.Attempt = m.to.Acquiring(history.Lock(m.Mutex.Name()))
 	err := m.Mutex.LockContext(ctx)
 	if err != nil {
-		m.Attempt.NotAcquired(history.Info) // some servers may have the key
+		m.Attempt.NotAcquired(history.Info) // some servers may have set the key
 		return err
 	}
 	m.Attempt.Acquired(m.Mutex.Until(), 0)
@@ -99,7 +99,7 @@ func Example_recorder() {
 			fmt.Println(err)
 		}
 		work()
-		_, _ = m.UnlockContext(ctx) // the result has been recorded
+		_, _ = m.UnlockContext(ctx) // the error can be ignored, because the result has been recorded
 	}
 	turn(machines[0], func() {})
 	turn(machines[1], func() {})

@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// redsyncLock is a mutex of redsync.
+// redsyncLock is a redsync mutex.
 type redsyncLock struct {
 	*redsync.Mutex
 	fence
@@ -33,16 +33,16 @@ type redsyncLock struct {
 	incr  func(context.Context) (int64, error)
 }
 
-// redsyncPool is a pool of redsync for one server, made by one of its adapters, with functions to close it and to get
-// tokens.
+// redsyncPool is a redsync pool for one server, created by one of redsync's adapters, with functions that close it and
+// obtain tokens.
 type redsyncPool struct {
 	rsredis.Pool
 	close func() error
 	incr  func(ctx context.Context, key string) (int64, error)
-	err   error // why it could not be opened
+	err   error // why the pool could not be opened
 }
 
-// newRedsync returns a constructor of redsync's lock with one pool for each server, and with the given options.
+// newRedsync returns a constructor of redsync's lock, with one pool for each server and with the given options.
 func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*locktest.Client) []redsync.Option) func(
 	*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
@@ -64,22 +64,22 @@ func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*
 	}
 }
 
-// plain sets no options.
+// plain returns no options.
 func plain(*locktest.Client) []redsync.Option { return nil }
 
-// with returns the same options for every client.
+// with returns a function that gives every client the same options.
 func with(o ...redsync.Option) func(*locktest.Client) []redsync.Option {
 	return func(*locktest.Client) []redsync.Option { return o }
 }
 
-// ownValue makes the client's name the value of its keys. Each client has a unique name.
+// ownValue makes redsync use the client's name as the value of its keys. Each client has a unique name.
 func ownValue(c *locktest.Client) []redsync.Option {
 	return []redsync.Option{redsync.WithGenValueFunc(func() (string, error) { return c.Name, nil })}
 }
 
 func onGoRedis(c *locktest.Client, i int) redsyncPool { return poolOf(goRedis(c, i)) }
 
-// onQuietGoRedis uses go-redis with a setting that prevents it from holding a mutex while it opens a connection.
+// onQuietGoRedis uses go-redis with a setting with which it does not hold a mutex while it opens a connection.
 func onQuietGoRedis(c *locktest.Client, i int) redsyncPool {
 	return poolOf(redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}))
@@ -99,7 +99,7 @@ func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// retryBackoff is between go-redis's default limits, 8 ms and 512 ms.
+// retryBackoff is between go-redis's default limits of 8 ms and 512 ms.
 const retryBackoff = 16 * time.Millisecond
 
 func onGoRedis7(c *locktest.Client, i int) redsyncPool {
@@ -129,7 +129,7 @@ func onRedigo(c *locktest.Client, i int) redsyncPool {
 // redigoDialTimeout is the timeout of redigo's own dialer (conn.go, line 227).
 const redigoDialTimeout = 30 * time.Second
 
-// redigoPool returns a pool as the examples of redigo and of redsync open it (redsync: examples/redigo).
+// redigoPool returns a pool that is opened as in the examples of redigo and of redsync (redsync: examples/redigo).
 func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
 	ping := func(conn redigolib.Conn, _ time.Time) error {
 		_, err := conn.Do("PING")
@@ -178,7 +178,7 @@ func (l *redsyncLock) Close() error {
 	return all
 }
 
-// redsyncV1 is a mutex of redsync's first version. That version does not report until when a lock is valid.
+// redsyncV1 is a mutex of redsync's first version, which does not report until when a lock is valid.
 type redsyncV1 struct {
 	mutex *redsyncv1.Mutex
 	fence
@@ -199,7 +199,7 @@ func newRedsyncV1(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return l, nil
 }
 
-// tries and retryDelay are redsync's own defaults. The adapter makes the attempts itself, so that it knows when the
+// tries and retryDelay are redsync's own defaults. The adapter makes the attempts itself, in order to know when the
 // successful one began.
 const (
 	tries      = 32

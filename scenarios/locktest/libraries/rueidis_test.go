@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// watched is a lock of rueidislock or valkeylock. It renews itself, and cancels its context when it is lost.
+// watched is a lock of rueidislock or valkeylock. The library renews it, and cancels its context when it is lost.
 type watched struct {
 	acquire func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 	incr    func(ctx context.Context, key string) (int64, error)
@@ -62,7 +62,7 @@ func newRueidislock(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}, nil
 }
 
-// documented is the option that rueidislock's README shows for one server.
+// documented contains the options that rueidislock's README shows for a single server.
 var documented = rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}
 
 func openRueidislock(addr string, dial dialFunc, o rueidislock.LockerOption) (rueidislock.Locker, error) {
@@ -77,11 +77,11 @@ func rueidisOption(addr string, dial dialFunc) rueidis.ClientOption {
 		}}
 }
 
-// rueidisKeys returns the one key of a lock (lock.go, keyname).
+// rueidisKeys returns the only key of a lock (lock.go, keyname).
 func rueidisKeys(lock string) []string { return []string{"rueidislock:0:" + lock} }
 
-// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn) without its jitter, which comes from
-// math/rand/v2 and cannot be seeded.
+// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn), but without its jitter, which comes
+// from math/rand/v2 and cannot be seeded.
 func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration { return backoff(attempts) }
 
 func backoff(attempts int) time.Duration {
@@ -105,11 +105,11 @@ func newValkeylock(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}, nil
 }
 
-// valkeyKeys returns the one key of a lock (lock.go, keyname).
+// valkeyKeys returns the only key of a lock (lock.go, keyname).
 func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
-// TestRueidislockWakesItself: while a lock is held without NOLOOP, each extension makes the server notify the library
-// that its own key has changed, and the library then extends again.
+// TestRueidislockWakesItself checks what happens while a lock is held without NOLOOP. Each extension makes the server
+// notify the library that its own key has changed, and the library then extends the key again.
 func TestRueidislockWakesItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		option      rueidislock.LockerOption

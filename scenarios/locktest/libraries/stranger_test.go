@@ -20,8 +20,8 @@ import (
 )
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
-// mistakes. The watchdog extends the key whoever holds it, so the lock's own holder never learns that it has lost the
-// lock. And Unlock deletes the key whoever holds it.
+// mistakes. The watchdog extends the key whoever holds it, so the lock's holder never learns that it has lost the lock.
+// And Unlock deletes the key whoever holds it.
 type watchdog struct {
 	client *redis.Client
 	key    string
@@ -71,7 +71,8 @@ func newWatchdog(c *locktest.Client) (locktest.Lock, error) {
 	return &watchdog{client: goRedis(c, 0), key: c.Key, ttl: TTL}, nil
 }
 
-// TestTheFirstHourWithALockOfOnesOwn: the report lists the two mistakes of the lock first, and then their consequences.
+// TestTheFirstHourWithALockOfOnesOwn checks that the report lists the two mistakes of the lock first, and then their
+// consequences.
 func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 120})
 	if !ok {
@@ -94,8 +95,8 @@ func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestCostOfAGoroutineThatNeverEnds logs the cost of a goroutine that never ends, and checks that it makes no other
-// difference.
+// TestCostOfAGoroutineThatNeverEnds logs the cost of a goroutine that never ends, and checks that it has no other
+// effect.
 func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	c := locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 20}
 	if os.Getenv("FENCEPOST_FULL") != "" {
@@ -117,7 +118,8 @@ func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	t.Logf("%d runs: %v of processor time, %v without it", with.Runs, with.CPU, without.CPU)
 }
 
-// mistakes are those that a new user makes first, each with the beginning of the first line that the test prints.
+// mistakes lists the first mistakes that a new user makes, each with the beginning of the first line that the test
+// prints.
 var mistakes = map[string]struct {
 	locktest.Config
 	want string
@@ -156,7 +158,7 @@ var mistakes = map[string]struct {
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.newPooled.func1 (stranger_test.go:"},
 }
 
-// pooled is a lock with a goroutine that is never ended, since the lock has no Close.
+// pooled is a lock with a goroutine that never ends, because the lock has no Close.
 type pooled struct {
 	of  *watchdog
 	end chan struct{}
@@ -175,8 +177,8 @@ func newPooled(c *locktest.Client) (locktest.Lock, error) {
 func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }
 func (l pooled) Unlock(ctx context.Context) error { return l.of.Unlock(ctx) }
 
-// tokened is a lock of redislock whose user chooses the owner value. Obtain takes over a key whose value begins with
-// that value.
+// tokened is a redislock lock whose user chooses the owner value. If the value of a key begins with that value, Obtain
+// takes over the key.
 type tokened struct {
 	client     *redis.Client
 	key, token string
@@ -192,7 +194,7 @@ func (l *tokened) Lock(ctx context.Context) (err error) {
 func (l *tokened) Unlock(ctx context.Context) error { return l.held.Release(ctx) }
 func (l *tokened) Close() error                     { return l.client.Close() }
 
-// count runs forever, like a library's metrics goroutine.
+// count runs forever, as a library's metrics goroutine does.
 func count() {
 	for {
 		time.Sleep(50 * time.Millisecond)

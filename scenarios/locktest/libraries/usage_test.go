@@ -76,7 +76,7 @@ func (f *fenced) FencingToken() int64 { return f.token }
 
 // fenced: end
 
-var _ = testMutex // it fails, as the README says and as the next test checks
+var _ = testMutex // the test fails, as the README says and as the next test checks
 
 func TestTheMutexOfTheReadmeFails(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second,
