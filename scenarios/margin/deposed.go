@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// act is something that a server did for an attempt when the server had been replaced, was about to be replaced, or was
-// cut off from the other servers.
+// act is something that a server did for an attempt around the time at which the server was replaced or cut off from
+// the other servers.
 type act struct {
 	server  history.Process
 	attempt history.Attempt
@@ -51,8 +51,8 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed records the first grant of a lock that is kept by groups or by one service. Its margin is the largest that
-// Deposed can have: nothing has happened yet, but the master could still be replaced.
+// undeposed records the first grant of a lock that is stored by groups or by one service. It gets the largest margin
+// that Deposed can have: nothing has happened yet, but the master could still be replaced.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -65,8 +65,8 @@ func (r *Reader) undeposed(lock *trace.LockTrace) {
 	}
 }
 
-// apart returns how far the lease that was granted with key event e is from the nearest grant of another attempt: from
-// 0.05 to 0.65, or 0.8 if the lease is unknown or has no end.
+// apart returns how far the lease that key event e granted is from the nearest grant of another attempt. The result is
+// between 0.05 and 0.65, or 0.8 if the lease is unknown or has no end.
 func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
 	n, ok := r.t.GrantAt(e.Of, r.t.LockNumber[lock.Name])
 	if !ok {
@@ -80,7 +80,7 @@ func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
 	return 0.05 + 0.6*far
 }
 
-// isolated measures how long a member of a service went on granting and extending the lock while it was cut off from a
+// isolated measures how long a member of a service continued to grant and extend the lock while it was cut off from a
 // majority of the members. Such a member may have been replaced in the meantime.
 func (r *Reader) isolated(lock *trace.LockTrace) {
 	t := r.t
@@ -115,7 +115,7 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted builds a close call from the act a and passes it to r.take, which keeps it if it is the closest one so far.
+// acted builds a close call from the act a and passes it to r.take, which keeps only the closest call.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {
@@ -133,7 +133,7 @@ func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	})
 }
 
-// position returns the index of a grant in lock.Grants, or 0 if it is not among them.
+// position returns the index of a grant in lock.Grants, or 0 if the grant is not in the list.
 func position(lock *trace.LockTrace, grant int32) int {
 	return max(slices.Index(lock.Grants, grant), 0)
 }

@@ -6,29 +6,29 @@ import (
 )
 
 // hold is one key of one attempt, from the time at which it was set until it is gone. unit is the server or group
-// (named by its first member) that grants the lock with it. by is the attempt that removed it, if an attempt did so and
-// is known.
+// (named by its first member) that grants the lock by means of this key. by is the attempt that removed the key, if
+// that is known.
 type hold struct {
-	unit, server   history.Process // server is the one that has the key; of a group, the master
+	unit, server   history.Process // server has the key; for a group, it is the master
 	member         string
 	of             history.Attempt
-	set, due, gone history.Time // history.Never: the key does not expire (due), or still exists (gone)
-	way            Way          // how the key was lost, if it is gone
+	set, due, gone history.Time // history.Never means that the key does not expire (due) or still exists (gone)
+	way            Way          // how the key was lost, if it was lost
 	by             history.Attempt
-	next           int32 // index of the next hold of the attempt, or none
+	next           int32 // index of the attempt's next hold, or none
 	overtaken      int32 // index of the next hold on the same unit by another attempt, or none
 }
 
 const none = -1
 
-// place identifies where a key can exist: on a server and, for keys with several holders, under a member of the key.
+// place identifies where a key can exist: on a server and, for keys with several holders, in a member of the key.
 type place struct {
 	server history.Process
 	member string
 }
 
 // readHolds lists the keys of a lock and records what happened to each. A promoted replica takes over the keys of the
-// master that it replaces; for each key that it lacks, a separate record says that the key was lost.
+// master that it replaces. If it lacks a key, a separate record says that this key was lost.
 func (r *Reader) readHolds(lock int32) {
 	t := r.t
 	if r.live == nil {
@@ -79,14 +79,14 @@ func (r *Reader) promote(f *trace.Fault) {
 	}
 }
 
-// note applies a server's record of a key to the holds.
+// note updates the holds with a server's record of a key.
 func (r *Reader) note(e *history.Event) {
 	at := place{r.t.Keeper(e.Process), e.Member}
 	n, stands := r.live[at]
 	switch e.F {
 	case history.KeySet:
 		if stands && r.holds[n].of == e.Of && r.holds[n].due > e.Time {
-			r.holds[n].due = e.Until // its owner has set it again
+			r.holds[n].due = e.Until // the owner has set the key again
 			return
 		}
 		if stands {
@@ -108,7 +108,7 @@ func (r *Reader) note(e *history.Event) {
 	}
 }
 
-// end records that a key is gone. If the key was due to expire before at, it counts as expired then.
+// end records that a key is gone. If the key was due to expire before at, end records that it expired when it was due.
 func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	if h.due <= at {
 		at, way, by = h.due, Expires, ""
@@ -116,7 +116,7 @@ func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	h.gone, h.way, h.by = at, way, by
 }
 
-// wayOf returns the way in which a key is lost if it disappears for the reason why.
+// wayOf returns the way in which a key was lost if it disappeared for the reason why.
 func wayOf(why history.Why) Way {
 	switch why {
 	case history.LostUnsynced, history.LostUnpersisted, history.LostDisk:
@@ -129,7 +129,7 @@ func wayOf(why history.Why) Way {
 	return Expires
 }
 
-// add appends a new hold for a key-set event, links it to the attempt's other holds, and returns its index.
+// add appends a new hold for a key-set event and links it to the attempt's other holds. It returns the hold's index.
 func (r *Reader) add(e *history.Event) int32 {
 	n, due := int32(len(r.holds)), e.Until
 	if r.t.History.Header.Service.Kind().Unrecorded {

@@ -9,11 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost lists the keys that a holder lost before its lease ended, and the keys that still existed.
+// lost lists the keys that a holder lost before its lease ended, and the keys that it still had.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	open     []history.Time // when each unit without a key of the holder could grant the lock to the next client
+	// for each unit where the holder has no key: when the unit could grant the lock to the next client
+	open []history.Time
 }
 
 // freed is a key that a holder lost.
@@ -68,7 +69,7 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	}
 }
 
-// lost reports what happened to the keys of a grant until the end of its lease. known is false if no server recorded a
+// lost returns what happened to the keys of a grant until the end of its lease. known is false if no server recorded a
 // key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
@@ -81,10 +82,10 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 		if h.gone < g.Until {
 			goes, way = h.gone, h.way
 			if h.byOwner() && g.Release != trace.Open && h.gone >= r.t.Time(g.Release) {
-				goes, way = h.due, Overstated // the holder's own release may remove it
+				goes, way = h.due, Overstated // the holder's own release may remove the key
 			}
 			if way == Expires && h.gone >= h.due {
-				way = Overstated // it expired on time
+				way = Overstated // the key expired on time
 			}
 		}
 		if goes >= end {
@@ -111,7 +112,7 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// again reports whether the attempt of a hold set its key on the same unit again, no later than until. An attempt that
+// again reports whether the attempt of a hold set its key on the same unit again by the time until. An attempt that
 // retries sets and removes its keys each time.
 func (r *Reader) again(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
@@ -122,9 +123,9 @@ func (r *Reader) again(h *hold, until history.Time) bool {
 	return false
 }
 
-// by returns the keys that were lost in way w (Mixed: in any way), at most one for each unit. It also returns the
-// sorted times from which units could grant the lock to the next client: these are the units that lost such a key and
-// those that never had one.
+// by returns the keys that were lost in way w (in any way, if w is Mixed), at most one for each unit. It also returns a
+// sorted list of times at which units could grant the lock to the next client. These are the units that lost such a key
+// and the units that never had one.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -138,8 +139,8 @@ func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1 that ranks close calls in which equally many keys were still missing for a
-// violation: how close the next key came to being lost.
+// tie returns a number from 0 to 1 that ranks close calls which lack the same number of keys for a violation. It says
+// how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -159,9 +160,9 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	return 0.5
 }
 
-// struck returns how close a matching fault came to striking one of the servers between from and to: less than 0.5 if
-// it struck in that window, and 1 if there is no such fault. Within the window an earlier fault counts as closer,
-// because it leaves more time for the rest to happen.
+// struck returns how close a matching fault came to striking one of the servers between from and to. The result is less
+// than 0.5 if a fault struck in that window, and 1 if there is no such fault. Within the window, an earlier fault
+// counts as closer, because it leaves more time for other faults.
 func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0
@@ -176,8 +177,8 @@ func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	return best
 }
 
-// off returns how far an instant is from a window, from 0 to 1: less than 0.5 inside the window, growing with the time
-// since from; 0.5 or more outside.
+// off returns how far an instant is from a window, from 0 to 1. Inside the window, the result is less than 0.5 and
+// grows with the time since from. Outside the window, it is 0.5 or more.
 func (r *Reader) off(at, from, to history.Time) float64 {
 	switch {
 	case at < from:
@@ -189,7 +190,7 @@ func (r *Reader) off(at, from, to history.Time) float64 {
 }
 
 // failedOver returns how close a promotion came to losing a key on one of the servers. A promotion loses a key if it
-// happens between from and to, and if something kept the replica from learning of the key until then.
+// happens between from and to and something has kept the replica from learning of the key.
 func (r *Reader) failedOver(servers []history.Process, from, to history.Time) float64 {
 	t := r.t
 	best := 1.0
@@ -218,8 +219,8 @@ func (r *Reader) failedOver(servers []history.Process, from, to history.Time) fl
 	return best
 }
 
-// blindUntil returns the time until which faults keep a replica from learning what happened at an instant, or 0 if it
-// learns of it.
+// blindUntil returns until when faults keep a replica from learning what happened at an instant. It returns 0 if the
+// replica learns of it.
 func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
@@ -233,7 +234,7 @@ func (r *Reader) blindUntil(replica history.Process, at history.Time) (until his
 	return until
 }
 
-// stop returns when a fault ended, or history.Never.
+// stop returns when a fault ended, or history.Never if it did not end.
 func (r *Reader) stop(f *trace.Fault) history.Time {
 	if f.Stop == trace.Open {
 		return history.Never
@@ -253,15 +254,15 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable returns the earliest time, at or after the given one, at which a server is neither down nor cut off from a
-// client, so that it can grant the client a lock. It returns history.Never if there is no such time.
+// usable returns the earliest time, at or after the given time, at which a server can grant a client a lock because it
+// is neither down nor cut off from the client. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false
 		for i := range r.t.Faults {
 			f := &r.t.Faults[i]
 			if f.Stop == trace.Open && !f.Ends && !f.Kind.Lasts() && !f.Does.IsDown() {
-				continue // the fault ended when it began
+				continue // the fault ended at the moment it began
 			}
 			if stop := r.stop(f); r.t.Time(f.Start) <= at && stop > at && bars(f, server, client) {
 				at, again = stop, true
@@ -284,8 +285,8 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 }
 
 // late returns how close in time a delayed request of another attempt came to reaching one of the servers between the
-// grant and end. Such a request may remove the key there. A smaller result means closer; it is 1 if there was no such
-// request.
+// grant and end. Such a request may remove the key on that server. A smaller result means closer. The result is 1 if
+// there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -311,11 +312,11 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected returns how close in time the next grant came to a lease whose keys have protected nothing since a given
-// instant, from 0 to 1.
+// unprotected is for a lease whose keys have protected nothing since the given instant. It returns how close in time
+// the next grant came to the lease, from 0 to 1.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
-	if end <= since { // the holder had released the lock by then
+	if end <= since { // by then, the holder had already released the lock
 		return 0.95 + 0.04*r.share(since-end)
 	}
 	if !r.asked(lock, g, since, end) {
@@ -325,9 +326,9 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest returns how far the nearest other grant lies outside a span of time, as a share of the TTL. It also returns
-// the smallest share of its quorum that another attempt still lacked within that span. With several permits these are
-// the figures of as many others (see nth).
+// nearest returns how far the nearest other grant is outside a span of time, as a fraction of the TTL. It also looks at
+// the attempts within that span and returns the smallest fraction of a quorum that one of them still lacked. If the
+// lock has several permits, the results are for as many others as there are permits (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {

@@ -13,22 +13,23 @@ import (
 // Way is one of the ways in which a law can be violated. Each has its own margin.
 type Way uint8
 
-// The ways of lease-exclusion say why the holder's keys no longer keep other clients out before its lease ends.
+// The ways in which lease-exclusion can be violated: why the holder's keys stop keeping other clients out before the
+// holder's lease ends.
 const (
 	Expires    Way = iota // the keys expire before the lease ends
 	Crashes               // servers lose the keys in a crash
 	Failover              // a replica that lacks the keys is promoted
 	Removed               // another client's requests remove or overwrite the keys
 	Overstated            // the holder relies on its lease for longer than its keys exist
-	Deposed               // a master or leader goes on granting after it was replaced
-	Mixed                 // several of these together
+	Deposed               // a master or leader continues to grant the lock after it was replaced
+	Mixed                 // several of these ways together
 	Outlives              // mutual-exclusion: a holder stays in its section although its keys are gone
 	Writes                // resource-safety: a holder writes after its lease has ended
 	Requests              // ownership: a late request reaches the key of another attempt
 	Ways       = iota
 )
 
-// ways holds the law and the name of each way. The names are stable, because they appear in JSON.
+// ways contains the law and the name of each way. The names must not change, because they appear in JSON.
 var ways = [Ways]struct {
 	law  checker.Law
 	name string
@@ -54,7 +55,7 @@ func (w Way) String() string { return ways[w].name }
 // MarshalText returns the name of the way.
 func (w Way) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText sets w to the way with the given name, and fails if there is none.
+// UnmarshalText sets w to the way with the given name. It returns an error if there is none.
 func (w *Way) UnmarshalText(text []byte) error {
 	for i := range ways {
 		if ways[i].name == string(text) {
@@ -68,35 +69,40 @@ func (w *Way) UnmarshalText(text []byte) error {
 // Call is a close call: it says how close a run came to violating a law in one way. It names the holder, the lease that
 // protected it, and the client that could have entered in the meantime.
 type Call struct {
-	Way   Way          `json:"way"`
-	Value float64      `json:"value"` // 0 if the law was violated in this way, else positive: the smaller, the closer
+	Way Way `json:"way"`
+	// 0 if the law was violated in this way; otherwise positive, and smaller if the run came closer
+	Value float64      `json:"value"`
 	Lock  history.Lock `json:"lock"`
 
 	Holder  history.Process `json:"holder"`
 	Attempt history.Attempt `json:"attempt"` // the holder's attempt
 	Called  history.Time    `json:"called"`  // when the holder requested the lock
-	// From and To bound the time in which the holder must be protected. From is the grant, or the time at which the
-	// protection ended. To is the end of the lease, or the release if that came first.
+	// From and To bound the time in which the holder must be protected. From is the time of the grant, or the time at
+	// which the protection ended. To is the end of the lease, or the release if that came first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
-	Next        history.Process `json:"next"`         // the client that was granted the lock next, or else requested it
-	NextAttempt history.Attempt `json:"next_attempt"` // empty: Next was not granted the lock
-	Contended   bool            `json:"contended"`    // whether somebody else requested the lock meanwhile
+	// the client that was granted the lock next; if there is none, a client that requested it
+	Next        history.Process `json:"next"`
+	NextAttempt history.Attempt `json:"next_attempt"` // empty if Next was not granted the lock
+	Contended   bool            `json:"contended"`    // whether another client requested the lock during that time
 
-	Units    int               `json:"units"`              // how many units (servers, or groups of them) grant the lock
-	Missing  int               `json:"missing"`            // how many more units would have to let another client in
-	Spare    int               `json:"spare"`              // how many units more than a quorum had the holder's key
+	// how many units (servers or groups of servers) grant the lock
+	Units int `json:"units"`
+	// how many more units would have had to grant the lock to another client
+	Missing int `json:"missing"`
+	// number of units with the holder's key, minus the number needed for a quorum
+	Spare    int               `json:"spare"`
 	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
-	// At is the time of the act that made the call close: when the holder left its section (Outlives), made its last
-	// write (Writes), was told a new end of its lease or released it (Overstated), was served (Deposed), or when its
-	// last request arrived (Requests). It is 0 if there was no such act.
+	// At is the time of the act that made the call close. For Outlives, the holder left its section. For Writes, it
+	// made its last write. For Overstated, it was told a new end of its lease or released it. For Deposed, it was
+	// served. For Requests, its last request arrived. At is 0 if there was no such act.
 	At history.Time `json:"at"`
-	// After is the time from At until the next holder entered, used the resource, or set its key; history.Never if
-	// nobody did. For Overstated it is the time from the end of the holder's keys to the end of its lease as stated to
-	// the holder.
+	// After is the time from At until the next holder entered, used the resource, or set its key. It is history.Never
+	// if nobody did. For Overstated, it is the time from the end of the holder's keys to the end of the lease that the
+	// holder was told.
 	After history.Time `json:"after"`
 }
 
@@ -107,27 +113,27 @@ type Loss struct {
 	Way    Way             `json:"way"`
 }
 
-// Reader measures runs one after the other and reuses its memory. The zero Reader is ready for use.
+// Reader measures one run after the other and reuses its memory. The zero Reader is ready to use.
 type Reader struct {
 	t      *trace.Trace
 	sent   []nemesis.Sent
 	ttl    float64
-	units  int // how many units (servers or groups) grant the lock
-	need   int // how many units make a quorum
+	units  int // how many units (servers or groups of servers) grant the lock
+	need   int // how many units form a quorum
 	holds  []hold
-	first  map[history.Attempt]int32 // index of an attempt's first hold
-	live   map[place]int32           // index of the hold whose key exists at a place
+	first  map[history.Attempt]int32 // index of each attempt's first hold
+	live   map[place]int32           // index of the hold that has the key at each place
 	stated []statement
 	latest map[history.Attempt]history.Time // when the last request of each attempt arrived
-	fars   []float64                        // these two are reused from grant to grant: see lease.go
+	fars   []float64                        // buffers that nearest reuses from grant to grant: see lease.go
 	lacks  []float64
 	calls  [Ways]Call
 	met    [Ways]bool
 }
 
-// Read measures a run. t is the trace of the run's history as read by the checker, v is the verdict on it, and sent
-// lists the messages that its clients sent. Read returns the closest call of each way that had any, in the order of the
-// ways. The calls are valid until the next Read.
+// Read measures a run. t is the trace of the run's history as the checker has read it, v is the verdict on it, and sent
+// lists the messages that the run's clients sent. For each way in which there was a close call, Read returns the
+// closest one, in the order of the ways. The calls are valid until the next Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))
@@ -162,7 +168,7 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated sets the margins of a violated law to 0 for the ways in which it was violated. It drops the close calls of
+// violated sets the margin of a violated law to 0 for each way in which it was violated. It drops the close calls of
 // the law's other ways.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
@@ -178,8 +184,8 @@ func (r *Reader) violated(f *checker.Finding) {
 	}
 }
 
-// violatedIn returns the way in which a law was violated, given the cause; ok is false if this law and cause have no
-// margin.
+// violatedIn returns the way in which a law was violated, given the cause. ok is false if there is no margin for this
+// law and cause.
 func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	switch law {
 	case checker.MutualExclusion:
@@ -209,8 +215,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a close call if it is the closest of its way so far. Only then does it call more, which fills in the rest
-// of the call.
+// take keeps a close call if it is the closest of its way so far. Only in this case does it call more, which fills in
+// the rest of the call.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return
@@ -221,7 +227,7 @@ func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	more(c)
 }
 
-// shape returns how many units (servers or groups) grant a lock, and how many of them make a quorum.
+// shape returns how many units (servers or groups of servers) grant a lock, and how many of them form a quorum.
 func shape(h *history.Header) (units, quorum int) {
 	units, quorum = len(h.Servers), h.Quorum
 	if len(h.Groups) > 0 {
@@ -233,17 +239,17 @@ func shape(h *history.Header) (units, quorum int) {
 	return units, quorum
 }
 
-// share returns a time as a share of the TTL, from 0 to just below 1.
+// share returns a time as a fraction of the TTL, limited to the range from 0 to just below 1.
 func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl) }
 
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to a margin if nobody else requested the lock in the meantime. The close call then ranks behind
-// contended ones.
+// uncontended is added to a margin if nobody else requested the lock during that time. Such a close call then ranks
+// behind contended ones.
 const uncontended = 2
 
-// about fills in which lock, holder and next client a close call concerns, from the i-th grant of the lock.
+// about fills in the lock, the holder and the next client of a close call, given the i-th grant of the lock.
 func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -256,8 +262,8 @@ func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	c.Next, c.NextAttempt = r.next(lock, i)
 }
 
-// next returns the client that was granted the lock after the i-th grant (see beyond) or, if there is none, any other
-// client that ever requested it.
+// next returns the client that was granted the lock after the i-th grant (see beyond). If there is none, it returns any
+// other client that ever requested the lock.
 func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.Attempt) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -272,8 +278,8 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether a client other than the holder of g was requesting the lock between from and to. With several
-// permits, as many other clients must have been requesting or holding it.
+// asked reports whether a client other than the holder of g was requesting the lock between from and to. If the lock
+// has several permits, as many other clients must have been requesting or holding it.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) bool {
 	t := r.t
 	if t.Permits() > 1 {
@@ -285,7 +291,7 @@ func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.T
 		}
 		return 1
 	})
-	for i := last - 1; i >= 0; i-- { // latest first, because one of these mostly matches
+	for i := last - 1; i >= 0; i-- { // visit the latest first, because usually one of these matches
 		a := &t.Asks[lock.Asks[i]]
 		if a.Process != g.Process && a.Process != history.Probe && t.Time(a.Ret) > from {
 			return true

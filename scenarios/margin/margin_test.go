@@ -25,7 +25,7 @@ type measured struct {
 	calls   []Call
 }
 
-// meter runs plans of one scenario and measures them.
+// meter makes runs of one scenario and measures them.
 type meter struct {
 	runner  *scenarios.Runner
 	checker checker.Checker
@@ -48,7 +48,7 @@ func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
 	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
 }
 
-// of returns the closest call of way w; ok is false if there was none.
+// of returns the closest call of way w. ok is false if there was none.
 func (m *measured) of(w Way) (c Call, ok bool) {
 	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
 	if i < 0 {
@@ -57,7 +57,7 @@ func (m *measured) of(w Way) (c Call, ok bool) {
 	return m.calls[i], true
 }
 
-// each runs the named scenarios of the catalogue under their own faults and under random ones.
+// each runs the named scenarios of the catalog, both under their own faults and under random faults.
 func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scenarios.Scenario, m measured)) {
 	for _, name := range names {
 		s, err := scenarios.Named(name)
@@ -76,7 +76,7 @@ func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scena
 	}
 }
 
-// A margin is 0 for exactly the ways in which the checker found a law violated, and positive otherwise.
+// A margin is 0 for exactly those ways in which the checker found a law violated. All other margins are positive.
 func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	zero, positive := [Ways]int{}, [Ways]int{}
 	each(t, scenarios.Names(), testkit.Size(6, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
@@ -112,8 +112,8 @@ func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	}
 }
 
-// lostInCrashes recounts, from the records alone, the servers on which the key of an attempt was lost in a crash in the
-// half-open interval [from, to).
+// lostInCrashes finds the servers on which the key of an attempt was lost in a crash in the half-open interval [from,
+// to). It uses only the servers' records.
 func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time) (servers []history.Process) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -127,7 +127,7 @@ func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time
 	return servers
 }
 
-// The servers that a close call lists as having lost keys in crashes are those whose records say so.
+// A close call lists a server as having lost keys in a crash if and only if the server's records say so.
 func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
@@ -158,7 +158,7 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// Each additional fault brings the second client closer to the lock, until it holds the lock too.
+// Each additional fault brings the second client closer to the lock, until it holds the lock at the same time.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {
@@ -221,8 +221,8 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A fault-free run has no close call worth reporting, unless its holders work into the last tenth of their leases or
-// the lock needs no fault to break.
+// A run without faults has no close call worth reporting, unless its holders work into the last tenth of their leases
+// or the lock can be broken without a fault.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
 		"kubernetes-own-lease-duration"}
@@ -239,8 +239,8 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	}
 }
 
-// The time of a holder's act is stated relative to the end of its lease or, if another client entered although the
-// lease had not ended, relative to that client.
+// The time of a holder's act is given relative to the end of its lease. If another client entered although the lease
+// had not ended, the time is given relative to that client.
 func TestWhatAHolderDidIsTold(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	call := func(w Way, value float64, at, after history.Time) *Call {
@@ -271,7 +271,7 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 }
 
 // An attempt that retries twice sets its key on a server three times and removes it twice. Only the key that it has
-// when it is granted the lock counts, and a server that loses that key twice is counted once.
+// when it is granted the lock counts. A server that loses that key twice is counted once.
 func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(set, gone history.Time, next int32) hold {

@@ -8,15 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is one end of a lease as stated to its holder, with the time until which the holder's keys protected it, as
-// known when it was stated.
+// statement is one end of a lease that the holder was told. It also has the time until which the holder's keys
+// protected the lease, as far as was known when the holder was told.
 type statement struct {
 	grant     int32
-	at, until history.Time // when it was stated, and the end that it stated
-	protects  history.Time // the time until which the keys keep others from a quorum, as known then
+	at, until history.Time // when the holder was told, and the end that it was told
+	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the statement with which a lease window begins, together with the holder's keys at that time.
+// state records the statement at the beginning of a lease window, together with the state of the holder's keys at that
+// time.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -29,8 +30,8 @@ func (r *Reader) state(w *trace.Span) {
 	}
 }
 
-// protects returns the time until which the keys of a grant keep other clients from a quorum, provided that each key
-// exists until it expires. ok is false if too few of its keys are known. at is the present time.
+// protects returns the time until which the keys of a grant keep other clients from a quorum, if each key exists until
+// it expires. ok is false if too few of the grant's keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.of(g.Attempt) {
@@ -47,15 +48,15 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated measures by how much holders relied on their leases beyond the time at which their keys expired, and how
-// much of that excess was left when the lease was extended or released.
+// overstated measures how long holders relied on their leases after their keys had expired, and how much of that time
+// was left when the lease was extended or released.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {
 		s := &r.stated[n]
 		i := position(lock, s.grant)
 		g := &t.Grants[s.grant]
-		if s.protects == history.Never { // its session may have expired since
+		if s.protects == history.Never { // the holder's session may have expired since then
 			s.protects, _ = r.protects(g, s.at)
 		}
 		over := s.until - s.protects

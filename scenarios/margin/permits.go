@@ -7,11 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A lock with N permits is broken by N+1 holders at once. So the next client of a grant is the one that makes N others
-// beside it, and a time or a number that says how close others came is that of the Nth of them.
+// A lock with N permits is violated when N+1 clients hold it at the same time. So the next client after a grant is the
+// client with which there are N other holders. Likewise, if a time or a number says how close others came, it is the
+// one for the Nth of them.
 
-// beyond returns the first later grant with which as many others as there are permits hold the lock beside the i-th; ok
-// is false if there is none. With one permit it is the next grant.
+// beyond returns the first grant after the i-th with which as many other clients as there are permits hold the lock at
+// the same time as the i-th. ok is false if there is none. With one permit, it is the next grant.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {
@@ -23,7 +24,7 @@ func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	return 0, false
 }
 
-// beside counts the leases of a lock, other than those of g and b, that were running when b was acquired.
+// beside counts the leases of a lock that were running when b was acquired, not counting those of g and b.
 func (r *Reader) beside(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	if r.t.Permits() == 1 {
 		return 0
@@ -38,7 +39,7 @@ func (r *Reader) beside(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	return n
 }
 
-// over returns when the lease of a grant ended, or its release was called.
+// over returns when the lease of a grant ended, or when its release was called if that was earlier.
 func (r *Reader) over(g *trace.Grant) history.Time {
 	if g.Release != trace.Open {
 		return min(g.Until, r.t.Time(g.Release))
@@ -67,7 +68,7 @@ func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, from, to
 	return len(seen)
 }
 
-// nth returns the value that as many others as there are permits do not exceed, or 1 if there are fewer others.
+// nth returns the n-th smallest value, where n is the number of permits. It returns 1 if there are fewer values.
 func (r *Reader) nth(values []float64) float64 {
 	n := r.t.Permits()
 	if len(values) < n {

@@ -2,9 +2,9 @@ package margin
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// requests measures how close in time the last request of each attempt came to finding another attempt's key on its
-// server. A late request that found no key, or that compared the owner and did nothing, still counts as closer than no
-// late request.
+// requests measures how close in time the last request of each attempt came to reaching a server while another attempt
+// had its key there. A late request counts as closer than no late request even if it found no key, or if it compared
+// the owner and changed nothing.
 func (r *Reader) requests() {
 	for i := range r.holds {
 		h := &r.holds[i]
@@ -42,7 +42,7 @@ func (r *Reader) requests() {
 	}
 }
 
-// readLatest finds, for each attempt, when the last of its requests reached its server.
+// readLatest finds, for each attempt, when its last request reached a server.
 func (r *Reader) readLatest() {
 	if r.latest == nil {
 		r.latest = map[history.Attempt]history.Time{}

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Telling reports whether a close call is worth reporting: nothing was violated, another client requested the lock in
-// the meantime, and either something went wrong or little time was left. An act of the holder (release, end of section,
-// write) is close if it came in or after the last tenth of its lease or of its keys' lifetime. A request is close if it
-// arrived after the key of its own attempt was gone.
+// Telling reports whether a close call is worth reporting. No law may have been violated, another client must have
+// requested the lock during that time, and either something went wrong or little time was left. An act of the holder
+// (release, end of section, write) is close if it came in or after the last tenth of its lease or of its keys'
+// lifetime. A request is close if it arrived after the key of its own attempt was gone.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false
@@ -30,7 +30,8 @@ func (c *Call) Telling() bool {
 	return len(c.Gone) > 0
 }
 
-// String describes in one or two sentences how close a call for which Telling is true was to a violation.
+// String describes a call for which Telling is true. It says in one or two sentences how close the call was to a
+// violation.
 func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
@@ -40,7 +41,7 @@ func (c *Call) String() string {
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))
 	case Outlives:
-		if c.overtaken() { // a holder that crashed did not leave its section
+		if c.overtaken() { // if a holder crashed, it did not leave its section
 			return c.past("was out of its section", "came in")
 		}
 		return c.past("left its section", "came in")
@@ -71,7 +72,7 @@ func (c *Call) past(did, next string) string {
 	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, next, text.Lasting(c.After))
 }
 
-// late describes by how much time the last request of an attempt missed another attempt's key on the same server.
+// late says by how much time the last request of an attempt missed another attempt's key on the same server.
 func (c *Call) late() string {
 	next := c.Next
 	if next == c.Holder {

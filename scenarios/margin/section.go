@@ -46,8 +46,8 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// within returns when another client was first granted the lock although the lease of the i-th grant had not ended and
-// its release had not begun. It returns history.Never if this did not happen.
+// within returns when another client was first granted the lock before the lease of the i-th grant had ended and its
+// release had begun. It returns history.Never if this did not happen.
 func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -59,8 +59,8 @@ func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	return history.Never
 }
 
-// protectedUntil returns the time until which the keys of a grant prevent other clients from reaching a quorum. A key
-// that the grant's own release removed counts as if it had stayed until it was due to expire.
+// protectedUntil returns the time until which the keys of a grant keep other clients from a quorum. A key that the
+// grant's own release removed counts as if it had stayed until it was due to expire.
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time
@@ -88,7 +88,7 @@ func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	}
 }
 
-// servers returns the servers that a grant counted, or all servers if the grant does not name them.
+// servers returns the servers that a grant counted. If the grant does not name them, it returns all servers.
 func (r *Reader) servers(g *trace.Grant) []history.Process {
 	if g.Lease != nil && len(g.Lease.Counted) > 0 {
 		return slices.Clone(g.Lease.Counted)
@@ -96,11 +96,11 @@ func (r *Reader) servers(g *trace.Grant) []history.Process {
 	return slices.Clone(r.t.History.Header.Servers)
 }
 
-// writes measures how late the last write of each holder took effect relative to the next holder's first use of the
+// writes compares the time at which the last write of each holder took effect with the next holder's first use of the
 // resource.
 func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 	t := r.t
-	first, last := map[int32]history.Time{}, map[int32]history.Time{} // by grant
+	first, last := map[int32]history.Time{}, map[int32]history.Time{} // times of the first and last use, by grant
 	for _, at := range t.Data {
 		e := &t.History.Events[at]
 		if e.F != history.Apply || e.Lock != lock.Name {
