@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// TestABackendIsOneFile uses lockd in all ways in which the program uses lock servers.
+// TestABackendIsOneFile uses lockd in every way in which the program uses lock servers.
 func TestABackendIsOneFile(t *testing.T) {
 	t.Run("scenario", testScenarios)
 	t.Run("library", testLibrary)
@@ -38,11 +38,11 @@ func scenario(t *testing.T, ttl, faults string) *scenarios.Scenario {
 	return s
 }
 
-// others are words that only reports about other services may use.
+// others matches words that only reports about other services may contain.
 var others = regexp.MustCompile(`(?i)redis|etcd|zookeeper|kubernetes|consul|appendfsync|fsync|replica|sentinel|znode`)
 
-// testScenarios: scenarios on lockd run under faults of all kinds that can strike it. They are judged, and
-// what is said of them speaks of no other service.
+// testScenarios checks scenarios that use lockd, under faults of all kinds that can strike it. They must have a
+// verdict, and no report may mention another service.
 func testScenarios(t *testing.T) {
 	for faults, want := range map[string]string{
 		"": "holds",
@@ -90,8 +90,8 @@ func testLibrary(t *testing.T) {
 	locktest.Run(t, locktest.Config{New: newClient, Scenario: "testdata/library.yaml", Seeds: 40})
 }
 
-// testRealTime: a program that speaks lockd's protocol finds the servers by their variable. Its grants are
-// those that the servers recorded, and a session ends as in virtual time.
+// testRealTime checks that a program that speaks lockd's protocol finds the servers by their environment variable. Its
+// grants must be those that the servers recorded, and a session must end as in virtual time.
 func testRealTime(t *testing.T) {
 	for faults, want := range map[string]string{
 		"": "holds ",
@@ -123,7 +123,7 @@ func testRealTime(t *testing.T) {
 	}
 }
 
-// testComparison: the comparison has a row for lockd.
+// testComparison checks that the comparison has a row for lockd.
 func testComparison(t *testing.T) {
 	c, err := compare.Locks(context.Background(), compare.Options{Runs: 1, Crew: campaign.Crew{Workers: 1}})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// client is a library of lockd, as somebody else has written it.
+// client is a library for lockd, as another author would write it.
 type client struct {
 	dial      func(ctx context.Context, server int) (net.Conn, error)
 	servers   int
@@ -28,12 +28,12 @@ type client struct {
 	conns     []net.Conn
 }
 
-// perServer is how long the client waits for one server.
+// perServer is how long the client waits for a reply from one server.
 const perServer = 300 * time.Millisecond
 
 var errTaken = errors.New("another session has the lock")
 
-// ask sends a line to each server. It returns the number of servers that said yes.
+// ask sends a line to each server. It returns the number of servers that agreed.
 func (c *client) ask(ctx context.Context, line string) (yes int) {
 	if c.conns == nil {
 		c.conns = make([]net.Conn, c.servers)
@@ -49,7 +49,7 @@ func (c *client) ask(ctx context.Context, line string) (yes int) {
 	return yes
 }
 
-// say sends a line to one server. A connection without an answer is closed.
+// say sends a line to one server. If there is no answer, it closes the connection.
 func (c *client) say(ctx context.Context, i int, line string) bool {
 	ctx, cancel := context.WithTimeout(ctx, perServer)
 	defer cancel()
@@ -91,7 +91,7 @@ func (c *client) Lock(ctx context.Context) error {
 	return errTaken
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (c *client) Unlock(ctx context.Context) error {
 	if c.ask(ctx, "GIVE "+c.key+" "+c.session()) <= c.servers/2 {
 		return errTaken
@@ -99,7 +99,7 @@ func (c *client) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// ValidUntil is the TTL after the first request.
+// ValidUntil returns the end of the lease, one TTL after the first request.
 func (c *client) ValidUntil() time.Time { return c.began.Add(c.ttl) }
 
 // Close closes the connections.
@@ -118,7 +118,7 @@ func newClient(of *locktest.Client) (locktest.Lock, error) {
 	}, nil
 }
 
-// asProgram is the variable that makes this test binary a client of a live run.
+// asProgram is the environment variable that makes this test binary act as a client of a live run.
 const asProgram = "LOCKD_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -132,7 +132,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// program takes the lock, changes the resource and gives the lock back, and reports each step.
+// program acquires the lock, changes the resource and releases the lock. It reports each step.
 func program() error {
 	var addresses []string
 	for _, a := range strings.Split(os.Getenv("FENCEPOST_LOCKD"), ",") {

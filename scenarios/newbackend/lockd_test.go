@@ -1,9 +1,9 @@
-// Package newbackend holds, in tests only, a made-up kind of lock servers, as someone would add one: everything that is
-// known of lockd is in lockd_test.go (its servers, their wire protocol and its rows) and recipe_test.go (its lock).
-// lockd differs from the kinds that exist in what the program asks about them: its servers stand alone, although
-// clients have sessions there; they never read their wall clock, write nothing to disk and speak a protocol of their
-// own; and what tells owners apart is a ticket. backend_test.go then uses lockd by a scenario, a library, a program in
-// real time, an explanation and a comparison.
+// Package newbackend contains, in tests only, an invented kind of lock server called lockd. It shows how to add one.
+// Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows) and recipe_test.go (its
+// lock). In everything that the program asks about a kind of server, lockd differs from the existing kinds: its servers
+// stand alone, although clients have sessions on them; they never read their wall clock, write nothing to disk and
+// speak a protocol of their own; and owners are distinguished by a ticket. backend_test.go then uses lockd in a
+// scenario, a library, a program in real time, an explanation and a comparison.
 package newbackend
 
 import (
@@ -42,7 +42,7 @@ func init() {
 		Struck: "lockd-1", Spare: []string{"lockd-3"}, Most: []string{"lockd-2", "lockd-3"}, Synced: true})
 }
 
-// daemons are the servers of a run.
+// daemons is the list of the servers of a run.
 type daemons []*daemon
 
 // Add adds the servers to a world.
@@ -71,7 +71,7 @@ type key struct {
 	timer   uint64
 }
 
-// Start begins a life without keys.
+// Start starts the server without keys.
 func (d *daemon) Start(h sim.Host) { d.host, d.keys = h, map[string]*key{} }
 
 // Serve answers a request.
@@ -102,7 +102,7 @@ func (d *daemon) answer(q *sim.Incoming) string {
 	return "OK"
 }
 
-// live lets a key live for some milliseconds from now on.
+// live makes a key expire after some milliseconds, and returns when that will be.
 func (d *daemon) live(k *key, ms string) (until history.Time) {
 	n, _ := strconv.Atoi(ms)
 	d.ticket++
@@ -121,7 +121,7 @@ func (d *daemon) remove(name string, why history.Why, by history.Attempt) {
 	delete(d.keys, name)
 }
 
-// removeAll removes the keys for which a function returns true.
+// removeAll removes the keys for which which returns true.
 func (d *daemon) removeAll(why history.Why, which func(*key) bool) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		if which(d.keys[name]) {
@@ -130,7 +130,7 @@ func (d *daemon) removeAll(why history.Why, which func(*key) bool) {
 	}
 }
 
-// Wake removes a key that has not been kept.
+// Wake removes a key whose session was not kept alive.
 func (d *daemon) Wake(tag uint64) {
 	d.removeAll(history.Expired, func(k *key) bool { return k.timer == tag })
 }
@@ -148,19 +148,19 @@ func (d *daemon) Fault(f sim.ServerFault) {
 // Stop forgets everything.
 func (d *daemon) Stop(how sim.Stop) { d.removeAll(how.Loss(false), func(*key) bool { return true }) }
 
-// front is the wire protocol: each request and each answer is a line.
+// front implements the wire protocol, in which each request and each answer is a line.
 type front struct{}
 
-// Port is the servers' port.
+// Port returns the port of the servers.
 func (front) Port() int { return 7000 }
 
-// Serial returns true: a connection has one request at a time.
+// Serial returns true, because a connection has only one request at a time.
 func (front) Serial() bool { return true }
 
 // Begin starts a run.
 func (front) Begin() sim.Callers { return callers{} }
 
-// callers are the clients of a run, by their names.
+// callers maps the names of the clients of a run to the clients.
 type callers map[sim.ProcessID]*caller
 
 // Caller returns a client.
@@ -169,7 +169,7 @@ func (c callers) Caller(client sim.ProcessID) sim.Caller {
 	return c[client]
 }
 
-// Recorded notes which server has granted a key.
+// Recorded notes that a server has granted a key.
 func (c callers) Recorded(e *history.Event) {
 	for _, k := range c {
 		if e.F == history.KeySet && e.Of == k.attempt {
@@ -178,7 +178,7 @@ func (c callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is a client with its current attempt.
+// caller is a client and its current attempt.
 type caller struct {
 	attempt history.Attempt
 	since   sim.Time
@@ -191,10 +191,10 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { *c = caller{attempt: a, since: now} }
 
-// Try returns when the attempt began and who has granted the lock.
+// Try returns when the attempt began and which servers have granted the lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, c.granted }
 
-// wire cuts what a client writes into lines.
+// wire splits what a client writes into lines.
 type wire struct {
 	caller *caller
 	half   []byte

@@ -23,15 +23,15 @@ func init() {
 		}})
 }
 
-// recipe is a lock on a majority of lockd servers. Its session is the number of its attempt. A task keeps the session
-// alive every third of the TTL.
+// recipe is a lock on a majority of lockd servers. The number of its attempt is its session. A task keeps the session
+// alive by a request every third of the TTL.
 type recipe struct {
 	config  *locks.Config
 	library *locks.Library
-	over    *sim.Signal // ends the task
+	over    *sim.Signal // raised to end the task
 }
 
-// ask sends a request to all servers. It returns how many have said yes, how many have answered, and who said yes.
+// ask sends a request to all servers. It returns which servers agreed, and how many answered.
 func (r *recipe) ask(env sim.Env, a history.Attempt, verb string) (yes []sim.ProcessID, answered int) {
 	args := []string{verb, string(r.config.Key), string(a)}
 	if verb != "GIVE" {
@@ -79,7 +79,7 @@ func (r *recipe) Acquire(env sim.Env) (*locks.Hold, error) {
 	return nil, locks.ErrPatience
 }
 
-// keep keeps the session alive, and raises lost when it is over.
+// keep keeps the session alive. It raises lost when the session is over.
 func (r *recipe) keep(env sim.Env, h *locks.Hold, lost, over *sim.Signal) {
 	for left := r.config.TTL; left > 0; left = h.Grant.Until.At - env.Monotonic() {
 		if env.Sleep(min(r.config.TTL/3, left), over) {
@@ -106,7 +106,7 @@ func (r *recipe) keep(env sim.Env, h *locks.Hold, lost, over *sim.Signal) {
 // Extend has nothing to do: the session is kept alive in the background.
 func (r *recipe) Extend(sim.Env, *locks.Hold) error { return nil }
 
-// Release gives the lock back.
+// Release releases the lock.
 func (r *recipe) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	r.Close(env)
 	switch yes, answered := r.ask(env, h.Attempt, "GIVE"); {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// GoResults is the file with what scenarios/locktest/libraries has found. A test holds it to the results there.
+// GoResults is the file that contains the results of scenarios/locktest/libraries. A test checks that they agree.
 const GoResults = "go.json"
 
 // goRow is a Go library in one setting. Its result and its page are in scenarios/locktest/libraries.
@@ -22,7 +22,7 @@ type goRow struct {
 	Result  Result `json:"result"`
 }
 
-// goPromise is what Go libraries promise whose names begin alike. It is an entry of go.yaml.
+// goPromise is what Go libraries whose names begin in the same way promise. It is an entry of go.yaml.
 type goPromise struct {
 	Prefix  string `yaml:"prefix"`
 	Promise string `yaml:"promise"`
@@ -62,7 +62,7 @@ func Collect(libraries fs.FS) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// collect reads the result and the page of one library.
+// collect reads the result and the page of one Go library.
 func collect(libraries fs.FS, name string) (*goRow, error) {
 	row := &goRow{Name: name}
 	page, err := fs.ReadFile(libraries, "findings/"+name+".md")
@@ -92,8 +92,8 @@ func collect(libraries fs.FS, name string) (*goRow, error) {
 	return row, nil
 }
 
-// result adds up the cells of each family. As in the tables of the Go libraries, the law of the data counts only for
-// clients that look at their validity.
+// result adds up the cells of each family. As in the tables of the Go libraries, resource-safety counts only for
+// clients that check their validity.
 func (r *locktestResult) result(version string) Result {
 	all := Result{Version: version}
 	for _, c := range r.Cells {
@@ -120,7 +120,7 @@ func (r *locktestResult) result(version string) Result {
 	return all
 }
 
-// goRows returns the rows of the Go libraries, with what each promises.
+// goRows returns the rows of the Go libraries, and the promises of these libraries.
 func goRows(files fs.FS) (rows []goRow, promises []goPromise, err error) {
 	text, err := fs.ReadFile(files, GoResults)
 	if err == nil {
@@ -132,7 +132,7 @@ func goRows(files fs.FS) (rows []goRow, promises []goPromise, err error) {
 	return rows, promises, decode(files, "go.yaml", &promises)
 }
 
-// promiseOf returns what the library of a row promises; nil if go.yaml does not say.
+// promiseOf returns what the library of a row promises, or nil if go.yaml does not say.
 func promiseOf(promises []goPromise, name string) *goPromise {
 	var best *goPromise
 	for i := range promises {
@@ -144,7 +144,7 @@ func promiseOf(promises []goPromise, name string) *goPromise {
 	return best
 }
 
-// module returns the name of the module in a version, without the path before it.
+// module returns the last part of the module path in a version. It skips a major version such as "v2".
 func module(version string) string {
 	name, rest, _ := strings.Cut(version, " ")
 	parts := strings.Split(name, "/")

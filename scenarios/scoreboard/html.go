@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Document returns the page of a web site with all rows: the table, and a section for each row.
+// Document returns the page for a web site: the table with all rows, and a section for each row.
 func (b *Board) Document() *document.Document {
 	runs := 0
 	table := document.Table{Heading: "library", Columns: []document.Column{{Title: "version", Words: true}}}
@@ -46,10 +46,10 @@ func (b *Board) Document() *document.Document {
 		Body: append(body, sections...)}
 }
 
-// oneLine returns prose without the line feeds of the source.
+// oneLine returns prose as a single line, without the line breaks of the source.
 func oneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
 
-// section returns the section of a row.
+// section returns the section about a row.
 func (e *entry) section() document.Section {
 	s := document.Section{Heading: e.Language + ": " + e.Name, Body: []document.Block{e.facts()}}
 	if e.result != nil {
@@ -76,7 +76,7 @@ func (e *entry) section() document.Section {
 	return s
 }
 
-// blocks returns what a section says about a finding.
+// blocks returns the part of a section about a finding.
 func (e *entry) blocks(f *Finding) []document.Block {
 	words := string(f.Law) + ", " + f.Cause + ". " + f.Headline
 	if x := e.explanation(f); x != nil {

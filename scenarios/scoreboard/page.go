@@ -31,7 +31,7 @@ was not tried. The order is that of the alphabet. A letter does not say that the
 library is at fault: its page says whose each finding is, the library's, its settings', the servers' or a limit of all
 leases.`
 
-// method says how the rows were run.
+// method explains how the rows were run.
 const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of their work
 and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose library says
 for how long the lock is valid writes only within that time. The libraries are unmodified, in documented settings. The
@@ -41,11 +41,11 @@ their validity. Libraries of other languages run as unmodified programs in virtu
 simulated servers, with one fault a schedule; the resource is not paused. The column of all kinds is that of schedules
 with faults of several kinds.`
 
-// rerun says how a row is run again.
+// rerun explains how to run a row again.
 const rerun = `The page of a row has the command that installs its library. This runs redis-py again, and writes its result
 and the pages:`
 
-// correction says how an author corrects a row.
+// correction explains how the author of a library can correct a row.
 const correction = `Each row is a folder in scenarios/scoreboard/libraries. Its row.yaml has everything that was written by hand:
 version, settings, what the documentation promises and where, and whose each finding is. Its client is the program in
 the command. Change them, run the row again with its command, and send what has changed. A test fails if a page differs
@@ -88,7 +88,7 @@ under which faults, you can replay each case with one command, and you can corre
 	return out.String()
 }
 
-// notTried lists the rows without a result, with the reasons; "" if there are none.
+// notTried lists the rows without a result, with the reasons. It returns "" if there are none.
 func (b *Board) notTried() string {
 	var out strings.Builder
 	for _, e := range b.entries {
@@ -102,7 +102,7 @@ func (b *Board) notTried() string {
 	return "\n## Not tried\n\n" + out.String()
 }
 
-// Pages returns the pages of the rows that have folders, by their paths relative to this package.
+// Pages returns the pages of the rows that have folders, keyed by path relative to this package.
 func (b *Board) Pages() map[string]string {
 	all := map[string]string{"README.md": b.markdown()}
 	for _, e := range b.entries {
@@ -142,7 +142,7 @@ func (e *entry) markdown() string {
 	return out.String()
 }
 
-// facts returns what is known of a row besides its findings.
+// facts returns everything that is known about a row except its findings.
 func (e *entry) facts() (all document.Facts) {
 	add := func(name, words string) {
 		if words != "" {
@@ -168,7 +168,7 @@ func (e *entry) facts() (all document.Facts) {
 	return all
 }
 
-// table returns how often each law was broken under each family.
+// table returns a table that shows how often each law was broken under each family.
 func (e *entry) table() string {
 	var out strings.Builder
 	out.WriteString("| promise |")
@@ -196,7 +196,7 @@ func (o *Outcome) cell(law checker.Law) string {
 	return fmt.Sprintf("<1/%d", campaign.OneIn(o.Runs))
 }
 
-// found says how often a finding was seen under which families.
+// found says how often a finding occurred, and under which families.
 func (r *Result) found(f *Finding) string {
 	var seen []string
 	for _, o := range r.Outcomes {
@@ -221,7 +221,7 @@ func (e *entry) finding(f *Finding) string {
 		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f))
 }
 
-// aimed returns the part of a page about faults that were aimed by hand; "" if there are none.
+// aimed returns the part of a page about faults that were aimed by hand. It returns "" if there are none.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
@@ -235,7 +235,7 @@ func (e *entry) aimed() string {
 	return out.String()
 }
 
-// closest returns the part of a page about the laws that nothing broke; "" if nothing came close.
+// closest returns the part of a page about the laws that were never broken. It returns "" if no run came close.
 func (e *entry) closest() string {
 	if e.result == nil {
 		return ""

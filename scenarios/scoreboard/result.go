@@ -12,49 +12,50 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Result is what exploring a row has shown. It is stored as result.json in the row's folder.
+// Result is the result of exploring a row. It is stored as result.json in the row's folder.
 type Result struct {
-	Version  string    `json:"version"` // of the library that was run, as the row stated it
-	Date     string    `json:"date"`    // of the exploration, YYYY-MM-DD
+	Version  string    `json:"version"` // version of the library that was run, as the row gave it
+	Date     string    `json:"date"`    // date of the exploration, YYYY-MM-DD
 	Outcomes []Outcome `json:"families"`
-	Findings []Finding `json:"findings"` // one for each law and cause
+	Findings []Finding `json:"findings"` // one finding for each law and cause
 }
 
-// Outcome is what exploring a row under one family has shown.
+// Outcome is the result of exploring a row under one family of faults.
 type Outcome struct {
-	Family   string              `json:"family"`
-	Runs     int                 `json:"runs"`
-	Broke    map[checker.Law]int `json:"broke,omitempty"`  // in how many runs each law broke
-	Causes   []Broken            `json:"causes,omitempty"` // the same for each cause
-	Closest  []Close             `json:"closest,omitempty"`
-	Unstable int                 `json:"unstable,omitempty"` // kinds of breaches whose run differed when repeated
+	Family  string              `json:"family"`
+	Runs    int                 `json:"runs"`
+	Broke   map[checker.Law]int `json:"broke,omitempty"`  // number of runs in which each law was broken
+	Causes  []Broken            `json:"causes,omitempty"` // the same by law and cause
+	Closest []Close             `json:"closest,omitempty"`
+	// number of kinds of breaches that did not occur in the same way when the run was repeated
+	Unstable int `json:"unstable,omitempty"`
 }
 
-// Broken counts the runs that broke a law by a cause.
+// Broken says how many runs broke a law by a cause.
 type Broken struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`
 	Runs  int         `json:"runs"`
 }
 
-// Close is how close the runs came to breaking a law that none of them broke.
+// Close says how close the runs came to breaking a law that none of them broke.
 type Close struct {
 	Law   checker.Law `json:"law"`
 	Seed  uint64      `json:"seed"`
 	Words string      `json:"words"`
 }
 
-// Finding is a law that was broken by a cause, with the smallest plan that shows it.
+// Finding is a law and a cause by which it was broken, with the smallest plan that shows this.
 type Finding struct {
 	Law      checker.Law `json:"law"`
 	Cause    string      `json:"cause"`
-	Plan     []string    `json:"plan"` // the faults
+	Plan     []string    `json:"plan"` // the faults of the plan
 	Headline string      `json:"headline"`
-	Minimal  bool        `json:"minimal"` // no fault can be left out or simplified
-	Folder   string      `json:"folder"`  // has the plan and its scenario; relative to the row's folder
+	Minimal  bool        `json:"minimal"` // whether no fault can be left out or simplified
+	Folder   string      `json:"folder"`  // folder with the plan and its scenario, relative to the row's folder
 }
 
-// resultOf returns the result of a row; nil if it has none.
+// resultOf returns the result of a row, or nil if it has none.
 func resultOf(files fs.FS, r *Row) (*Result, error) {
 	text, err := fs.ReadFile(files, path.Join(r.Folder(), "result.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +74,7 @@ func (r *Result) Encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// OutcomeOf returns what an exploration has shown, without the findings that broke no promise of the scenario.
+// OutcomeOf returns the outcome of an exploration. It leaves out the findings that broke no promise of the scenario.
 func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome {
 	o := Outcome{Family: family, Runs: e.Done()}
 	for _, l := range e.Laws {
@@ -94,7 +95,7 @@ func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome
 	return o
 }
 
-// add adds runs that broke a law.
+// add adds a number of runs that broke a law.
 func (o *Outcome) add(law checker.Law, runs int) {
 	if runs == 0 {
 		return
@@ -105,7 +106,7 @@ func (o *Outcome) add(law checker.Law, runs int) {
 	o.Broke[law] += runs
 }
 
-// letters are the marks of the laws in the table.
+// letters lists the letters that stand for laws in the table.
 var letters = []struct {
 	letter string
 	laws   []checker.Law
@@ -116,7 +117,7 @@ var letters = []struct {
 	{"W", []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}},
 }
 
-// letterOf returns the letter of a law.
+// letterOf returns the letter that stands for a law.
 func letterOf(law checker.Law) string {
 	for _, l := range letters {
 		if slices.Contains(l.laws, law) {
@@ -126,7 +127,7 @@ func letterOf(law checker.Law) string {
 	return ""
 }
 
-// marks returns the letters of what was broken; a dot if nothing was.
+// marks returns the letters of the laws that were broken, or a dot if none was.
 func (o *Outcome) marks() string {
 	var b strings.Builder
 	for _, l := range letters {
@@ -140,8 +141,8 @@ func (o *Outcome) marks() string {
 	return b.String()
 }
 
-// marks returns the cell of a family in the table; empty if it was not tried. The letters of aimed faults are in
-// parentheses if no random schedule has shown them.
+// marks returns the table cell for a family, or "" if the family was not tried. If only aimed faults broke a law, and
+// no random schedule did, its letter is in parentheses.
 func (e *entry) marks(family string) string {
 	if e.result == nil {
 		return ""
@@ -163,7 +164,7 @@ func (e *entry) marks(family string) string {
 	return marks
 }
 
-// runs returns the number of schedules of all families.
+// runs returns the total number of schedules in all families.
 func (r *Result) runs() (all int) {
 	for _, o := range r.Outcomes {
 		all += o.Runs

@@ -1,12 +1,13 @@
-// Package scoreboard lists lock libraries of several languages, what each promises, and what exploring it under each
-// family of faults has shown.
+// Package scoreboard lists lock libraries of several languages, what each of them promises, and the results of
+// exploring it under each family of faults.
 //
-// Each library in one setting is a row. It has a folder in libraries: row.yaml describes the row by hand; one scenario
-// for each family, the smallest plans, result.json and README.md are written by cmd/scoreboard. The Go libraries are
-// rows without a folder: scenarios/locktest/libraries runs them, and their results are read from there.
+// Each library in one setting is a row. It has a folder in libraries. In it, row.yaml is written by hand and describes
+// the row. cmd/scoreboard writes the other files: one scenario for each family, the smallest plans, result.json and
+// README.md. The rows of the Go libraries have no folder: scenarios/locktest/libraries runs these libraries, and their
+// results are read from there.
 //
-// Goals: every statement about a library comes from a result or names its source; each row has the command that
-// repeats it; a row that cannot be run keeps its former result. Non-goals: to rank libraries.
+// Goals: every statement about a library comes from a result or names its source; each row has the command that repeats
+// it; a row that cannot be run keeps its former result. Non-goals: ranking libraries.
 package scoreboard
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// files holds the rows with their results.
+// files contains the rows and their results.
 //
 //go:embed causes.yaml go.yaml go.json libraries
 var files embed.FS
@@ -32,20 +33,21 @@ func Files() fs.FS { return files }
 
 // Row is a lock library in one setting. Its fields are the keys of row.yaml.
 type Row struct {
-	Name     string `yaml:"-"` // the name of its folder
+	Name     string `yaml:"-"` // the name of the row's folder
 	Library  string `yaml:"library"`
 	Language string `yaml:"language"`
 	Version  string `yaml:"version"`
 	Setting  string `yaml:"setting"`
 	Promise  string `yaml:"promise"`  // what the documentation promises, in our words
-	Stated   string `yaml:"stated"`   // where it says so
-	Servers  string `yaml:"servers"`  // the value of this key in the scenarios
+	Stated   string `yaml:"stated"`   // where the documentation says so
+	Servers  string `yaml:"servers"`  // the value of the key "servers" in the scenarios
 	Lock     string `yaml:"lock"`     // the name of the lock, which is the key that the library writes
 	Protocol string `yaml:"protocol"` // the protocol that the laws assume
-	Compute  string `yaml:"compute"`  // how long a client works under the lock
-	Install  string `yaml:"install"`  // the command that installs the library, run at the top of the repository
-	Client   string `yaml:"client"`   // the command of a client; empty: the row was not tried
-	Seeds    int    `yaml:"seeds"`    // the number of schedules of each family
+	Compute  string `yaml:"compute"`  // how long a client works while it holds the lock
+	// the command that installs the library; it runs in the top folder of the repository
+	Install string `yaml:"install"`
+	Client  string `yaml:"client"` // the command of a client; empty if the row was not tried
+	Seeds   int    `yaml:"seeds"`  // the number of schedules of each family
 	// NotTried says why the row has no result, if it has none.
 	NotTried string        `yaml:"not-tried"`
 	Explains []Explanation `yaml:"explains"`
@@ -54,32 +56,32 @@ type Row struct {
 	Confirmed string `yaml:"confirmed"`
 }
 
-// Explanation says who causes a finding, and which lines of the library explain it.
+// Explanation says which side is responsible for a finding, and which lines of the library explain it.
 type Explanation struct {
 	Law   checker.Law `yaml:"law"`
-	Cause string      `yaml:"cause"` // as in the result
+	Cause string      `yaml:"cause"` // the cause as in the result
 	Text  string      `yaml:"text"`
 }
 
-// Aimed is a fault that was written by hand, since it breaks a promise and few random schedules have it.
+// Aimed is a fault that was written by hand. It breaks a promise, but random schedules seldom contain it.
 type Aimed struct {
-	Family string      `yaml:"family"` // in whose column the table shows it
+	Family string      `yaml:"family"` // the family in whose column the table shows the fault
 	Fault  string      `yaml:"fault"`
 	Law    checker.Law `yaml:"law"`
 	Cause  string      `yaml:"cause"`
-	Text   string      `yaml:"text"` // whose it is, and the lines that explain it
-	// Real says what the same fault did in real time on a real server; empty if that was not tried.
+	Text   string      `yaml:"text"` // which side is responsible for the violation, and which lines explain it
+	// Real says what the same fault did in real time on a real server. It is empty if that was not tried.
 	Real string `yaml:"real"`
 }
 
 // ttl is the time to live of every lock.
 const ttl = "8s"
 
-// Family is a family of faults: those of the same name in package locktest, whose tables of Go libraries are part of
-// the page.
+// Family is a family of faults. It contains the same faults as the family with this name in package locktest, whose
+// tables of Go libraries are part of the page.
 type Family struct{ Name, weights string }
 
-// Families lists the families in the order of the page's columns. The last one has the kinds of all others.
+// Families lists the families in the order of the page's columns. The last one contains the faults of all the others.
 var Families = []Family{
 	{"pauses", "{pause: 6}"},
 	{"network", "{cut: 6, delay: 4, delay message: 4, break: 3}"},
@@ -89,12 +91,12 @@ var Families = []Family{
 	{"all", ""},
 }
 
-// judged lists the laws that the rows are explored for.
+// judged lists the laws that are checked when a row is explored.
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
 	checker.FaultTolerance}
 
-// Applies reports whether a row is explored under a family: a failover needs a replica. Each schedule of a row has one
-// fault, so the family of all kinds would only repeat the others.
+// Applies reports whether a row is explored under a family. A failover needs a replica. The family of all faults is
+// left out: each schedule of a row has one fault, so it would only repeat the other families.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
@@ -102,7 +104,7 @@ func (f Family) Applies(r *Row) bool {
 // Folder returns the folder of the row, relative to this package.
 func (r *Row) Folder() string { return path.Join("libraries", r.Name) }
 
-// Scenario returns the scenario in which the row is explored under a family.
+// Scenario returns the text of the scenario for exploring the row under a family.
 func (r *Row) Scenario(f Family) string {
 	return r.scenario(f.Name, "one fault of the family "+f.Name, fmt.Sprintf(`mix:
   faults: 1
@@ -111,7 +113,7 @@ func (r *Row) Scenario(f Family) string {
 `, f.weights))
 }
 
-// AimedScenario returns the scenario with an aimed fault of the row, and the name of its file.
+// AimedScenario returns the scenario with an aimed fault of the row, and its file name.
 func (r *Row) AimedScenario(n int) (file, text string) {
 	a, name := r.Aimed[n], fmt.Sprintf("aimed-%d", n+1)
 	return name + ".yaml", r.scenario(name, "a fault that was aimed by hand", fmt.Sprintf(`faults:
@@ -121,7 +123,7 @@ expect:
 `, a.Fault, a.Law, a.Cause))
 }
 
-// scenario returns a scenario of the row with the given keys about faults.
+// scenario returns a scenario of the row. faults contains the scenario's keys about faults.
 func (r *Row) scenario(name, under, faults string) string {
 	laws := make([]string, len(judged))
 	for i, l := range judged {
@@ -137,7 +139,7 @@ work: {cycles: 2, writes: 1, compute: %s}
 `, r.Name, name, r.Library, under, r.Servers, r.Lock, r.Protocol, ttl, r.Compute, faults, strings.Join(laws, ", "))
 }
 
-// find returns the explanation of a breach of a law by a cause; nil if there is none.
+// find returns the explanation for a breach of a law by a cause, or nil if there is none.
 func find(all []Explanation, law checker.Law, cause string) *Explanation {
 	i := slices.IndexFunc(all, func(e Explanation) bool { return e.Law == law && e.Cause == cause })
 	if i < 0 {
@@ -146,7 +148,7 @@ func find(all []Explanation, law checker.Law, cause string) *Explanation {
 	return &all[i]
 }
 
-// Rows returns the rows that have folders, in the order of their names.
+// Rows returns the rows that have folders, sorted by name.
 func Rows(files fs.FS) (all []Row, err error) {
 	folders, err := fs.ReadDir(files, "libraries")
 	if err != nil {
@@ -162,7 +164,7 @@ func Rows(files fs.FS) (all []Row, err error) {
 	return all, nil
 }
 
-// decode reads a YAML file, in which every key must be known.
+// decode reads a YAML file. It returns an error if the file has an unknown key.
 func decode(files fs.FS, name string, into any) error {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// here returns the board of this folder as it is now.
+// here returns the board made from the present files of this folder.
 func here(t *testing.T) *Board {
 	t.Helper()
 	b, err := New(os.DirFS("."))
@@ -25,14 +25,15 @@ func here(t *testing.T) *Board {
 	return b
 }
 
-// TestPagesShowTheResults renews the pages with -update.
+// TestPagesShowTheResults checks that the pages agree with the results. With -update, it rewrites the pages.
 func TestPagesShowTheResults(t *testing.T) {
 	for name, page := range here(t).Pages() {
 		testkit.Golden(t, name, page)
 	}
 }
 
-// TestGoRowsAreTheResultsOfTheGoLibraries renews go.json with -update.
+// TestGoRowsAreTheResultsOfTheGoLibraries checks that go.json agrees with the results of the Go libraries. With
+// -update, it rewrites go.json.
 func TestGoRowsAreTheResultsOfTheGoLibraries(t *testing.T) {
 	got, err := Collect(os.DirFS("../locktest/libraries"))
 	if err != nil {
@@ -59,7 +60,8 @@ func TestGoRowsAreTheResultsOfTheGoLibraries(t *testing.T) {
 	}
 }
 
-// TestScenariosFollowTheirRows checks the scenarios of each row: -update writes them.
+// TestScenariosFollowTheirRows checks that the scenarios of each row agree with the row. With -update, it rewrites
+// them.
 func TestScenariosFollowTheirRows(t *testing.T) {
 	for _, e := range folders(t) {
 		for _, f := range Families {
@@ -103,7 +105,7 @@ func folders(t *testing.T) (all []entry) {
 	return all
 }
 
-// TestRowsAreWhole checks that each row says what its page needs, and either has a result or says why not.
+// TestRowsAreWhole checks that each row contains what its page needs, and either has a result or says why it has none.
 func TestRowsAreWhole(t *testing.T) {
 	for _, e := range folders(t) {
 		for key, value := range map[string]string{"library": e.Library, "language": e.Language, "version": e.Version,
@@ -121,7 +123,7 @@ func TestRowsAreWhole(t *testing.T) {
 	}
 }
 
-// TestFindingsAreExplained checks that each finding has an explanation, and each explanation a finding.
+// TestFindingsAreExplained checks that each finding has an explanation, and that each explanation belongs to a finding.
 func TestFindingsAreExplained(t *testing.T) {
 	b := here(t)
 	used := map[*Explanation]bool{}
@@ -150,8 +152,9 @@ func TestFindingsAreExplained(t *testing.T) {
 	}
 }
 
-// TestCountsAgreeWithFindings checks results against themselves: a law is broken where a cause is, each cause has a
-// finding or its run did not repeat, and all families were explored with as many schedules as the row says.
+// TestCountsAgreeWithFindings checks that results are consistent: a law is broken if and only if it has a cause, each
+// cause has a finding unless its run could not be repeated, and all families were explored with as many schedules as
+// the row says.
 func TestCountsAgreeWithFindings(t *testing.T) {
 	for _, e := range folders(t) {
 		if e.result == nil {
@@ -180,7 +183,7 @@ func TestCountsAgreeWithFindings(t *testing.T) {
 	}
 }
 
-// TestPlansAreThoseOfTheResults checks the files of each finding, and that a row's folder holds nothing else.
+// TestPlansAreThoseOfTheResults checks the files of each finding, and that a row's folder contains nothing else.
 func TestPlansAreThoseOfTheResults(t *testing.T) {
 	for _, e := range folders(t) {
 		known := map[string]bool{"row.yaml": true, "README.md": true}
@@ -212,7 +215,7 @@ func TestPlansAreThoseOfTheResults(t *testing.T) {
 	}
 }
 
-// checkPlan checks that the plan in a folder is that of the finding and fits the scenario beside it.
+// checkPlan checks that the plan in a folder is the plan of the finding and fits the scenario in the same folder.
 func checkPlan(t *testing.T, folder string, f *Finding) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, search.PlanFile))
@@ -242,8 +245,8 @@ func checkPlan(t *testing.T, folder string, f *Finding) {
 	}
 }
 
-// TestMarks checks the letters of a cell: one for each promise that broke, once, and in parentheses those that only
-// aimed faults broke.
+// TestMarks checks the letters of a cell. Each promise that was broken has its letter once. If only aimed faults broke
+// it, the letter is in parentheses.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		broke map[checker.Law]int
@@ -269,7 +272,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestTheWebPageHasEveryRow checks that the page of the web site names each row, with the command that runs it again.
+// TestTheWebPageHasEveryRow checks that the page of the web site names each row and has the command that runs it again.
 func TestTheWebPageHasEveryRow(t *testing.T) {
 	b := here(t)
 	var page strings.Builder
@@ -286,7 +289,7 @@ func TestTheWebPageHasEveryRow(t *testing.T) {
 	}
 }
 
-// TestVersionsArePinned checks that the version of a row is the one that its install command installs.
+// TestVersionsArePinned checks that the install command of a row installs the version that the row states.
 func TestVersionsArePinned(t *testing.T) {
 	pinned := func(file string) string {
 		text, err := os.ReadFile(filepath.Join("..", "live", "workers", file))
@@ -302,7 +305,7 @@ func TestVersionsArePinned(t *testing.T) {
 		if len(words) < 4 || e.Client == "" {
 			continue
 		}
-		for i := 0; i+1 < len(words); i += 3 { // redis 8.1.0 on …
+		for i := 0; i+1 < len(words); i += 3 { // versions are written like this: redis 8.1.0 on …
 			library, version := words[i], words[i+1]
 			switch {
 			case strings.Contains(e.Install, "python-locks") && library != "CPython":

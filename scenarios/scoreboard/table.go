@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Board is the whole scoreboard: everything that its pages show.
+// Board is the whole scoreboard. It contains everything that its pages show.
 type Board struct {
-	entries []entry       // by language and name
-	causes  []Explanation // of causes that are not a library's own
+	entries []entry       // sorted by language and name
+	causes  []Explanation // explanations of causes that are not specific to one library
 }
 
 // entry is a row of the table.
 type entry struct {
 	Row
-	result  *Result // nil: it has none
-	ofGo    bool    // it has no folder
-	page    string  // its page, relative to this package
-	command string  // runs the row again
+	result  *Result // nil if the row has no result
+	ofGo    bool    // whether it is a Go library, which has no folder
+	page    string  // path of its page, relative to this package
+	command string  // command that runs the row again
 	causes  []Explanation
 }
 
@@ -61,7 +61,8 @@ func New(files fs.FS) (*Board, error) {
 	return b, nil
 }
 
-// explanation returns whose a finding is and why; nil if neither the row nor the list of all causes says so.
+// explanation returns the explanation of a finding. It returns nil if neither the row nor the list of common causes has
+// one.
 func (e *entry) explanation(f *Finding) *Explanation {
 	if own := find(e.Explains, f.Law, f.Cause); own != nil {
 		return own
@@ -69,7 +70,7 @@ func (e *entry) explanation(f *Finding) *Explanation {
 	return find(e.causes, f.Law, f.Cause)
 }
 
-// shown returns the version for the table.
+// shown returns the version as the table shows it.
 func (e *entry) shown() string {
 	version := e.Version
 	if e.result != nil {
@@ -86,7 +87,7 @@ func (e *entry) notTried() string {
 	return cmp.Or(e.NotTried, "Not explored yet; the command of the row explores it.")
 }
 
-// former reports whether the result is that of another version than the row states.
+// former reports whether the result is for a different version than the one that the row states.
 func (e *entry) former() bool { return e.result != nil && e.result.Version != e.Version }
 
 // explore returns the command that explores a row under a family.

@@ -15,8 +15,8 @@ import (
 type Dial = func(ctx context.Context, address string) (net.Conn, error)
 
 // LogSimulationCost logs the processor time that work takes when its client is connected to simulated members, and when
-// it is connected to an echo that answers at once. The difference is the cost of the simulation. work returns the time
-// that it took.
+// it is connected to an echo server that answers at once. The difference is the cost of the simulation. work returns
+// the time that it took.
 func LogSimulationCost(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
 	work func(Dial, []string) time.Duration, echo func() net.Conn) {
 	t.Helper()

@@ -1,6 +1,6 @@
-// Package matrixtest contains tests that are shared by the modules which test client libraries. It tests locks under
-// families of faults: for each kind of violation it stores the smallest run, replays it, and writes tables of the
-// results. It also checks that equal seeds give equal runs and that memory stays bounded, and measures what the
+// Package matrixtest contains tests that are shared by the modules that test client libraries. It tests locks under
+// families of faults. For each kind of violation, it stores the smallest run and replays it, and it writes tables of
+// the results. It also checks that equal seeds give equal runs and that memory stays bounded, and measures what the
 // simulation costs.
 //
 // Goals: each finding that a table states can be replayed, and has a reason. Non-goals: describing the clients and the
@@ -24,17 +24,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Client is a lock of a client library, with its configuration.
+// Client is a lock of a client library and its configuration.
 type Client struct {
 	Name string
 	locktest.Config
-	Tokenless bool // the lock has no fencing token
+	Tokenless bool // whether the lock lacks fencing tokens
 }
 
 // Family is a family of faults, drawn with the weights of the default mix.
 type Family struct {
 	Name   string
-	Faults locktest.Faults // nil: all
+	Faults locktest.Faults // nil means all faults
 }
 
 // Families lists the families of faults that can affect every lock service, and all faults together.
@@ -60,11 +60,11 @@ type Result struct {
 	Findings []Finding
 }
 
-// Cell is the number of runs in which a law was violated by a certain cause, under one family of faults and with one of
+// Cell counts the runs in which a law was violated by a certain cause, under one family of faults and with one of
 // Protections.
 type Cell struct {
 	Family     string
-	Protection string `json:"Care"` // its Name
+	Protection string `json:"Care"` // the Name of the protection
 	Law        checker.Law
 	Cause      checker.Cause
 	Runs       int
@@ -81,11 +81,11 @@ type Finding struct {
 // Way returns the law and the cause as text.
 func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
 
-// underway reports whether this process performs runs for another one, and so must not write anything.
+// underway reports whether this process performs runs for another process. If so, it must not write anything.
 func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 
-// Run, with -update, tests each client under each family, and writes the results and the smallest runs to testdata.
-// Without -update it skips the test, and Replay checks the stored findings.
+// Run tests each client under each family if -update is set, and writes the results and the smallest runs to testdata.
+// Without -update, it skips the test, and Replay checks the stored findings.
 func Run(t *testing.T, clients []Client, families []Family) {
 	t.Helper()
 	if !*testkit.Update && !underway() {
@@ -118,13 +118,13 @@ func Run(t *testing.T, clients []Client, families []Family) {
 type matrix struct {
 	client string
 	Result
-	smallest map[string]*locktest.ShrunkRun // by name of the finding
+	smallest map[string]*locktest.ShrunkRun // keyed by the name of the finding
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. A finding is shrunk in the cell where it first occurs, which is the one with the
-// least careful client.
+// add records the result of one cell. It shrinks a finding in the cell where the finding first occurs, which is the
+// cell with the least careful client.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -156,7 +156,7 @@ func faultsOf(plan string) (faults []string) {
 	return faults
 }
 
-// write writes the result, and replaces what was previously stored about the client.
+// write writes the result. It replaces what was previously stored about the client.
 func (m *matrix) write(t *testing.T) {
 	t.Helper()
 	was, err := read(m.client)
@@ -186,8 +186,8 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each stored finding. The run must violate the finding's law by its cause. With -v, Replay prints the
-// story.
+// Replay replays each stored finding. The run must violate the finding's law for the same cause. With -v, Replay prints
+// the story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()
 	for _, client := range clients {

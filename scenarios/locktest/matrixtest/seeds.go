@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// EqualSeedsGiveEqualRuns explores the seeds from 1 to everyDay twice, in separate processes, and fails the test if a
-// seed gave different runs. With FENCEPOST_FULL=1 it explores 200 seeds ten times.
+// EqualSeedsGiveEqualRuns explores the seeds from 1 to everyDay twice, in separate processes. It fails the test if a
+// seed gives different runs. With FENCEPOST_FULL=1, it explores 200 seeds ten times.
 func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, everyDay int) {
 	t.Helper()
 	times := 2
@@ -37,8 +37,8 @@ func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, everyDay int) {
 	}
 }
 
-// MemoryStaysBounded explores first a thousand and then ten thousand seeds. All runs must be judged, and the second
-// exploration may use at most twice the memory of the first. It runs only with FENCEPOST_FULL=1.
+// MemoryStaysBounded explores first a thousand seeds and then ten thousand. All runs must be judged, and the second
+// exploration may use at most twice as much memory as the first. It runs only with FENCEPOST_FULL=1.
 func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 	t.Helper()
 	testkit.FullOnly(t)
@@ -60,7 +60,7 @@ func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 	}
 }
 
-// explored explores a lock, and fails the test for each run that could not be judged, except those with goroutines
+// explored explores a lock. It fails the test for each run that could not be judged, except for runs with goroutines
 // that the Config ignores.
 func explored(t *testing.T, c locktest.Config) (r *locktest.Report, ok bool) {
 	t.Helper()

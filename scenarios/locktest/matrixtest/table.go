@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// Reasons gives the reason for each kind of violation. A key is a client and a Way or, with precedence, the name of a
-// single finding. A reason is the bold beginning of an entry, "- **Reason.**", in the file that contains the table. The
-// entry says which lines of the library cause the violation and, after "Promised:", what the library's documentation
-// says about that.
+// Reasons gives the reason for each kind of violation. A key consists of a client and a Way. It may also be the name of
+// a single finding, which takes precedence. A reason is the bold beginning of an entry, "- **Reason.**", in the file
+// that contains the table. The entry says which lines of the library cause the violation and, after "Promised:", what
+// the library's documentation says about it.
 type Reasons map[string]string
 
 // of returns the key of a finding's reason in r.
@@ -25,10 +25,10 @@ func (r Reasons) of(client string, f *Finding) (key string) {
 	return client + " " + f.Way()
 }
 
-// Table compares a table in a file with the clients' results in testdata; with -update it writes the table. The table
-// has a row for each kind of violation of a client, and a cell for each family of faults. A cell contains the number of
-// runs for each of Protections, with a link to the smallest run. The test fails for a finding without a plan or a
-// reason, a reason without a finding, and a plan without a finding.
+// Table compares a table in a file with the clients' results in testdata. With -update, it writes the table. The table
+// has a row for each kind of violation of a client, and a column for each family of faults. A cell contains the number
+// of runs for each of Protections, with a link to the smallest run. The test fails if a finding has no plan or no
+// reason, or if a reason or a plan has no finding.
 func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
 	t.Helper()
 	var b strings.Builder
@@ -89,7 +89,7 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts returns the numbers of runs that show a finding, one number for each of Protections.
+// counts returns the numbers of runs that show a finding, one for each of Protections.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
 	for _, p := range Protections {
@@ -129,7 +129,7 @@ func (r *Result) hasPlans(t *testing.T, client string) {
 	}
 }
 
-// explained checks that the file has an entry for each of the reasons.
+// explained checks that the file has an entry for each reason.
 func explained(t *testing.T, path string, reasons Reasons) {
 	t.Helper()
 	text, err := os.ReadFile(path)
