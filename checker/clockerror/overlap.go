@@ -161,10 +161,10 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 	return 0, 0, false
 }
 
-// Certain returns at most most groups of spans that violate mutual exclusion whatever the true clock errors are, in the
-// order of trace.Interval.Crowds. With one permit, a certain pair also clashes by the recorded times. Only the first
-// most pairs that clash by these times are examined, but the first certain pair is always found. With several permits,
-// there is one group for each last span that has any.
+// Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
+// trace.Interval.Crowds. The parameter most limits their number. With one permit, a certain pair also clashes by the
+// recorded times. Only the first pairs that clash by these times are examined, up to most of them, but the first
+// certain pair is always found. With several permits, there is one group for each last span that has any.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)

@@ -200,7 +200,7 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// wrong returns an error if a number in the header is out of range.
+// wrong returns an error if a number in the header is out of its range.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
@@ -325,7 +325,7 @@ func readEvent(text []byte, e *Event, names *names) error {
 	return settle(e, &parts.grant, seen)
 }
 
-// parts holds the fields of an event that belong to its Grant or its Fault.
+// parts contains the fields of an event that belong to its Grant or its Fault.
 type parts struct {
 	grant Grant
 	fault Fault
@@ -480,7 +480,7 @@ func readFaultField(s *scanner, key string, f *Fault) (err error) {
 	return err
 }
 
-// wrongCheck returns an error if the event cannot have a Checked field.
+// wrongCheck returns an error if the event has a Checked field and may not have one.
 func (e *Event) wrongCheck() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():

@@ -108,7 +108,7 @@ type parser struct {
 // values.
 const mostNames = 1 << 16
 
-// share returns the name as it was first read, so that its memory is shared.
+// share returns the same string for equal names, so that they share memory.
 func share[T ~string](p *parser, name T) T {
 	if seen, ok := p.names[string(name)]; ok {
 		return T(seen)
@@ -326,7 +326,7 @@ func short(v any) string {
 	return string(text)
 }
 
-// show writes a value as EDN, except that strings are not quoted and keywords have no colon.
+// show formats a value as EDN, but without quotes around strings and without the colon of keywords.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -37,7 +37,7 @@ func TestWhatIsReadFastIsReadAsByTheLibrary(t *testing.T) {
 		some := func(list []string, of int) string { return list[r.IntN(min(of, len(list)))] }
 		most := 11
 		if seed%2 == 0 {
-			most = 2 // draw only values that the fast parser usually accepts
+			most = 2 // draw only kinds of values that the fast parser usually accepts
 		}
 		var b strings.Builder
 		b.WriteString("{")

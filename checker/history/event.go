@@ -52,7 +52,7 @@ const (
 // F is the function of an event: the operation, record or fault.
 type F string
 
-// Operations of clients.
+// Operations that clients do.
 const (
 	Acquire F = "acquire"
 	Extend  F = "extend"
@@ -68,7 +68,7 @@ const (
 	Crashed F = "crashed" // the process ended in the middle of an operation
 )
 
-// Records of servers.
+// Events that servers record.
 const (
 	Apply        F = "apply"         // the resource decided on a read or a write: Type OK if accepted, Fail if refused
 	KeySet       F = "key-set"       // a key was created or overwritten
@@ -81,7 +81,7 @@ const (
 // Why says how a key was removed, or why an operation failed.
 type Why string
 
-// Reasons on KeyGone.
+// Reasons for KeyGone.
 const (
 	Expired         Why = "expired"
 	Deleted         Why = "deleted"
@@ -89,7 +89,7 @@ const (
 	LostUnpersisted Why = "lost in crash (no persistence)"
 	LostDisk        Why = "lost in crash (disk lost)"
 	LostInFailover  Why = "lost in failover"
-	Flushed         Why = "flushed"      // by a request of a client
+	Flushed         Why = "flushed"      // a client's request removed it
 	NotRecorded     Why = "not recorded" // the server recorded that the key is gone, but not why or who removed it
 	// Apply Fail: the fencing token was lower than one already seen (or equal, if so configured)
 	StaleToken     Why = "stale token"
@@ -187,10 +187,11 @@ type Event struct {
 	Fault *Fault
 }
 
-// Grant is a lease as reported to its holder.
+// Grant is a lease as its holder was told.
 type Grant struct {
-	Since   Time      // when the winning attempt sent its first request
-	Granted Time      // when the protocol decided, before any check of the remaining validity; not before Since
+	Since Time // when the winning attempt sent its first request
+	// when the protocol decided to grant the lease, before any check of the remaining validity; not before Since
+	Granted Time
 	Until   Time      // end of the validity that the caller was told, in true time; it may be before Granted
 	Counted []Process // the servers whose grants the client counted
 	// Open means that the holder was told no end of the lease. Until is then the time at which the holder learned that
@@ -330,7 +331,7 @@ func (t Time) String() string {
 		return "never"
 	}
 	s := strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
-	for s[len(s)-1] == '0' && s[len(s)-4] != '.' { // keep three decimals
+	for s[len(s)-1] == '0' && s[len(s)-4] != '.' { // remove trailing zeros, but keep three decimals
 		s = s[:len(s)-1]
 	}
 	return s + " s"

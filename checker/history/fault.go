@@ -40,7 +40,7 @@ const (
 	Resets             // a connection is reset
 	SlowsDisk          // a server's fsync takes long
 	EndsSession        // a client's session or lease at the lock service ends
-	RemovesKeys        // a server evicts a key, or an operator deletes one or all
+	RemovesKeys        // a server evicts a key, or an operator deletes one key or all keys
 )
 
 // FaultKind describes a kind of fault. It contains what a reader of histories needs to know about it.

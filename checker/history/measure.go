@@ -62,7 +62,7 @@ func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 // Unsure reports whether the header states that it is unknown whether a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
-// StatesMeasures reports whether the header states any measures. Recorded histories seldom do.
+// StatesMeasures reports whether the header states any measures. The headers of recorded histories seldom do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether the requests of the lock show a lapse.

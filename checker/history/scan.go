@@ -30,7 +30,7 @@ func (n *names) of(raw []byte) string {
 	if len(raw) > longestName {
 		return string(raw)
 	}
-	hash := uint32(2166136261) // FNV-1a
+	hash := uint32(2166136261) // FNV-1a hash
 	for _, c := range raw {
 		hash = (hash ^ uint32(c)) * 16777619
 	}

@@ -92,7 +92,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestADeviceIsNotReadToItsEnd: the lines of a device are not counted, because it may have no end.
+// TestADeviceIsNotReadToItsEnd: Read does not count the lines of a device, because the device may have no end.
 func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {

@@ -61,7 +61,7 @@ type reader struct {
 	calls      map[history.Process][]*calls
 }
 
-// list is the result of parsing a value as a vector or list; ok is false if it is neither.
+// list is the result of parsing a value as a vector or list. ok is false if it is neither.
 type list struct {
 	elements []string
 	ok       bool

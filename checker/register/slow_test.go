@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is an operation as the slow check sees it: on one register, by a sequential process.
+// asked is an operation in the form that the slow check uses: on one register, by a sequential process.
 type asked struct {
 	f              history.F
 	old, value     string

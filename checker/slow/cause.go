@@ -438,7 +438,8 @@ func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
 
-// sessionEnded reports whether a fault ended the process's session, and no other key of the process has expired since.
+// sessionEnded reports whether a fault ended the process's session and no other key of the process has expired since
+// then.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {

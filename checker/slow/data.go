@@ -61,7 +61,7 @@ func (r *reading) accepted(i int) bool {
 	return e.F == history.Apply && e.Type == history.OK && slices.Contains(r.locks, e.Lock)
 }
 
-// grantOf returns the grant on whose behalf the resource was called, or nil if the lock has no such grant.
+// grantOf returns the grant for which the resource was called, or nil if the lock has no such grant.
 func (r *reading) grantOf(e *history.Event) *section {
 	for _, s := range slices.Backward(r.sections) {
 		if e.Of != "" && s.attempt == e.Of && s.lock == e.Lock {

@@ -155,8 +155,8 @@ func (r *reading) leaseExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: judged, Breaches: broken}
 }
 
-// stated counts the windows that a section states: one for its grant, and one for each extension that was decided
-// before the release was called.
+// stated counts the windows of a section: one for its grant, and one for each extension that was decided before the
+// release was called.
 func (r *reading) stated(s *section) (n int) {
 	if s.lease != nil {
 		n++

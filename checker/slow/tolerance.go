@@ -9,7 +9,7 @@ import (
 
 func init() { register("fault-tolerance", (*reading).faultTolerance) }
 
-// faultTolerance examines each acquire, and its release, together with every fault and every other acquire.
+// faultTolerance examines each acquire and its release. It compares them with every fault and every other acquire.
 func (r *reading) faultTolerance() Finding {
 	if r.Header.Quorum <= 0 || r.Header.Bound <= 0 || len(r.Header.Servers) == 0 {
 		return Finding{Outcome: Unchecked}
@@ -79,7 +79,7 @@ func (r *reading) excused(s *section) bool {
 		r.time(s.done) >= r.leaseEnd(s)
 }
 
-// leaseEnd returns the end of the lease that was stated last before the release was called.
+// leaseEnd returns the end of the lease, as last stated before the release was called.
 func (r *reading) leaseEnd(s *section) history.Time {
 	end := -history.Never
 	if s.lease != nil && s.lease.Granted <= r.time(s.release) {

@@ -17,7 +17,7 @@ type Basis struct {
 	known bool
 	Value string
 	At    int // position of the event that told the worker this value
-	asked int // the value was read after this position; -1 if it may have been read at any time before At
+	asked int // the value was read after this position; -1 if the read may have been at any time before At
 }
 
 // knowledge is what one worker knows about the data. It keeps what the resource accepted separate from what the client
@@ -71,8 +71,8 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 	return &b.known[n]
 }
 
-// accept records a read or write that the resource accepted. A write by a worker that has read nothing is ignored:
-// others may have written between it and the worker's next write.
+// accept records a read or write that the resource accepted. It ignores a write by a worker that has read nothing,
+// because others may write between this write and the worker's next one.
 func (b *bases) accept(at int, lock int32, e *history.Event) {
 	if e.Of == "" { // the history does not say which attempt made the request
 		return
@@ -120,7 +120,7 @@ func (k *knowledge) call(value string) *call {
 	switch {
 	case n == 0:
 		return nil
-	case k.calls[n-1].value == value: // the usual case
+	case k.calls[n-1].value == value: // this is the usual case
 		return &k.calls[n-1]
 	}
 	if k.latest == nil {

@@ -78,7 +78,7 @@ func (t *Trace) Loses(lock int32, own Basis) bool {
 	return own.asked <= d.At || !t.fromNowhere(lock, own.Value)
 }
 
-// fromNowhere reports whether a value is neither the initial value nor written by anyone in the history.
+// fromNowhere reports whether a value is not the initial value and was not written by anyone in the history.
 func (t *Trace) fromNowhere(lock int32, value string) bool {
 	s := &t.Scan
 	if value == s.Data[lock].Initial {

@@ -16,8 +16,8 @@ type Fault struct {
 	Stop  int // position of its end; Open if the end was not recorded
 }
 
-// Faults returns the faults of a history in the order in which they struck, in the form that the laws use. It ignores
-// the end of a fault whose beginning was not recorded.
+// Faults returns the faults of a history, in the form that the laws use and in the order in which they struck. If only
+// the end of a fault was recorded, it ignores the fault.
 func Faults(h *history.History) []Fault {
 	t := Trace{History: h, struck: underWay{}}
 	for i := range h.Events {
@@ -109,9 +109,9 @@ func (t *Trace) unfelt(f Fault) bool {
 }
 
 // Counted returns the position from which waiting time counts again after a fault. This is where the fault is over. If
-// a fault changes a clock's rate for good or cuts a link permanently, time counts from the fault's beginning, because
-// the system stays that way. If the history does not state a quorum, a permanent cut is never over, because it is
-// unknown whether it leaves a quorum.
+// a fault changes a clock's rate permanently or cuts a link permanently, time counts from the fault's beginning,
+// because the system stays that way. If the history does not state a quorum, a permanent cut is never over, because it
+// is unknown whether it leaves a quorum.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -140,7 +140,7 @@ func (t *Trace) Cite(f *Fault) string {
 	return f.Line
 }
 
-// FaultsIn returns the faults that struck strictly between two positions and for which matches is true.
+// FaultsIn returns the faults that struck strictly between two positions, if matches returns true for them.
 func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	var list []*Fault
 	for i := range t.Faults {
@@ -151,8 +151,7 @@ func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	return list
 }
 
-// LastFault returns the latest fault that struck before position i and for which matches is true, or nil if there is
-// none.
+// LastFault returns the latest fault before position i for which matches returns true. It returns nil if there is none.
 func (t *Trace) LastFault(i int, matches func(*Fault) bool) *Fault {
 	for n := len(t.Faults) - 1; n >= 0; n-- {
 		if f := &t.Faults[n]; f.Start < i && matches(f) {

@@ -39,7 +39,7 @@ type standing struct {
 // ownKey is a key that belongs to the client that releases the lock, with the position of the record that set it.
 type ownKey struct{ key, at int32 }
 
-// watch is a release whose effect is not yet known.
+// watch tracks a release until its effect is known.
 type watch struct {
 	Handback
 	from, to int32 // its keys are handbacks.own[from:to]
@@ -122,7 +122,7 @@ func (t *Trace) Handbacks() []Handback {
 	return h.list
 }
 
-// byRelease lists the grants that were released, in the order of the release calls.
+// byRelease lists the released grants in the order of their release calls.
 func (t *Trace) byRelease() []int32 {
 	order := t.handbacks.order[:0]
 	for n := range t.Grants {

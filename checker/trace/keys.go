@@ -21,7 +21,7 @@ type liveKey struct {
 	until history.Time // when it is due to expire
 }
 
-// keys tracks which keys are present, according to the records read so far.
+// keys contains the keys that are present after the records read so far.
 type keys struct{ at table[place, liveKey] }
 
 // reset forgets all keys.

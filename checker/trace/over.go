@@ -79,7 +79,8 @@ func (t *Trace) gained(server history.Process, from, to int) (gain history.Time)
 // ttlOf returns the longest TTL that the owner's client uses.
 func (t *Trace) ttlOf(c Change) history.Time { return t.History.Header.TTLOf(t.ProcessOf(c.Owner)) }
 
-// untouched reports whether the owner had neither set nor extended its key for a TTL, so that its lease had run out.
+// untouched reports whether the owner's lease had run out because the owner had neither set nor extended its key for a
+// TTL.
 func (t *Trace) untouched(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl

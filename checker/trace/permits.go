@@ -10,9 +10,9 @@ func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
 // has one span more than there are permits. Its spans belong to different grants, and every two of them clash. If every
 // two of several intervals overlap, all of them have an instant in common, so all these holders held the lock at once.
 //
-// Each group is a list of ascending indexes. The groups are sorted by their last span. Crowds returns at most most
-// groups. With one permit, each pair that clashes is a group. With several permits, there are too many groups to list
-// them all. So for each last span, Crowds returns only the group whose other spans come first in the list.
+// Each group is a list of ascending indexes. The groups are sorted by their last span. The parameter most limits the
+// number of groups. With one permit, each pair that clashes is a group. With several permits, there are too many groups
+// to list them all. So for each last span, Crowds returns only the group whose other spans come first in the list.
 func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
 	if permits == 1 {
 		for _, p := range v.clashes(spans, most) {
@@ -92,7 +92,7 @@ func (v *interval) deepest(spans []Span, among []int) (most int) {
 }
 
 // anyCrowd reports whether more spans clash at once than there are permits. It visits the spans in the order of their
-// starts. The spans that began earlier and clash with a span all contain its start, so every two of them clash as well.
+// starts. All earlier spans that clash with a span contain its start, so they also clash with each other.
 func (v *interval) anyCrowd(spans []Span, permits int) bool {
 	v.sorted = append(v.sorted[:0], spans...)
 	slices.SortFunc(v.sorted, byStart)

@@ -73,8 +73,8 @@ func TestCrowdsAreThoseThatTryingAllChoicesFinds(t *testing.T) {
 	}
 }
 
-// apart cuts the spans of one grant so that they share no instant, like the windows of a lease, and marks each span
-// that the next one continues.
+// apart cuts the spans of one grant so that they share no instant, like the windows of a lease. It marks each span that
+// is continued by the next one.
 func apart(spans []Span) {
 	for i := range spans {
 		for j := range spans[:i] {

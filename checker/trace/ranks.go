@@ -156,8 +156,8 @@ func (t *Trace) Superseded(lock, n int32) int {
 	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
 }
 
-// GrantedAt returns when the protocol decided the grant, or when the acquire returned if the history does not state
-// that.
+// GrantedAt returns when the protocol decided the grant. If the history does not state that, it returns when the
+// acquire returned.
 func (g *Grant) GrantedAt(t *Trace) history.Time {
 	if g.Lease != nil {
 		return min(g.Lease.Granted, t.Time(g.OK))

@@ -32,7 +32,7 @@ type Impact struct {
 // Reset prepares r for another history.
 func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
-// goTo adds the faults that strike before position call, and drops those that are over by then.
+// goTo adds the faults that struck before position call and drops those that were over at that position.
 func (r *reach) goTo(t *Trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
 	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
@@ -53,8 +53,9 @@ func (x *Impact) IsLike(y Impact) bool {
 	return x.Kind == y.Kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
 }
 
-// QuorumReachable reports whether, from position call to position end, the client was up and not paused, and at least a
-// quorum of servers was up, not paused and reachable from it. It must be called in the order of the positions call.
+// QuorumReachable reports whether, from position call to position end, the client and at least a quorum of servers were
+// up and not paused, and these servers were reachable from the client. The calls must be made in the order of the
+// positions call.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -114,7 +115,7 @@ func (t *Trace) sameGroup(a, b history.Process) bool {
 		func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
-// enough reports whether the servers that are left form a quorum.
+// enough reports whether the servers that remain usable form a quorum.
 func (t *Trace) enough(g *absence) bool {
 	h := &t.History.Header
 	isAway := func(s history.Process) bool { return slices.Contains(g.Away, s) }
@@ -183,8 +184,8 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore returns the position at which all faults that struck before position i were over: Open if one is still
-// active, -1 if none struck.
+// calmBefore returns the position at which all faults that struck before position i were over. It returns Open if one
+// of them is still active, and -1 if none struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
 	if n == 0 {

@@ -17,7 +17,7 @@ type shelf struct {
 type residue struct {
 	next  int                 // index in Trace.Keys of the first record after the latest call that was examined
 	there table[place, owned] // in these places, unit stands in for the server
-	keys  table[shelf, int]   // number of keys
+	keys  table[shelf, int]   // number of keys on each shelf
 }
 
 // owned is a key that is, or was, present.

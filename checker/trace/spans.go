@@ -48,9 +48,9 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	return pairs[0][0], pairs[0][1], true
 }
 
-// clashes returns at most most index pairs i < j of spans that clash, sorted by j and then by i. Its running time is
-// proportional to the sum of three numbers: the spans, the clashes up to the last one returned, and the spans that
-// began earlier than spans stated before them.
+// clashes returns the index pairs i < j of spans that clash, sorted by j and then by i. The parameter most limits their
+// number. The running time is proportional to the sum of three numbers: the spans, the clashes up to the last one
+// returned, and the spans that began earlier than spans stated before them.
 func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil

@@ -34,11 +34,11 @@ type standstill struct {
 	// by lock: its waits in the order in which they began; the first one is still in progress
 	line    [][]int32
 	holders [][]int32 // by lock: open sections
-	// by lock: when it stopped, or will stop, making progress; never if it makes progress
+	// by lock: when the lock stopped, or will stop, making progress; never if it makes progress
 	since   []history.Time
 	before  []history.Time // copy of since made before the current turns
 	endless map[Title]bool // attempts that have a key without expiry
-	faults  int            // number of faults under way
+	faults  int            // number of faults in progress
 	calm    history.Time   // when the last fault was over
 	// by wait: the time since which it was stuck, if it has been reported
 	noted map[int32]history.Time
@@ -53,10 +53,10 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
-// reported once for each period between faults, in the order in which they became overdue. The first waiter that still
-// had a quorum of servers comes first in the list, because the others are blocked by their missing servers. Stuck
-// returns at most most waiters, plus that one. As long as no wait has lasted longer than limit, it skips the costly
-// computation of which locks stand still.
+// reported once for each period between faults, in the order in which they became overdue. However, the first waiter
+// that still had a quorum of servers is moved to the front, because the others are blocked by their missing servers.
+// The parameter most limits the number of waiters, not counting that one. As long as no wait has lasted longer than
+// limit, Stuck skips the costly computation of which locks stand still.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })

@@ -13,8 +13,8 @@ func (t *Trace) takes(at int) bool {
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// LastTaken returns the last position before before at which an attempt removed a key of a lock from unit, the servers
-// that share one copy. It returns -1 if there is none.
+// LastTaken returns the position of the last event before the given position at which an attempt removed a key of a
+// lock from unit, the servers that share one copy. It returns -1 if there is none.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		e := &t.History.Events[at]

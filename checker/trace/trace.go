@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Open is the position of something that has not happened by the end of the history.
+// Open is the position of everything that has not happened by the end of the history.
 const Open = math.MaxInt
 
 // Ask is one acquire operation. All positions are indexes in History.Events.
@@ -38,7 +38,7 @@ const (
 	Crashed
 )
 
-// Grant is one successful acquire with its section, the positions [OK, End).
+// Grant is one successful acquire with its critical section. The section covers the positions [OK, End).
 type Grant struct {
 	Ask     int32
 	Lock    int32
@@ -49,9 +49,9 @@ type Grant struct {
 	Token   history.Token
 	OK, End int            // End is Open if the section never ended.
 	Lease   *history.Grant // nil if the history does not state it
-	// Release is the position of the first release call, which may come after the section has ended in another way.
-	// Done is the return of that call. Both are Open if there was no release. If only the outcome of a release is
-	// recorded, both are the position of the outcome.
+	// Release is the position of the first call of release. The section may already have ended in another way. Done is
+	// the return of that call. Both are Open if there was no release. If only the outcome of a release is recorded,
+	// both are the position of the outcome.
 	Release, Done int
 	window        int32        // index of the grant's latest window, or none; used only while windows are listed
 	Stated        history.Time // time from which the grant states its validity; Never if it states none
@@ -89,7 +89,7 @@ type processTrace struct {
 	releases []int32 // grants whose release has been called and has not returned
 }
 
-// Trace is a history read once, for all laws. Its memory is reused for the next history.
+// Trace is a history that was read once for all laws. Its memory is reused for the next history.
 type Trace struct {
 	History    *history.History
 	Ascending  bool         // whether each event is at the same time as the one before it, or later
@@ -115,8 +115,8 @@ type Trace struct {
 	Interval   interval
 	Scan       scan
 	live       keys
-	touched    []use    // by ask
-	calms      []calmAt // by fault
+	touched    []use    // for each acquire: when its lock was used
+	calms      []calmAt // for each fault: when the system was calm again
 	Reach      reach
 	Residue    residue
 	handbacks  handbacks
@@ -393,8 +393,8 @@ func (t *Trace) crash(i int, e *history.Event) {
 // beginning of the section, but not before the acquire's call.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 
-// Waited returns the position up to which the process of an acquire certainly waited. If it crashed, this may be before
-// the crash was recorded.
+// Waited returns the position until which the process of an acquire certainly waited. If the process crashed, this may
+// be before the crash was recorded.
 func (t *Trace) Waited(a *Ask) int {
 	if a.Outcome != 0 {
 		return a.Ret
@@ -402,8 +402,8 @@ func (t *Trace) Waited(a *Ask) int {
 	return t.earliest(a.Process, a.Call, a.Ret)
 }
 
-// MayBeGone reports whether the process of a grant may have died by position at, between the call and the return of its
-// release.
+// MayBeGone reports whether the process of a grant may have died by position at, after it had called its release and
+// before the release returned.
 func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	crash := t.CrashAfter(g.Process, g.Release)
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at

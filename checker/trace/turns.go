@@ -8,7 +8,7 @@ import (
 )
 
 // wait is a period in which a process waits for a lock. It covers several acquires if the process asked again within a
-// TTL after each one that was not granted.
+// TTL after each acquire that was not granted.
 type wait struct {
 	ask      int32 // the first acquire
 	process  history.Process
@@ -47,7 +47,7 @@ func (t *Trace) waits() []wait {
 	return all
 }
 
-// SingleWaits returns one wait for each acquire, however soon the process asks again.
+// SingleWaits returns one wait for each acquire, even if the process soon asks again.
 func (t *Trace) SingleWaits() []wait {
 	all := make([]wait, len(t.Asks))
 	for n := range t.Asks {
@@ -75,7 +75,7 @@ const (
 	FaultIsOver                  // a fault is over
 )
 
-// Turns returns, in order, when waits, holds and faults begin and end.
+// Turns lists when waits, holds and faults begin and end, in order.
 func (t *Trace) Turns(waits []wait) []turn {
 	turns := make([]turn, 0, 2*(len(waits)+len(t.Grants)+len(t.Faults)))
 	add := func(at int, kind turnKind, n int) {

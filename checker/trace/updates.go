@@ -15,7 +15,7 @@ type pairing struct {
 	read   bool // whether the attempt knows a value that its next write can be computed from
 	value  string
 	from   int // position at which the update begins: the read's call, or the previous write's return
-	write  int // index of the update whose write has not returned; -1 if there is none
+	write  int // index of the update whose write has not returned yet; -1 if there is none
 }
 
 // Updates returns, for each lock, the read-modify-writes as the clients saw them: a read that returned, then a write

@@ -90,8 +90,8 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// lets returns when the client gave up the lock: when its release returned, or when an acquire that was not granted
-// returned.
+// lets returns when the client gave up the lock: when its release returned, or, if the acquire was not granted, when
+// the acquire returned.
 func (t *Trace) lets(a *Ask) history.Time {
 	if a.Grant < 0 {
 		return t.Time(a.Ret)

@@ -17,7 +17,7 @@ const (
 	Good        // the result is as it should be
 	Bad         // the result is not as it should be
 	Open        // undecided, or something that a reader must know
-	Strong      // no judgement; the words only stand out
+	Strong      // no judgment; the words only stand out
 )
 
 // Style returns the style that shows the tone on a terminal.
@@ -42,12 +42,12 @@ func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Put(b.part("words "), html.Newline) }
 
-// part renders the paragraph for a page. class comes before the class of its tone.
+// part renders the paragraph for a page. The CSS class given as class comes before the class of its tone.
 func (b Paragraph) part(class string) html.Part {
 	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
 }
 
-// paragraphs renders several paragraphs, with only the classes of their tones.
+// paragraphs renders several paragraphs. Their only CSS classes are those of their tones.
 func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }
@@ -149,10 +149,10 @@ func (b Lines) HTML(p *html.Writer) {
 	}
 }
 
-// Totals are numbers, each with a description of what it counts.
+// Totals is a list of numbers, each with a description of what it counts.
 type Totals []Total
 
-// Total is a number of things. Its tone is used only if the number is not zero.
+// Total is a number of things. Its tone applies only if the number is not zero.
 type Total struct {
 	Count int
 	Words string
@@ -211,10 +211,10 @@ func (b Section) HTML(p *html.Writer) {
 // of the text, below a rule.
 type More struct{ Block }
 
-// Labelled is a block whose text consists of lines with labels.
+// Labelled is a block that consists, in a text, of lines with labels.
 type Labelled struct{ Block }
 
-// Columns are sections that a page shows side by side if it is wide enough.
+// Columns is a list of sections. A page shows them side by side if it is wide enough.
 type Columns []Section
 
 func (b Columns) blocks() (all []Block) {

@@ -51,7 +51,7 @@ type Block interface {
 // full.
 type fitting interface {
 	Block
-	// FitText writes the block in at most room lines, if possible.
+	// FitText writes the block. It uses at most room lines if possible.
 	FitText(p *text.Writer, room int)
 }
 
@@ -90,7 +90,7 @@ func below(b Block) (below, kept bool) {
 	return false, false
 }
 
-// texts writes the blocks that come before the end of the text, and then the end.
+// texts writes the blocks that come before the end of the text. Then it writes the end.
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
 		if below, _ := below(b); below {

@@ -54,7 +54,7 @@ func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
 
-// first returns the CSS class of a cell in the first column of a group.
+// first returns the CSS class for a cell in the first column of a group, or "" if is is false.
 func first(is bool) string {
 	if is {
 		return " first"
@@ -77,7 +77,7 @@ func (t *Table) gridRow(r Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// part renders the cell for a grid, with class in addition to the class of its tone.
+// part renders the cell for a grid. It has the CSS class given as class in addition to the class of its tone.
 func (c Cell) part(class string) html.Part {
 	if tone := c.Tone.Class(); tone != "" {
 		class += " " + tone

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// The table has titles over groups of columns, marks close together, indented rows, and cells that span columns.
+// The table has titles above groups of columns, marks close together, indented rows, and cells that span columns.
 func TestATableOnATerminal(t *testing.T) {
 	gone, late := document.Group{"gone", "It is not there."}, document.Group{"late, in ms", ""}
 	table := document.Table{Heading: "lock",

@@ -249,7 +249,7 @@ func TestARequestThatFailedInTimeWasNotSlow(t *testing.T) {
 	}
 }
 
-// If several laws are violated, the headline is about the gravest one.
+// If several laws are violated, the headline is about the most serious violation.
 func TestTheGravestLawComesFirst(t *testing.T) {
 	var v checker.Verdict
 	order := append(slices.Clone(checker.Laws), checker.Linearizability)

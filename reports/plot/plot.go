@@ -31,7 +31,7 @@ type Point struct{ X, Y float64 }
 
 // Diagram is a diagram. Areas are drawn first, then lines, then marks, each in the order of its list.
 type Diagram struct {
-	Title, Subtitle string // above the diagram; the subtitle is shortened if there is no room
+	Title, Subtitle string // shown above the diagram; the subtitle is shortened if there is not enough room
 	Description     string // a description for readers who cannot see the diagram
 	X, Y            Axis
 	Areas           []Area

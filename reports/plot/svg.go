@@ -20,7 +20,8 @@ type svg struct {
 // SVG draws the diagram with the given size in points.
 func (d *Diagram) SVG(width, height float64) string { return d.svg(width, height, false) }
 
-// OnPage draws the same picture for a page whose style sheet has the variables --plot-NAME of all inks.
+// OnPage draws the same picture for a page. The style sheet of the page must define a variable --plot-NAME for each
+// ink.
 func (d *Diagram) OnPage(width, height float64) string { return d.svg(width, height, true) }
 
 func (d *Diagram) svg(width, height float64, onPage bool) string {
@@ -77,7 +78,7 @@ func (to *svg) circle(s Style, at Point, r float64) {
 	fmt.Fprintf(to, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", number(at.X), number(at.Y), number(r), how)
 }
 
-// write writes words. It also states their width, so that they fit their place even in another font.
+// write adds words to the picture. It also states their width, so that they fit their place even in another font.
 func (to *svg) write(t text, at Point, words string) {
 	x, y := number(at.X), number(at.Y)
 	how := map[float64]string{0.5: ` text-anchor="middle"`, 1: ` text-anchor="end"`}[t.anchor]

@@ -87,7 +87,7 @@ func (t *Builder) enter(from, to, until float64, attempt string, tok history.Tok
 		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
 }
 
-// Gone removes the key of an attempt from the servers, one per millisecond.
+// Gone removes the key of an attempt from the servers, from one server per millisecond.
 func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...int) *Builder {
 	for i, n := range servers {
 		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),

@@ -94,7 +94,7 @@ func (p *Writer) Gap(wanted bool) (before bool) {
 	return before
 }
 
-// Indent indents all lines that write writes by a number of cells.
+// Indent calls write and indents all lines that it writes by a number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells

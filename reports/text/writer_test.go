@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// written returns what the function write writes at a given width, without color.
+// written calls write with a writer of the given width, without color, and returns the text.
 func written(width int, write func(*Writer)) string {
 	var b strings.Builder
 	write(New(&b, width, false))

@@ -79,7 +79,7 @@ func (a *arranger) makeRoom() {
 	}
 }
 
-// operations shows the calls of a history without locks as operations on registers.
+// operations adds the calls of a history without locks to the lanes, as operations on registers.
 func (a *arranger) operations() {
 	registers := map[history.Lock]bool{}
 	for i := range a.l.clients {
@@ -92,7 +92,7 @@ func (a *arranger) operations() {
 	a.l.registers = len(registers)
 }
 
-// arranger keeps track of what has begun and not yet ended.
+// arranger keeps track of everything that has begun and has not ended yet.
 type arranger struct {
 	l        *Lanes
 	room     func(*clientLane) // allocates the slices of a client's lane

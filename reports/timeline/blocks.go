@@ -18,7 +18,7 @@ type Timeline struct {
 	leftOut []string
 }
 
-// New returns a timeline. arrange returns its lanes; it is called once, when the timeline is first shown.
+// New returns a timeline. The function arrange returns its lanes. It is called once, when the timeline is first shown.
 func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
 
 // Text draws the history with time running downwards.
@@ -32,7 +32,7 @@ func (t *Timeline) HTML(p *html.Writer) {
 	p.Script(script)
 }
 
-// LeftOut lists what the picture on the page omits, one sentence for each. It is empty before HTML has drawn the
+// LeftOut lists what the picture on the page omits, one sentence for each item. It is empty until HTML has drawn the
 // picture.
 func (t *Timeline) LeftOut() []string { return t.leftOut }
 

@@ -45,7 +45,7 @@ type laneTitle struct {
 	Odd       bool
 }
 
-// shape is one thing in the plot. A box extends from A to B; a mark is at A; a ray and a message are lines from A at
+// shape is one item in the plot. A box extends from A to B. A mark is at A. A ray and a message are lines from A at
 // height Y to B at height Y2.
 type shape struct {
 	Kind      string // box, mark, ray, message

@@ -173,7 +173,7 @@ func (c *chart) operations(client, y int) {
 	}
 }
 
-// captions writes the names of the attempts over the bars and over the hatching of pauses.
+// captions writes the names of the attempts above their bars and above the hatching of pauses.
 func (c *chart) captions(client int, lock history.Lock, y int) {
 	for i := range c.lanes.clients[client].Sections {
 		s := &c.lanes.clients[client].Sections[i]

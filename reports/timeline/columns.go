@@ -13,7 +13,7 @@ import (
 // section comes long after the rest of the run.
 const probe = history.Probe
 
-// table is the geometry of a text timeline: which lanes are drawn, and in which columns.
+// table is the layout of a text timeline: which lanes are drawn, and in which columns.
 type table struct {
 	lanes   *Lanes
 	clients []int // indices in lanes.clients, ascending

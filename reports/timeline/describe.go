@@ -29,7 +29,7 @@ type describer struct {
 	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers in a history of operations on registers, which has no locks.
 	Registers int
-	Long      bool // include details that are not essential: tokens, servers, deadlines
+	Long      bool // whether to include nonessential details: tokens, servers, deadlines
 }
 
 // who returns the name of the client or attempt that caused the event.
@@ -256,7 +256,7 @@ func (t *describer) apply(e *history.Event) string {
 	return s + because(e)
 }
 
-// key describes what happens to a key. where names the servers.
+// key describes what happened to a key. where is a text with the names of the servers.
 func (t *describer) key(e *history.Event, where string) string {
 	key := "the key"
 	switch {

@@ -31,7 +31,7 @@ type Lanes struct {
 	registers int          // number of registers in a history without locks
 	clients   []clientLane // the clients that the header lists, then the others in the order in which they appear
 	servers   []serverLane // servers in the same order
-	effects   []effect     // reads and writes that the resource judged, in order
+	effects   []effect     // reads and writes that the resource accepted or refused, in order
 	faults    []fault      // faults, in the order in which they struck
 	history   *history.History
 	witness   map[int]bool // positions of the events that violated laws name
@@ -100,7 +100,8 @@ type wait struct {
 	Result  history.Type    // zero if it never returned
 }
 
-// call is a client's request to the resource, release, or extension, from its call to its return.
+// call is a client's request to the resource, its release, or its extension of a lease. It lasts from its call to its
+// return.
 type call struct {
 	span
 	F       history.F

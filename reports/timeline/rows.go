@@ -94,7 +94,8 @@ type group struct {
 	proof  bool
 }
 
-// longTravel is the time after which a request counts as slow, because much may have changed before it arrives.
+// longTravel is the time after which a request counts as slow. By then, much may have changed before the request
+// arrives.
 const longTravel = history.Time(1e8)
 
 // groupSpread is the longest time between two events that are shown in one row, in true time.

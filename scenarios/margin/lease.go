@@ -24,7 +24,7 @@ type freed struct {
 	from history.Time // when the unit could grant the lock to the next client; later than the loss if the unit was down
 }
 
-// lease measures how close other clients came to being granted a lock while an earlier grant of it was valid.
+// lease measures how close other clients came to being granted a lock while an earlier grant of the lock was valid.
 func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	g := &r.t.Grants[lock.Grants[i]]
 	if g.Lease == nil || g.Until == history.Never {

@@ -20,7 +20,7 @@ const (
 	Crashes               // servers lose the keys in a crash
 	Failover              // a replica that lacks the keys is promoted
 	Removed               // another client's requests remove or overwrite the keys
-	Overstated            // the holder relies on its lease for longer than its keys exist
+	Overstated            // the holder relies on its lease after its keys have expired
 	Deposed               // a master or leader continues to grant the lock after it was replaced
 	Mixed                 // several of these ways together
 	Outlives              // mutual-exclusion: a holder stays in its section although its keys are gone

@@ -53,7 +53,7 @@ func (c *Call) String() string {
 	return c.lost()
 }
 
-// overtaken reports whether another client entered, or used the resource, although the holder's lease had not ended.
+// overtaken reports whether another client entered, or used the resource, before the holder's lease had ended.
 func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
 
 // past says how long before or after the end of its lease a holder did something.

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// section measures how close other clients came to entering while a holder was still in its section.
+// section measures how close other clients came to entering while a holder was still inside its section.
 func (r *Reader) section(lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]

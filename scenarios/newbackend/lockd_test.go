@@ -121,7 +121,7 @@ func (d *daemon) remove(name string, why history.Why, by history.Attempt) {
 	delete(d.keys, name)
 }
 
-// removeAll removes the keys for which which returns true.
+// removeAll removes all keys for which the given function returns true.
 func (d *daemon) removeAll(why history.Why, which func(*key) bool) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		if which(d.keys[name]) {

@@ -21,7 +21,7 @@ type gesture struct {
 	To    int64    `json:"to"`
 	Sent  int      `json:"sent"` // number of the message in the picture
 	Kind  string   `json:"kind"` // kind of the fault to add
-	On    string   `json:"on"`   // process on whose lane the fault was placed
+	On    string   `json:"on"`   // the process that has the lane on which the fault was placed
 	Key   string   `json:"key"`
 	Value string   `json:"value"` // new value; if empty, the key is removed, so that its default applies
 	Lines []string `json:"lines"` // the lines of all faults

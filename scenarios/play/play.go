@@ -59,7 +59,7 @@ type view struct {
 	Headline string      `json:"headline"`
 	Laws     []judgedLaw `json:"laws"`
 	Report   string      `json:"report"` // the report of this run, as an HTML body
-	Faults   []planned   `json:"faults"` // one for each line of the plan
+	Faults   []planned   `json:"faults"` // one element for each line of the plan
 	Settings []setting   `json:"settings"`
 	Palette  []kindOffer `json:"palette"`
 	Messages []carried   `json:"messages"` // set only if the request asked for messages
@@ -257,10 +257,10 @@ func (o *opened) faults(run *single.Run) []planned {
 	return all
 }
 
-// byMessage reports whether a fault strikes a single message as it is sent.
+// byMessage reports whether a fault strikes a single message at the time it is sent.
 func byMessage(f nemesis.Fault) bool { return f.Kind.Has(nemesis.FieldNumber) }
 
-// delaysOne reports whether a fault delays a single message of a link.
+// delaysOne reports whether a fault delays a single message on a link.
 func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }

@@ -8,7 +8,7 @@ import (
 // answers by experiment.
 type tourStop struct {
 	Title    string `json:"title"`
-	Scenario string `json:"scenario"` // name of a scenario of the catalogue
+	Scenario string `json:"scenario"` // name of a scenario of the catalog
 	Words    string `json:"words"`    // paraphrase of what the document says
 	Source   string `json:"source"`   // document and section
 	Question string `json:"question"`

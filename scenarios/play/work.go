@@ -26,7 +26,7 @@ type request struct {
 	// whether to skip finding out which faults a violation needs; set while a fault is dragged
 	Rough    bool   `json:"rough"`
 	Messages bool   `json:"messages"` // whether to show the messages as well
-	Vary     string `json:"vary"`     // for edge: KEY=FROM..TO/STEP
+	Vary     string `json:"vary"`     // used by the task edge: KEY=FROM..TO/STEP
 }
 
 // reply is the answer to a request: a mistake, or what the request asked for.

@@ -44,7 +44,8 @@ type locktestResult struct {
 	}
 }
 
-// Collect reads the results in a folder like scenarios/locktest/libraries, and returns the content of GoResults.
+// Collect reads the results in a folder like scenarios/locktest/libraries. It returns the content of the file
+// GoResults.
 func Collect(libraries fs.FS) ([]byte, error) {
 	names, err := fs.Glob(libraries, "testdata/*.json")
 	if err != nil {

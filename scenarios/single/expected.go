@@ -30,7 +30,8 @@ const (
 	Unbroken implied = "not violated" // used if the scenario has expectations for other laws or metrics
 )
 
-// ExpectLine compares the outcome of a law or metric, in one run or in many, with what the scenario expects.
+// ExpectLine compares the outcome of a law or metric with what the scenario expects. The outcome is that of one run or
+// of many.
 type ExpectLine struct {
 	Name     string // name of the law or metric
 	Expected Expectation
@@ -76,7 +77,7 @@ func (e *ExpectLine) Case(group, got, how string) document.Case {
 	return c
 }
 
-// Named reports whether the scenario states any expectation.
+// Named reports whether the scenario has any expectation.
 func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }

@@ -15,7 +15,7 @@ var Described = []document.Described{
 	{Commands: []string{"check"}, Object: recordedJSON{}, Is: "a recorded history, judged"},
 }
 
-// RunObject is a run as a JSON object, by itself or within another document.
+// RunObject is a run as a JSON object, either by itself or within another document.
 type RunObject struct {
 	Scenario  string                      `json:"scenario" doc:"its name"`
 	Seed      uint64                      `json:"seed" doc:"of the run; it decides everything that is random in it"`

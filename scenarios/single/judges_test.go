@@ -77,7 +77,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// shown returns what write writes, with all white space between words reduced to a single space.
+// shown returns the text that write writes, with all white space between words reduced to a single space.
 func shown(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder

@@ -107,7 +107,7 @@ func (r *Result) counts(client Client, f *Finding) string {
 	return strings.Join(all, ", ")
 }
 
-// hasPlans checks that each cell has a finding, and that testdata has no plan without a finding.
+// hasPlans checks that each cell has a finding, and that every plan in testdata belongs to a finding.
 func (r *Result) hasPlans(t *testing.T, client string) {
 	t.Helper()
 	for _, c := range r.Cells {
