@@ -304,8 +304,9 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose returns the indices of at most most rows worth showing, in order. If there is a witness, it chooses rows near
-// it. Otherwise, it chooses the heaviest rows, and of rows with the same weight the earlier ones.
+// choose returns the indices of the rows worth showing, in order. The parameter most limits their number. If there is a
+// witness, it chooses rows near it. Otherwise, it chooses the heaviest rows, and of rows with the same weight the
+// earlier ones.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
