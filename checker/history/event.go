@@ -187,10 +187,11 @@ type Event struct {
 	Fault *Fault
 }
 
-// Grant is a lease as its holder was told.
+// Grant is a lease as it was reported to its holder.
 type Grant struct {
 	Since Time // when the winning attempt sent its first request
-	// when the protocol decided to grant the lease, before any check of the remaining validity; not before Since
+	// Granted is when the protocol decided to grant the lease, before any check of the remaining validity. It is not
+	// before Since.
 	Granted Time
 	Until   Time      // end of the validity that the caller was told, in true time; it may be before Granted
 	Counted []Process // the servers whose grants the client counted
