@@ -1,9 +1,10 @@
-// Package compare measures locks over many runs of scenarios that it generates. It compares all lock protocols under
-// the same work and the same faults, and it measures the probability that a Redlock stops excluding.
+// Package compare measures locks over many runs of scenarios that it generates. It compares all lock protocols with the
+// same work and under the same faults, and it measures the probability that a Redlock loses mutual exclusion.
 //
-// Goals: a reader who doubts a figure can run the scenario behind it; the result does not depend on the number of
-// workers; the report says which runs an interruption left out, what was not run, and what differs from seed to seed;
-// no figure is hidden on a narrow terminal. Non-goals: to say which lock is best, and the speed of real servers.
+// Goals: a reader who doubts a figure can run the scenario that produced it; the result does not depend on the number
+// of workers; the report says which runs an interruption left out, what was not run, and what differs from seed to
+// seed; every figure is shown even on a narrow terminal. Non-goals: saying which lock is best, and the speed of real
+// servers.
 package compare
 
 import (
@@ -18,10 +19,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options set how much is measured.
+// Options say how much is measured.
 type Options struct {
-	Runs          int // runs of each scenario, at least 1
-	campaign.Crew     // performs the runs; it is told how many scenarios or runs are done
+	Runs          int // number of runs of each scenario, at least 1
+	campaign.Crew     // performs the runs; receives the number of scenarios or runs that are done
 }
 
 func (o *Options) check() error {
@@ -31,16 +32,16 @@ func (o *Options) check() error {
 	return nil
 }
 
-// The model behind the timing figures. The generated scenarios contain the same values.
+// The model for the timing figures. The generated scenarios contain the same values.
 const (
 	delay          = "200us..2ms"
 	retry          = "50ms..250ms"
-	contending     = 8  // clients that contend for one lock
-	aloneCycles    = 50 // cycles of the single client
-	togetherCycles = 5  // cycles of each contending client
+	contending     = 8  // number of clients that contend for one lock
+	aloneCycles    = 50 // number of cycles of a client without contention
+	togetherCycles = 5  // number of cycles of each contending client
 )
 
-// model states the assumptions behind the figures.
+// model lists the assumptions on which the figures are based.
 var model = []string{
 	"Each message travels " + delay +
 		", each way. A Redis that fsyncs each second answers before its disk has it; an " +
@@ -56,16 +57,16 @@ var model = []string{
 		"its session every 5 s.",
 }
 
-// Comparison holds the measurements of all lock protocols under the same work and the same faults.
+// Comparison holds the measurements of all lock protocols with the same work and under the same faults.
 type Comparison struct {
-	Seeds    int      // number of runs behind each cell, with seeds from 1
+	Seeds    int      // number of runs for each cell, with seeds from 1
 	Delay    string   // delay of each message, in each direction
-	Retry    string   // pause between two attempts at a polled lock
-	Clients  int      // number of clients that contend
-	Model    []string // assumptions behind the figures, a sentence or two each
+	Retry    string   // pause between two attempts at a lock that is polled
+	Clients  int      // number of contending clients
+	Model    []string // assumptions on which the figures are based, one or two sentences each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx ended before all runs were done. Locks that had not been timed by then are left out.
+	// Interrupted is set if ctx was done before all runs were. Locks that had not been timed by then are left out.
 	Interrupted bool
 }
 
@@ -73,14 +74,14 @@ type Comparison struct {
 type Lock struct {
 	Name            string
 	Title           string
-	Text            string // description, in a sentence
+	Text            string // description, one sentence
 	Claim           Claim
 	Alone, Together Timing
-	Survival        []Survival // every trouble without fencing, then every trouble with fencing
+	Survival        []Survival // first every trouble without fencing, then every trouble with fencing
 }
 
-// Claim contains the figures in the table of youngju.dev (see STATEMENTS.md); it is empty for a lock that is not in the
-// table. The table does not state the conditions of its figures.
+// Claim holds the figures that the table of youngju.dev states for a lock (see STATEMENTS.md). It is empty if the lock
+// is not in that table. The table does not state under which conditions the figures were measured.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{
@@ -89,11 +90,11 @@ var claims = map[string]Claim{
 	"etcd":      {"5-15 ms", "2-8K ops/s"},
 }
 
-// Survival is the outcome of one lock under one trouble, with fencing or without.
+// Survival is the outcome for one lock in one trouble, with or without fencing.
 type Survival struct {
 	Trouble  string
 	Fencing  bool
-	Absent   string // why nothing was run; the fields below are zero then
+	Absent   string // why nothing was run; if set, the fields below are zero
 	Scenario Written
 	Laws     campaign.Laws // in the order of checker.Laws
 }
@@ -104,11 +105,12 @@ func (s *Survival) survives() bool {
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is a scenario as the text of its file. The file expects the observed outcomes on which all seeds agreed.
+// Written is a scenario as the text of its file. For each law with the same outcome for all seeds, the file expects
+// this outcome.
 type Written struct{ Name, Text string }
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
-// measured so far. If it returns an error, that is a defect of Fencepost itself.
+// measured so far. An error means that Fencepost itself has a defect.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -149,11 +151,12 @@ type result struct {
 }
 
 // tasks returns the scenarios to run for a lock. Each task stores its result in row. Until then, row says that nothing
-// was run.
+// has been run.
 func (c *Contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.Name, Title: c.Title, Text: c.Text, Claim: claims[c.Claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
-	row.Survival = make([]Survival, 0, 2*len(troubles)) // of fixed capacity, because the tasks hold pointers into it
+	// the capacity must not change, because the tasks hold pointers to the elements
+	row.Survival = make([]Survival, 0, 2*len(troubles))
 	for _, fencing := range []bool{false, true} {
 		for _, t := range troubles {
 			cell := Survival{Trouble: t.Name, Fencing: fencing, Absent: c.absent(t.Name, fencing)}
@@ -183,8 +186,8 @@ func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	}
 }
 
-// expectation states an outcome for each law that had the same outcome in all runs, so that running the file reveals
-// any difference.
+// expectation returns the expected outcomes for a scenario file: one for each law that had the same outcome in all
+// runs. Running the file then reveals any difference.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -201,8 +204,8 @@ func expectation(laws campaign.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time returns the task that times clients that only acquire and release one lock. If ctx ends before all runs are
-// done, there are no timings.
+// time returns a task that measures clients that only acquire and release one lock. If ctx is done before all runs are,
+// there are no figures.
 func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {
@@ -217,8 +220,8 @@ func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	}
 }
 
-// run runs the scenario with seeds from 1 and passes each history to read; a history is valid only until the next run.
-// It returns the number of runs performed before ctx ended.
+// run runs the scenario with seeds from 1 on and passes each history to read. A history is valid only until the next
+// run. run returns the number of runs performed before ctx was done.
 func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

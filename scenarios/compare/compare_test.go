@@ -24,11 +24,11 @@ func fewSeeds() int {
 	return 1
 }
 
-// compareOnce runs the one comparison that all tests share.
+// compareOnce performs the comparison that all tests share.
 var compareOnce = sync.OnceValues(
 	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
-// of returns the value of the figure with this key.
+// of returns the value of the figure with the given key.
 func (t *Timing) of(key string) float64 {
 	for i := range figures {
 		if figures[i].key == key && t.values != nil {
@@ -98,7 +98,7 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		// A lock takes two requests, and occasionally there is a keepalive.
+		// Acquiring and releasing a lock takes two requests. Occasionally there is a keepalive.
 		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) {
 			t.Errorf("%.1f requests for each lock", n)
 		}
@@ -145,8 +145,8 @@ func TestWhatALockSurvivesIsWhatItsDocumentsSay(t *testing.T) {
 		{"redis", "jump", false, false},
 		{"redis", "power", false, false},
 		{"redis", "power-always", false, true},
-		{"fenced", "jump", true, true},   // the counter has no expiry
-		{"fenced", "power", true, false}, // the counter is lost as well, and tokens repeat
+		{"fenced", "jump", true, true},   // the counter does not expire
+		{"fenced", "power", true, false}, // the counter is also lost, so tokens repeat
 		{"replica", "failover", false, false},
 		{"wait", "failover", false, true},
 		{"redlock", "jump", false, true},
@@ -177,8 +177,8 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 	}
 }
 
-// TestWhoGoesOnWhenServersAreGoneForGood: Redlock continues without a minority of its servers; a single Redis has no
-// server to spare. No lock continues without a majority.
+// TestWhoGoesOnWhenServersAreGoneForGood checks which locks survive the permanent loss of servers. Redlock continues
+// without a minority of its servers, and a single Redis has no spare server. No lock continues without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	always, never := campaign.Counts{Holds: fewSeeds()}, campaign.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
@@ -187,7 +187,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			// The replica of "wait" has been promoted, so no replica can answer its WAIT 1.
+			// The replica of "wait" has been promoted, so there is no replica left to acknowledge its WAIT 1.
 			case s.Trouble == "majority", row.Name == "wait":
 				want = never
 			}
@@ -204,8 +204,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed: an fsync before each answer costs a Redlock one fsync for each server that it
-// asks.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks that a Redlock needs the time of one fsync more for each server that it
+// asks, if servers fsync before each answer.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {
@@ -249,7 +249,7 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 }
 
 // TestAnInterruptedComparisonSaysWhatWasNotRun interrupts a comparison after various numbers of scenarios. It must
-// report the locks that were timed, and for each cell how many runs were not made.
+// report the locks that were timed, and for each cell the number of runs that were not performed.
 func TestAnInterruptedComparisonSaysWhatWasNotRun(t *testing.T) {
 	all := comparison(t)
 	stops := []int{1, 2, 3, 20}

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Contender is one lock protocol with its servers and settings in the comparison.
+// Contender is one lock protocol in the comparison, with its servers and settings.
 type Contender struct {
-	Name    string // prefix of the names of its scenarios
+	Name    string // prefix of the names of the contender's scenarios
 	Title   string
-	Text    string // description, in a sentence
-	Claimed string // its column in the article's table; empty if it has none
-	Servers string // content of the servers mapping, without persistence
-	Lock    string // content of the lock mapping, without ttl
+	Text    string // description, one sentence
+	Claimed string // the lock's column in the article's table; empty if it has none
+	Servers string // contents of the servers mapping, without persistence
+	Lock    string // contents of the lock mapping, without ttl
 	Nodes   []string
-	CutOff  []string // servers cut off from the holder, so that only as few servers as possible grant the lock
-	Lagging []string // members cut off from the others before a server fault, for the same purpose
-	Struck  string   // the server that server faults strike; the lock depends on it
-	Spare   []string // servers that can all be lost without stopping the service: a minority, or the master of a pair
+	CutOff  []string // servers to cut off from the holder, so the lock is granted by as few servers as possible
+	Lagging []string // members to cut off from the others before a server fault, for the same purpose
+	Struck  string   // the server that server faults strike; the lock depends on this server
+	Spare   []string // servers that the service can lose without stopping: a minority, or the master of a pair
 	Most    []string // servers whose loss stops the service: a majority, or the whole pair
-	Synced  bool     // a Redis that fsyncs before each answer
-	Tokens  bool     // the lock gives fencing tokens
-	Agreed  bool     // based on a replicated log; each member fsyncs before it answers
-	Paced   bool     // it retries at intervals of its own protocol
+	Synced  bool     // a Redis that always fsyncs before it answers
+	Tokens  bool     // the lock issues fencing tokens
+	Agreed  bool     // the servers replicate a log, and each fsyncs before it answers
+	Paced   bool     // the protocol has its own retry intervals
 }
 
-// renewed makes a Redis client renew its lock as etcd and ZooKeeper clients renew their sessions: every third of its
-// TTL.
+// renewed makes a Redis client renew its lock every third of its TTL, as etcd and ZooKeeper clients renew their
+// sessions.
 const renewed = "extension: {}"
 
-// Servers of a Redlock with five masters, and of a master with a replica.
+// The servers of a Redlock with five masters, and a master with one replica.
 var (
 	two   = []string{"redis-4", "redis-5"}
 	three = []string{"redis-3", "redis-4", "redis-5"}
@@ -95,10 +95,10 @@ var contenders = []Contender{
 		Tokens: true, Agreed: true},
 }
 
-// Add adds a row to the comparison.
+// Add adds a contender, which becomes a row of the comparison.
 func Add(c Contender) { contenders = append(contenders, c) }
 
-// numbered returns the names of n servers of one type.
+// numbered returns the names of n servers of the same kind.
 func numbered(sort string, n int) []string {
 	var names []string
 	for i := range n {
@@ -107,12 +107,12 @@ func numbered(sort string, n int) []string {
 	return names
 }
 
-// Trouble is one adverse situation to which the comparison exposes every lock. It takes one fault or a few.
+// Trouble is one adverse situation, caused by one or a few faults. The comparison exposes every lock to it.
 type Trouble struct {
-	Name  string // one word; its scenarios are named compare-LOCK-NAME
+	Name  string // one word; the scenarios are named compare-LOCK-NAME
 	Title string // column heading
-	Text  string // what happens, in a sentence
-	// Liveness is set if the trouble tests whether clients can still acquire the lock, rather than whether the data is
+	Text  string // what happens, one sentence
+	// Liveness is set if the trouble tests whether clients can still acquire the lock, and not whether the data is
 	// safe.
 	Liveness bool
 }
@@ -140,7 +140,7 @@ var troubles = []Trouble{
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
 
-// absent says why a lock is not run under a trouble. It returns "" if it is run.
+// absent returns the reason why a lock is not run in a trouble, or "" if it is run.
 func (c *Contender) absent(trouble string, fencing bool) string {
 	replicated := c.Agreed || strings.Contains(c.Servers, "replicas")
 	switch {
@@ -156,7 +156,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 	return ""
 }
 
-// faults returns the fault lines of a trouble.
+// faults returns the fault lines that cause a trouble.
 func (c *Contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":
@@ -182,7 +182,7 @@ func (c *Contender) faults(trouble string) []string {
 	}
 }
 
-// gone returns faults that crash the servers permanently.
+// gone returns faults that crash the given servers without a restart.
 func gone(servers []string) []string {
 	var lines []string
 	for _, s := range servers {
@@ -191,7 +191,7 @@ func gone(servers []string) []string {
 	return lines
 }
 
-// behind returns faults that cut the lagging members off, so that they do not learn of the lock.
+// behind returns faults that cut the lagging members off from the others, so they do not learn of the lock.
 func (c *Contender) behind() []string {
 	var lines []string
 	for _, member := range c.Lagging {
@@ -201,7 +201,8 @@ func (c *Contender) behind() []string {
 	return lines
 }
 
-// outOfReach returns faults that cut the first clients off from the servers in cutOff.
+// outOfReach returns faults that cut the first clients off from the servers in CutOff. clients is the number of
+// clients.
 func (c *Contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {
@@ -213,8 +214,8 @@ func (c *Contender) outOfReach(clients int, lasting string) []string {
 	return lines
 }
 
-// survival returns the scenario of a cell. One client works on the data under its lock when the trouble strikes, and
-// another client waits for the lock.
+// survival returns the scenario of a cell. When the trouble strikes, one client is working on the data while it holds
+// the lock, and another client is waiting for the lock.
 func (c *Contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.Servers, "3s", "off"
 	switch {
@@ -237,7 +238,7 @@ func (c *Contender) survival(t Trouble, fencing bool) Written {
 	return Written{name, b.String()}
 }
 
-// timing returns the scenario behind the timing figures: consecutive cycles with empty critical sections.
+// timing returns the scenario for the timing figures: consecutive cycles with empty critical sections.
 func (c *Contender) timing(clients, cycles int) Written {
 	name := fmt.Sprintf("compare-%s-%d-clients", c.Name, clients)
 	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.Title, clients)
@@ -254,7 +255,7 @@ func (c *Contender) timing(clients, cycles int) Written {
 	return Written{name, b.String()}
 }
 
-// head writes the first part of a scenario, with the given servers and the contender's lock.
+// head writes the first part of a scenario, which contains the given servers and the contender's lock.
 func (c *Contender) head(b *strings.Builder, name, summary, servers string) {
 	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, delay)
 	fmt.Fprintf(b, "lock: {%s, ttl: 10s", c.Lock)

@@ -18,10 +18,10 @@ var Described = []document.Described{
 
 type compareJSON struct {
 	document.Head
-	Seeds       int                `json:"seeds"` // runs behind each cell
+	Seeds       int                `json:"seeds"` // number of runs for each cell
 	Delay       string             `json:"delay"`
 	Retry       string             `json:"retry"`
-	Clients     int                `json:"clients"` // number of clients that contend
+	Clients     int                `json:"clients"` // number of contending clients
 	Model       []string           `json:"model"`
 	Faults      []troubleJSON      `json:"faults"`
 	Interrupted bool               `json:"interrupted" doc:"a signal arrived before everything was done"`
@@ -43,13 +43,13 @@ type comparedLockJSON struct {
 	Cells    []survivalJSON `json:"cells"`
 }
 
-// articleJSON contains the figures that the article claims.
+// articleJSON holds the figures that the article states.
 type articleJSON struct {
 	Latency    string `json:"latency"`
 	Throughput string `json:"throughput"`
 }
 
-// timingJSON has a key for each figure, and the scenario behind them.
+// timingJSON has a key for each figure, and a key for the scenario that produced them.
 type timingJSON struct {
 	values []float64
 	writtenJSON
@@ -63,7 +63,7 @@ func (timingJSON) Keys() (all []document.Key) {
 	return all
 }
 
-// MarshalJSON writes the figures in order, then the scenario.
+// MarshalJSON returns the figures in order, followed by the scenario.
 func (t timingJSON) MarshalJSON() ([]byte, error) {
 	rest, err := document.Encode(t.writtenJSON)
 	if err != nil {
@@ -90,10 +90,10 @@ type survivalJSON struct {
 	*writtenJSON
 }
 
-// writtenJSON is the scenario behind a figure.
+// writtenJSON is the scenario that produced a figure.
 type writtenJSON struct {
 	Scenario string `json:"scenario"`
-	Repeat   string `json:"repeat"` // command to paste
+	Repeat   string `json:"repeat"` // shell command that runs the scenario
 	File     string `json:"file"`   // the scenario's text
 }
 

@@ -13,17 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Odds is the probability that a Redlock stops excluding when each of its servers loses the lock with a given
-// probability, both measured and computed by a formula. A server is a master-replica pair that may lose the lock in a
-// failover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in a restart.
+// Odds is the probability that a Redlock loses mutual exclusion if each of its servers loses the lock with a given
+// probability, both measured and computed by a formula. A server is either a master-replica pair that may lose the lock
+// in a failover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in a
+// restart.
 type Odds struct {
-	Servers int     // N, at least 1 and at most MaxOddsServers
+	Servers int     // N: number of servers, 1 to MaxOddsServers
 	Quorum  int     // q: number of servers that must grant the lock, 1 to N
 	By      Loss    // how servers lose the lock
-	Held    int     // h: number of servers that granted the lock that is held
-	Chance  float64 // k: probability that a server loses it, 0 to 1
+	Held    int     // h: number of servers that granted the current lock
+	Chance  float64 // k: probability that a server loses the lock, 0 to 1
 	Runs    int     // number of runs performed
-	Lost    int     // runs in which a second client was granted the lock while the first held it
+	Lost    int     // number of runs in which a second client was granted the lock while the first held it
 }
 
 // Loss says how a server loses a lock that it has granted.
@@ -34,15 +35,15 @@ const (
 	ByRestart  Loss = "restart"  // a restart without persistence
 )
 
-// MaxOddsServers is the largest number of servers for which odds are measured.
+// MaxOddsServers is the maximum number of servers for which odds are measured.
 const MaxOddsServers = 9
 
-// Formula returns P(Bin(h, k) >= q - (N - h)). This is the probability that a second quorum exists among the servers
-// that never granted the lock and those that lost it.
+// Formula returns P(Bin(h, k) >= q - (N - h)). This is the probability that the servers that never granted the lock and
+// those that lost it form a second quorum.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {
-		return 1 // the servers that never granted it are enough
+		return 1 // the servers that never granted the lock are enough
 	}
 	p := 0.0
 	for lost := least; lost <= o.Held; lost++ {
@@ -55,7 +56,7 @@ func (o *Odds) Formula() float64 {
 // Article returns k^N, the article's formula: the probability that all servers lose the lock at once.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
-// measured returns the fraction of runs in which exclusion was lost.
+// measured returns the fraction of runs in which mutual exclusion was lost.
 func (o *Odds) measured() float64 { return float64(o.Lost) / float64(o.Runs) }
 
 // interval returns the 99 % confidence interval of the measured fraction (Wilson score interval).
@@ -84,7 +85,7 @@ func binomial(n, k int) float64 {
 
 // Measure performs the given number of runs, with seeds from 0. In each run the first Held servers grant the lock to
 // client-1. Then all servers fail over or restart, and each loses the lock with the given probability. Then client-2
-// requests the lock. When ctx ends, Measure returns what it has measured so far.
+// requests the lock. When ctx is done, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses returns, for each server, the fault that makes it lose the lock.
+// losses returns one fault for each server, which makes the server lose the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {
@@ -134,7 +135,7 @@ func (o *Odds) losses() ([]nemesis.Fault, error) {
 	return losses, nil
 }
 
-// plan draws which servers lose the lock.
+// plan returns a plan in which the servers that lose the lock are drawn at random.
 func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) nemesis.Plan {
 	plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 	draw := sim.NewStream(seed, "losses")
@@ -146,8 +147,8 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 	return plan
 }
 
-// oddsScenario returns the scenario of the runs. client-2 begins after all failovers. If it began earlier, a master
-// that is deposed afterwards might grant it the lock, and that grant would block its own next attempt.
+// oddsScenario returns the scenario for the runs. client-2 begins after all failovers. If it began earlier, it might
+// get the lock from a master that is deposed afterwards, and this grant would block its own next attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

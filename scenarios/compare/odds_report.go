@@ -8,16 +8,17 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// OddsReport reports how likely it is that a Redlock stops excluding, measured and by the formula.
+// OddsReport reports how likely it is that a Redlock loses mutual exclusion, as measured and as computed by the
+// formula.
 type OddsReport struct {
 	Asked       Odds
-	Rows        []*Odds // by the number of servers that hold the key
-	Interrupted bool    // a signal arrived before all runs were done
+	Rows        []*Odds // one for each number of servers that hold the key
+	Interrupted bool    // a signal ended the measurement early
 	Repeat      string  // command that repeats the measurement
 }
 
-// Standing returns Failed if the formula's value lies outside the interval of a measured fraction. Otherwise it returns
-// Undecided if the measurement was interrupted, and Passed if it was not.
+// Standing returns Failed if, in some row, the formula's value lies outside the interval of the measured fraction.
+// Otherwise it returns Undecided if the measurement was interrupted, and Passed if not.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
@@ -28,7 +29,7 @@ func (o *OddsReport) Standing() document.Result {
 	return document.Passed
 }
 
-// Document returns the report, with a row for each number of servers that hold the key.
+// Document returns the report. It has a row for each number of servers that hold the key.
 func (o *OddsReport) Document() *document.Document {
 	result := o.Standing()
 	what, loss := "masters", "fails over"
@@ -82,7 +83,7 @@ type oddJSON struct {
 	Low      float64 `json:"low"` // lower end of the 99 % interval
 	High     float64 `json:"high"`
 	Formula  float64 `json:"formula"`
-	Article  float64 `json:"article"` // k^N
+	Article  float64 `json:"article"` // k^N, the article's formula
 	Agrees   bool    `json:"agrees"`
 }
 

@@ -22,8 +22,8 @@ func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
 	}
 }
 
-// TestFormulaIsTheSumOverAllLosses compares the formula with the sum of the probabilities of all sets of servers that
-// may lose the lock.
+// TestFormulaIsTheSumOverAllLosses compares the formula with a sum over all sets of servers that may lose the lock. The
+// sum adds the probabilities of the sets that lead to a second quorum.
 func TestFormulaIsTheSumOverAllLosses(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		for quorum := 1; quorum <= n; quorum++ {
@@ -73,7 +73,7 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		{Servers: 4, Quorum: 3, Held: 3, By: ByFailover},
 		{Servers: 3, Quorum: 2, Held: 3, By: ByRestart},
 		{Servers: 2, Quorum: 2, Held: 2, By: ByFailover},
-		{Servers: 1, Quorum: 1, Held: 1, By: ByFailover}, // one pair: the probability is k itself
+		{Servers: 1, Quorum: 1, Held: 1, By: ByFailover}, // one pair: the probability equals k
 		{Servers: 7, Quorum: 4, Held: 4, By: ByRestart},
 	} {
 		asked.Chance = 0.2

@@ -11,11 +11,11 @@ import (
 // Report is the report of a comparison.
 type Report struct {
 	*Comparison
-	Files  string // folder with the scenario of each cell; empty if none was requested
+	Files  string // folder with the scenario of each cell; empty if the scenarios were not requested
 	Repeat string // command that repeats the comparison
 }
 
-// Document returns the report: what each lock survives, how long it takes, and the assumptions behind both.
+// Document returns the report: what each lock survives, how long it takes, and the assumptions.
 func (r *Report) Document() *document.Document {
 	survival, timing := r.survivalTable(), r.timingTable()
 	var locks document.Facts
@@ -53,7 +53,7 @@ var signs = document.Facts{
 		"the row gives no token"},
 }
 
-// again says how to repeat the runs of a cell.
+// again returns a text that says how to repeat the runs of a cell.
 func (r *Report) again() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {
@@ -62,7 +62,7 @@ func (r *Report) again() string {
 	return r.Files + " holds the scenario behind each cell, which expects what came out here. " + call + " repeats it"
 }
 
-// suite returns a test case for each cell. A comparison judges nothing, so no case passes or fails.
+// suite returns a test case for each cell. A comparison does not judge anything, so no case passes or fails.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "compare", Repeat: r.Repeat, Cases: document.InterruptedCases("compare", r.Interrupted)}
 	for _, l := range r.Locks {

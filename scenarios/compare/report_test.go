@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// threeLocks returns a comparison that has each kind of cell.
+// threeLocks returns a comparison that contains each kind of cell.
 func threeLocks() *Report {
 	c := &Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}}
 	all, none, some := campaign.Counts{Holds: 10}, campaign.Counts{Violated: 10},
@@ -142,10 +142,11 @@ var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open)
 
 // TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell has a mark
 // in the column with its name, and the mark's text names the law. The mark of the law that decides survival has the
-// color of its outcome; no other mark has a color.
+// color of its outcome. No other mark has a color.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
-	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody acquires the lock: no data is lost
+	// nobody acquires the lock, so no data is lost
+	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} {
 		majority := r.Locks[i].Survival[10].Laws
 		majority[2].Counts, majority[3].Counts = data, campaign.Counts{Violated: 10}
 	}
@@ -193,8 +194,8 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	}
 }
 
-// TestEveryFigureIsShownInItsColumn: a figure measured for one client and for several appears in a column for each,
-// with a bar below it if that column compares the locks by bars.
+// TestEveryFigureIsShownInItsColumn checks figures that are measured both for one client and for several. Each appears
+// in two columns, and has a bar below it if the column compares the locks with bars.
 func TestEveryFigureIsShownInItsColumn(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {

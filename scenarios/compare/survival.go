@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// comparedLaws are the laws that have a column each under every trouble. The first law decides whether a lock survives.
+// comparedLaws are the laws that have a column under every trouble. The first law decides whether a lock survives.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
-// survivalTable returns a table with a row for each lock, and another one for the same lock with fencing.
+// survivalTable returns a table with a row for each lock, and a further row for a lock that was run with fencing.
 func (r *Report) survivalTable() document.Table {
 	t := document.Table{Heading: "lock"}
 	for _, trouble := range r.Troubles {
@@ -34,7 +34,7 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each law and trouble, or a single mark for a trouble that was not run. Only the law that
+// marks returns a mark for each law and trouble, but a single mark for a trouble that was not run. Only the law that
 // decides survival has a colored mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
@@ -58,8 +58,8 @@ func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	return all
 }
 
-// tone returns the color of the mark that decides survival: Good if the data was safe, Bad if it was damaged, Open if
-// neither was shown.
+// tone returns the color of the mark that decides survival: Good if the data was safe, Bad if it was damaged, and Open
+// otherwise.
 func (s *Survival) tone() document.Tone {
 	switch {
 	case s.survives():
@@ -70,7 +70,7 @@ func (s *Survival) tone() document.Tone {
 	return document.Open
 }
 
-// inWords says how often a law held, how often it was broken, and so on.
+// inWords returns a text with the number of runs in which a law held, was broken, and so on.
 func inWords(c campaign.Counts) string {
 	var all []string
 	for _, of := range []struct {
@@ -90,7 +90,7 @@ func withFencing(l *Lock) bool {
 	return slices.ContainsFunc(l.Survival, func(c Survival) bool { return c.Fencing && c.Absent == "" })
 }
 
-// cellName names a cell: "etcd, power+, with fencing".
+// cellName names a cell, e.g. "etcd, power+, with fencing".
 func (r *Report) cellName(l *Lock, c *Survival) string {
 	i := slices.IndexFunc(r.Troubles, func(t Trouble) bool { return t.Name == c.Trouble })
 	name := l.Title + ", " + r.Troubles[i].Title
@@ -100,7 +100,7 @@ func (r *Report) cellName(l *Lock, c *Survival) string {
 	return name
 }
 
-// absent lists the reasons why cells were not run, each with its locks.
+// absent lists the reasons why cells were not run, each with the locks to which it applies.
 func (r *Report) absent() (all document.Facts) {
 	var reasons []string
 	locks := map[string][]string{}
@@ -124,7 +124,7 @@ func (r *Report) absent() (all document.Facts) {
 	return all
 }
 
-// uneven lists the outcomes that differ from seed to seed or are undecided, with their counts.
+// uneven lists the outcomes, with their counts, that differ from seed to seed or are undecided.
 func (r *Report) uneven() (all document.Facts) {
 	for i := range r.Locks {
 		for k := range r.Locks[i].Survival {

@@ -17,11 +17,11 @@ import (
 // figure is one measurement of acquiring and releasing a lock. The columns of the table, their explanations, the JSON
 // and its schema are all generated from the list of figures.
 type figure struct {
-	key     string // JSON key; it names the unit
+	key     string // JSON key, which includes the unit
 	decimal bool   // the JSON number may have a fraction
 	measure func(*stopwatch) float64
 
-	// The fields below describe the table. A figure without a column appears only in JSON.
+	// The fields below describe the table. A figure without a column appears only in the JSON.
 	group    document.Group
 	alone    string // heading of the column for a single client; empty if there is none
 	together string // heading of the column for several contending clients
@@ -30,7 +30,7 @@ type figure struct {
 	bars     bool // the page draws bars that compare the locks
 }
 
-// figures lists all figures, in the order of the JSON and of the columns.
+// figures lists all figures, in the order of the JSON and of the table's columns.
 var figures = []figure{
 	{key: "acquires", measure: func(s *stopwatch) float64 { return float64(len(s.first) + len(s.later)) }},
 	{key: "first_p50_ns", measure: func(s *stopwatch) float64 { return float64(checker.NearestRank(s.first, 50)) },
@@ -56,13 +56,13 @@ var (
 		Tip: "what the table of youngju.dev says; it states no conditions"}
 )
 
-// milliseconds formats a time given in ns.
+// milliseconds formats a time in nanoseconds as milliseconds.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
-// Timing contains the figures measured over all acquires of all runs, in simulated time.
+// Timing holds the figures, measured over all acquires of all runs in simulated time.
 type Timing struct {
 	Scenario Written
-	values   []float64 // one value for each of the figures; nil if nothing was measured
+	values   []float64 // one value for each element of figures; nil if nothing was measured
 }
 
 // column is a column of the timing table.
@@ -73,7 +73,7 @@ type column struct {
 	size func(*Lock) float64 // length of the bar
 }
 
-// columns returns the columns of the figures, and the columns of the article's claims.
+// columns returns the columns for the figures, and those for the article's claims.
 func columns() (all []column) {
 	for i, f := range figures {
 		add := func(title string, of func(*Lock) *Timing) {
@@ -122,16 +122,16 @@ func (r *Report) timingTable() document.Table {
 	return t
 }
 
-// stopwatch collects the durations of operations from runs.
+// stopwatch collects the durations of operations over several runs.
 type stopwatch struct {
-	first, later []history.Time // durations of acquires: the first of each client, and all later ones
-	busy         history.Time   // sum over runs, from the first acquire call to the last release
+	first, later []history.Time // durations of each client's first acquire, and of all later ones
+	busy         history.Time   // time from the first acquire call to the last release, summed over all runs
 	released     int
 	messages     int
-	median, asks bounds // the range of two metrics over the runs
+	median, asks bounds // ranges of two metrics over the runs
 }
 
-// bounds are the least and the greatest value seen.
+// bounds are the minimum and the maximum of the values seen.
 type bounds struct {
 	least, most float64
 	seen        bool
@@ -177,7 +177,8 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation states the observed range of the metrics of single runs, so that running the file reveals any difference.
+// expectation returns expectations for a scenario file: the observed ranges of the metrics of single runs. Running the
+// file then reveals any difference.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -186,7 +187,7 @@ func (s *stopwatch) expectation() string {
 		nanos(s.median.least), nanos(s.median.most), count(s.asks.least), count(s.asks.most))
 }
 
-// timing returns the figures.
+// timing computes the figures.
 func (s *stopwatch) timing() Timing {
 	var t Timing
 	for _, f := range figures {
@@ -195,7 +196,7 @@ func (s *stopwatch) timing() Timing {
 	return t
 }
 
-// cycles returns how many locks were released per second.
+// cycles returns the number of locks released per second.
 func (s *stopwatch) cycles() float64 {
 	if s.busy == 0 {
 		return 0
@@ -203,7 +204,7 @@ func (s *stopwatch) cycles() float64 {
 	return float64(s.released) * 1e9 / float64(s.busy)
 }
 
-// requests returns the average number of requests for each acquired lock.
+// requests returns the average number of requests per acquired lock.
 func (s *stopwatch) requests() float64 {
 	acquires := len(s.first) + len(s.later)
 	if acquires == 0 {

@@ -13,7 +13,8 @@ import (
 )
 
 // BenchmarkAimedRun measures the processor time needed to draw, perform and judge a run, with the default mix and with
-// a mix that aims no fault. The two alternate every 64 seeds, over all sound locks and some scenarios of the catalogue.
+// a mix that aims no faults. It switches between the two every 64 seeds, and uses all sound locks and some scenarios of
+// the catalogue.
 func BenchmarkAimedRun(b *testing.B) {
 	var pairs [][2]*searched
 	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {
@@ -51,9 +52,9 @@ func BenchmarkAimedRun(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "aimed/unaimed")
 }
 
-// BenchmarkGuided measures the gain from guided plans. For each mutant that does not run on Kubernetes, it counts the
+// BenchmarkGuided measures the benefit of guided plans. For each mutant that does not run on Kubernetes, it counts the
 // runs until the mutant is caught, with mix.guided: 50% and without. It starts from eight seeds, each the first of a
-// block. For mutants whose searches take more than one block it also compares the cost of a run. Run it with -benchtime
+// block. If a mutant's searches take more than one block, it also compares the cost of a run. Run it with -benchtime
 // 1x: it takes seven minutes of processor time.
 func BenchmarkGuided(b *testing.B) {
 	runs, long, took := [2]int{}, [2]int{}, [2]time.Duration{}

@@ -1,6 +1,6 @@
-// Package corpus contains locks that are sound within stated assumptions, and mutants of them. A mutant is a copy of a
-// sound lock with one defect, such as a bug that a released library had, or a wrong setting. The corpus measures
-// Fencepost itself: a search that cannot find these defects cannot be trusted to find others.
+// Package corpus contains locks that are sound under stated assumptions, and mutants of them. A mutant is a copy of a
+// sound lock with one defect, such as a bug that a released library had, or a wrong setting. The corpus tests Fencepost
+// itself: a search that cannot find these defects cannot be trusted to find others.
 //
 // Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with one or two
 // edits, runs under the same faults and makes the same promises; every known defect of a real library has a mutant; the
@@ -23,8 +23,8 @@ import (
 //go:embed locks/*.yaml
 var files embed.FS
 
-// Names returns the names of the sound locks: first locks on a single Redis, then on Redlock, replicated Redis, etcd,
-// ZooKeeper, Kubernetes and Consul.
+// Names returns the names of the sound locks: first those on a single Redis, then those on Redlock, replicated Redis,
+// etcd, ZooKeeper, Kubernetes and Consul.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -53,17 +53,17 @@ func fileOf(name string) string { return "locks/" + name + ".yaml" }
 type Mutant struct {
 	Name   string
 	Of     string // name of the sound lock
-	Defect string // what is wrong, in a few words
-	Source string // library issue or document that shows the defect; empty: a setting that users can get wrong
+	Defect string // description of the defect, a few words
+	Source string // library issue or document that shows the defect; empty if it is a setting that users can get wrong
 	Edits  []Edit
 	Within int           // a search of this many seeds, from 0, must catch the mutant
-	Breaks []checker.Law // the first promised law that it breaks must be one of these
+	Breaks []checker.Law // one of these must be the first promised law that the mutant breaks
 }
 
-// Edit is one change to a lock's file. It sets a key or admits an excluded fault.
+// Edit is one change to a lock's file. It either sets a key or admits an excluded fault.
 type Edit struct {
-	Path, Value string // set Path to Value; a value such as [a, b] is a list
-	Admit       string // or remove this line from mix.without: the defect is that nobody thought of this fault
+	Path, Value string // sets Path to Value; a value such as [a, b] is a list
+	Admit       string // removes this line from mix.without: the defect is that nobody considered this fault
 }
 
 // String returns "path=value" or "admit LINE".

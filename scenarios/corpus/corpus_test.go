@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// knownDefects lists the defects of real lock libraries by the issues that report them.
+// knownDefects lists issues that report defects of real lock libraries.
 var knownDefects = []string{
 	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
 	"redlock-rb 36",
@@ -32,7 +32,7 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	}
 }
 
-// wrongSettings lists settings of the scenario format; each of them makes a sound lock unsound. A mutant with another
+// wrongSettings lists settings of the scenario format that make a sound lock unsound. A mutant with a different
 // protocol may also have to drop settings that the protocol does not accept.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
@@ -64,7 +64,7 @@ func TestEveryWrongSettingHasItsMutant(t *testing.T) {
 	}
 }
 
-// A mutant has the same faults and the same promises as its lock; it differs only by its edits.
+// A mutant has the same faults and the same promises as its lock. It differs only in its edits.
 func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range corpus.Mutants() {
@@ -117,7 +117,7 @@ func TestEveryLockHasAMutantAndAReason(t *testing.T) {
 		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return m.Of == name }) {
 			t.Errorf("%s has no mutant", name)
 		}
-		in := false // each exclusion has its own line, which gives the reason
+		in := false // each exclusion is on a separate line, which states the reason
 		for _, line := range strings.Split(string(s.Text()), "\n") {
 			if strings.HasPrefix(line, "    - ") && !strings.Contains(line, " # ") && in {
 				t.Errorf("%s: no reason in %q", name, line)
@@ -142,7 +142,7 @@ func lock(t *testing.T, name string) *scenarios.Scenario {
 func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 	most := 20_000
 	if !testkit.Full() {
-		most = 100 // and only the mutants that must be caught within 100 seeds
+		most = 100 // only the mutants that must be caught within 100 seeds are tried
 	}
 	for _, m := range corpus.Mutants() {
 		if m.Within > most {
@@ -193,7 +193,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	}
 }
 
-// An edit is an error if it changes nothing or removes something that does not exist.
+// An edit that changes nothing, or that removes something that does not exist, is an error.
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
 		"changes nothing":              {Path: "lock.release", Value: "script"},

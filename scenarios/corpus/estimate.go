@@ -8,14 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// estimate says how many runs it takes on average to catch a mutant, estimated from several searches.
+// estimate holds the data of several searches for a mutant. From these it estimates the mean number of runs until the
+// mutant is caught.
 type estimate struct {
 	Searches int
-	Caught   int // of these searches; the others ended at their limit
-	Runs     int // of all these searches together
+	Caught   int // number of searches that caught the mutant; the others reached their limit
+	Runs     int // number of runs of all these searches
 }
 
-// estimated sums up searches. Searches that were not run or were interrupted do not count.
+// estimated returns the estimate for the given searches. It ignores searches that were not run or were interrupted.
 func estimated(list []*search.FirstViolation) (e estimate) {
 	for _, s := range list {
 		if s == nil || s.Interrupted {
@@ -30,25 +31,25 @@ func estimated(list []*search.FirstViolation) (e estimate) {
 	return e
 }
 
-// average returns the maximum likelihood estimate of the mean number of runs until a catch, or +Inf if no search caught
-// the mutant.
+// average returns the maximum likelihood estimate of the mean number of runs until a catch. It returns +Inf if no
+// search caught the mutant.
 func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught) }
 
-// tail is the probability that the mean lies below the interval, and also the probability that it lies above it.
+// tail is the probability that the mean is below the interval, and also the probability that it is above it.
 const tail = 0.05
 
-// bounds returns the 90 % confidence interval of the mean number of runs, rounded outwards to whole runs. high is
+// bounds returns the 90 % confidence interval of the mean number of runs, rounded outward to whole runs. high is
 // infinite if no search caught the mutant.
 //
-// If a run catches the mutant with probability p, the mean is 1/p. If d searches all end with a catch, their total
+// If a run catches the mutant with probability p, the mean is 1/p. If all d searches end with a catch, their total
 // number of runs has a negative binomial distribution: the total is at most n if and only if n runs have at least d
-// catches. The bounds of p are therefore the exact ones of inverse sampling (Lui, Confidence limits for the population
+// catches. Therefore the bounds of p are the exact ones for inverse sampling (Lui, Confidence limits for the population
 // prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound of
 // p, n runs have at least d catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with
-// probability tail. If some search ended at its limit, the last run is not a catch. The upper bound of p is then that
-// of Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
+// probability tail. If some search reached its limit, the last run is not a catch. Then the upper bound of p is that of
+// Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
 //
-// The runs are not quite independent, because plans aimed at the same fault-free run share its seed.
+// The runs are not completely independent, because plans aimed at the same fault-free run share its seed.
 func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)
@@ -65,8 +66,8 @@ func (e estimate) bounds() (low, high float64) {
 	return low, math.Ceil((1 - rounding) / chanceOf(e.Runs, e.Caught-1, 1-tail))
 }
 
-// chanceOf returns the chance of a catch per run at which the given number of runs has at most the given number of
-// catches with the given probability.
+// chanceOf returns the probability p of a catch per run for which atMost(runs, catches, p) equals the given
+// probability.
 func chanceOf(runs, catches int, probability float64) float64 {
 	low, high := 0.0, 1.0
 	for low < high {
@@ -83,8 +84,8 @@ func chanceOf(runs, catches int, probability float64) float64 {
 	return high
 }
 
-// atMost returns the probability that a number of runs, each with chance p of a catch, has at most the given number of
-// catches.
+// atMost returns the probability that the given number of runs has at most the given number of catches. p is the
+// probability that a single run has a catch.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {
 		return 1
@@ -94,7 +95,7 @@ func atMost(runs, catches int, p float64) float64 {
 	for i := range catches + 1 {
 		these, _ := math.Lgamma(float64(i + 1))
 		others, _ := math.Lgamma(float64(runs - i + 1))
-		// The conversions keep the compiler from fusing the product and the sum into one operation, which some
+		// The conversions prevent the compiler from fusing the product and the sum into one operation, which some
 		// platforms round differently.
 		caught, missed := float64(float64(i)*math.Log(p)), float64(float64(runs-i)*math.Log1p(-p))
 		sum += math.Exp(all - these - others + caught + missed)

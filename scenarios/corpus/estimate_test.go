@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The interval contains the true mean at least as often as it claims, whether all searches end with a catch or some end
-// at their limit. It is narrow enough to be useful.
+// The interval contains the true mean at least as often as it claims, whether all searches end with a catch or some
+// reach their limit. It is narrow enough to be useful.
 func TestTheIntervalCoversTheMean(t *testing.T) {
 	const (
 		cases, starts = 500, 8
-		luck          = 16 // one test in a hundred falls short of 90 % by this many cases, by chance
+		luck          = 16 // one test in a hundred is below 90 % by this many cases by chance
 	)
 	for _, c := range []struct {
 		chance float64
@@ -54,7 +54,7 @@ func TestTheIntervalCoversTheMean(t *testing.T) {
 
 func uniform(s *sim.Stream) float64 { return float64(s.Uint64()>>11) / (1 << 53) }
 
-// The interval is checked at its extremes. For rare catches it approaches an interval based on the chi-square
+// The interval is correct in extreme cases. For rare catches it approaches an interval based on the chi-square
 // distribution: twice the number of runs, divided by the 95th and the 5th percentile of that distribution with 16
 // degrees of freedom.
 func TestTheIntervalOfKnownEstimates(t *testing.T) {

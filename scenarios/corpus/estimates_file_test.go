@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// estimates are the options of the searches that ESTIMATES.md reports.
+// estimates are the options of the searches whose results are in ESTIMATES.md.
 var estimates = Options{Seeds: 20_000, Starts: 8, Unaimed: true}
 
 const (
@@ -22,9 +22,9 @@ const (
 )
 
 // TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
-// of the report. Mutants that are caught within few runs are measured again and must agree with the table.
-// FENCEPOST_ESTIMATES=1 measures all of them, which takes 15 minutes of processor time; with -update it also rewrites
-// the table.
+// of the report. Mutants that are caught within a few runs are measured again and must agree with the table. With
+// FENCEPOST_ESTIMATES=1 all of them are measured again, which takes 15 minutes of processor time, and with -update the
+// table is also rewritten.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	file, err := os.ReadFile(estimatesFile)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
 // near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. If faults,
-// servers or the way of drawing change, the numbers change a little by chance. If the search becomes worse, they change
+// servers or the way of drawing change, the numbers change slightly by chance. If the search gets worse, they change
 // much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
@@ -96,7 +96,7 @@ func near(a, b string) bool {
 	return true
 }
 
-// ends returns the two bounds of an interval.
+// ends returns the lower and the upper bound of an interval.
 func ends(interval string) (n [2]int) {
 	low, high, _ := strings.Cut(strings.ReplaceAll(interval, ",", ""), "–")
 	n[0], _ = strconv.Atoi(low)
@@ -119,11 +119,11 @@ func TestRowsAreNearIfTheirIntervalsOverlap(t *testing.T) {
 	}
 }
 
-// estimatesHead returns the heading rows of the table.
+// estimatesHead returns the header rows of the table.
 func (c *Corpus) estimatesHead() []string {
 	columns := c.columns()
 	titles := []string{"lock", "mutant"}
-	for _, column := range columns[:len(columns)-2] { // without the columns for the time and for the cause
+	for _, column := range columns[:len(columns)-2] { // leave out the columns for the time and for the cause
 		title := column.Title
 		if column.Group.Title != "" {
 			title += ", " + column.Group.Title

@@ -25,8 +25,8 @@ var families = map[string][]nemesis.Kind{
 	"clocks":    {nemesis.Jump, nemesis.Drift},
 }
 
-// A sound lock keeps its promises under each family of faults alone. A lock on Redis does so even if servers may stay
-// down for good, which it need not exclude.
+// A sound lock keeps its promises if only one family of faults strikes. For a lock on Redis this is so even if servers
+// may stay down forever; it need not exclude such faults.
 //
 // FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000, the test takes about five minutes on one
 // core.
@@ -49,7 +49,7 @@ func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
 				s.Mix.Without = slices.DeleteFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Forever })
 			}
 			e, err := search.NewExploration(s, 0, max(seeds, 5), search.Whole)
-			if err != nil { // none of the servers or clients of this lock can suffer these faults
+			if err != nil { // these faults cannot strike any server or client of this lock
 				continue
 			}
 			if err := e.Run(context.Background(), s, 0, nil); err != nil {

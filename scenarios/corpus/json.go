@@ -12,7 +12,7 @@ var Described = []document.Described{
 	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
 }
 
-// corpusJSON has no times, so that equal runs give equal bytes.
+// corpusJSON contains no times, so equal runs give equal bytes.
 type corpusJSON struct {
 	document.Head
 	First      uint64          `json:"first_seed"`
@@ -20,12 +20,12 @@ type corpusJSON struct {
 	Starts     int             `json:"starts" doc:"searches of each mutant, from seeds that are far apart"`
 	Mutants    []mutantJSON    `json:"mutants"`
 	Caught     int             `json:"caught"`
-	MedianRuns *int            `json:"median_runs,omitempty"` // of the mutants that were caught
+	MedianRuns *int            `json:"median_runs,omitempty"` // median over the mutants that were caught
 	MostRuns   *int            `json:"most_runs,omitempty"`
 	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these are seldom caught; with several searches"`
 	Sound      []soundLockJSON `json:"sound"`
 	SoundRuns  *int            `json:"sound_runs,omitempty"`
-	// RateBelow is an upper bound on the rate of broken promises per run, if none was broken.
+	// RateBelow is an upper bound for the rate of broken promises per run. It is set if no promise was broken.
 	RateBelow   *float64 `json:"rate_below,omitempty"`
 	Interrupted bool     `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Expected    bool     `json:"expected"`
@@ -36,7 +36,7 @@ type mutantJSON struct {
 	Of       string   `json:"of"`
 	Edits    []string `json:"edits"`
 	Defect   string   `json:"defect"`
-	Source   string   `json:"source"` // source of the defect; empty: a wrong setting
+	Source   string   `json:"source"` // source of the defect; empty if it is a wrong setting
 	Scenario string   `json:"scenario"`
 	Lost     string   `json:"lost,omitempty" doc:"why nobody searched it, if that was not for an interruption"`
 	*searchJSON
@@ -45,7 +45,7 @@ type mutantJSON struct {
 	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"from as many searches in which no fault is aimed"`
 }
 
-// estimateJSON estimates the mean number of runs until a mutant is caught.
+// estimateJSON is an estimate of the mean number of runs until a mutant is caught.
 type estimateJSON struct {
 	Searches int      `json:"searches"`
 	Caught   int      `json:"caught" doc:"of the searches; the others ended at their limit"`
@@ -95,13 +95,13 @@ func rareOf(r *Rare) rareJSON {
 	return d
 }
 
-// searchJSON is the result for a mutant whose searches all ran to completion.
+// searchJSON is the result for a mutant whose searches all completed.
 type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs" doc:"until it was caught, averaged over all searches"`
 }
 
-// breakJSON says which promise a mutant broke when it was caught.
+// breakJSON describes the promise that a mutant broke when it was caught.
 type breakJSON struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`

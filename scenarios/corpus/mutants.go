@@ -17,7 +17,7 @@ func edits(e ...Edit) []Edit { return e }
 
 func breaks(laws ...checker.Law) []checker.Law { return laws }
 
-// Short names that keep the table below readable.
+// Abbreviations that keep the table below readable.
 const (
 	leases    = checker.LeaseExclusion
 	sections  = checker.MutualExclusion
@@ -28,12 +28,12 @@ const (
 	tolerance = checker.FaultTolerance
 )
 
-// Numbers of seeds within which a mutant must be caught.
+// The number of seeds within which a mutant must be caught.
 const (
 	soon  = 100
 	later = 1000
 	late  = 10_000
-	rare  = 20_000 // the fault must strike in a window of milliseconds
+	rare  = 20_000 // the fault must strike within a few milliseconds
 )
 
 // Documents that describe a defect.

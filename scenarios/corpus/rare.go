@@ -17,36 +17,36 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Rare explains why a mutant is seldom caught. It says which faults of the first plan that caught it are needed, and
-// how rarely such faults are drawn.
+// Rare explains why a mutant is seldom caught. It lists the faults that are needed from the first plan that caught the
+// mutant, and says how rarely such faults are drawn.
 type Rare struct {
 	Mutant string
 	Law    checker.Law
 	Cause  checker.Cause
 	Plan   nemesis.Plan // the smallest plan
-	Often  int          // number of seeds, from 1 to shrink.OtherSeeds, under which these faults break the promise too
+	Often  int          // number of seeds, from 1 to shrink.OtherSeeds, with which these faults also break the promise
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan, with how often the same promise still breaks when the fault is replaced.
+// Struck is a fault of a plan. It says how often the same promise is still broken if another fault replaces this one.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts replacements by the same fault at other places. The places are instants spread evenly over the run
-	// or, for a fault of one message, messages spread evenly over those of the fault-free run.
+	// Places counts replacements by the same fault at other places. The places are instants spread evenly over the run.
+	// For a fault of one message, they are messages spread evenly over those of the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
 
-// Tries counts the replacements of a fault that were tried, and those of them that break the promise.
+// Tries counts the replacements of a fault that were tried, and those that broke the promise.
 type Tries struct{ Tried, Broke int }
 
 const (
 	slowest    = 5
-	shrinkRuns = 4000 // largest number of runs for shrinking a plan
-	tries      = 200  // largest number of replacements of each kind
+	shrinkRuns = 4000 // maximum number of runs for shrinking a plan
+	tries      = 200  // maximum number of replacements of each kind
 )
 
-// explain explains why the mutants that take the most runs to catch are rare.
+// explain finds out why the mutants that take the most runs to catch are rare.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
@@ -65,7 +65,7 @@ func (c *Corpus) explain(ctx context.Context) error {
 	return nil
 }
 
-// rarity finds out which faults a mutant needs to break the promise that the search saw broken.
+// rarity finds out which faults a mutant needs to break the promise that was broken in the search.
 func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rare, err error) {
 	s, err := m.scenario()
 	if err != nil {
@@ -95,7 +95,7 @@ func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rar
 	return r, t.err
 }
 
-// striker runs plans and checks whether they break a law by a certain cause.
+// striker runs plans and checks whether they violate a law by a certain cause.
 type striker struct {
 	ctx      context.Context
 	scenario *scenarios.Scenario
@@ -103,12 +103,12 @@ type striker struct {
 	judge    checker.Checker
 	law      checker.Law
 	cause    checker.Cause
-	left     int // number of runs that are still allowed
+	left     int // number of runs left
 	err      error
 }
 
-// breaks reports whether a plan breaks the law by the cause. It returns false for a plan with a fault that the mix
-// excludes.
+// breaks reports whether a plan violates the law by the cause. It returns false if the mix excludes a fault of the
+// plan.
 func (t *striker) breaks(p nemesis.Plan) bool {
 	names := t.scenario.Targets()
 	excluded := func(f nemesis.Fault) bool {
@@ -128,7 +128,7 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 	return f.By(t.cause) != nil
 }
 
-// replace tries replacements of the ith fault of a plan.
+// replace tries to replace the ith fault of a plan.
 func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
 	s.Fault = p.Faults[i]
 	places := instants(s.Fault, within)
@@ -171,7 +171,7 @@ func instants(f nemesis.Fault, within time.Duration) (all []nemesis.Fault) {
 	return all
 }
 
-// drawn returns random faults of a kind.
+// drawn returns random faults of the given kind.
 func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fault, err error) {
 	mix := t.scenario.Mix
 	mix.Fewest, mix.Most, mix.Swarm = 1, 1, false
@@ -182,13 +182,13 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 		return nil, err
 	}
 	for seed := range uint64(tries) {
-		all = append(all, g.Draw(seed)...) // draws nothing if the mix excludes the fault
+		all = append(all, g.Draw(seed)...) // if the mix excludes the fault, nothing is drawn
 	}
 	return all, nil
 }
 
-// messages returns copies of the fault that strike requests and answers of the fault-free run. There is one for each
-// message or, if there are more messages than tries, one for each of that many messages, spread evenly.
+// messages returns copies of the fault that strike requests and answers of the fault-free run, one for each message. If
+// there are more messages than tries, it uses only that many messages, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)
@@ -204,7 +204,7 @@ func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, e
 	return all, nil
 }
 
-// why states the explanation in words.
+// why returns the explanation as text.
 func (r *Rare) why() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."

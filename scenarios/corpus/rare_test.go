@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The explanation of a rare mutant is right. Its smallest plan breaks the promise, needs each of its faults, and has no
-// fault that the mix excludes. If a fault is moved to other places, the plan breaks the promise as often as stated.
+// The explanation of a rare mutant is correct. Its smallest plan breaks the promise, needs each of its faults, and has
+// no fault that the mix excludes. If a fault is moved to other places, the plan breaks the promise as often as stated.
 func TestWhyAMutantIsRare(t *testing.T) {
 	names := []string{"zookeeper-session-expired", "token-read-later"}
 	if testkit.Full() {

@@ -22,7 +22,7 @@ import (
 type stated struct {
 	scenario string
 	law      checker.Law
-	cause    checker.Cause // without a kind, any cause matches
+	cause    checker.Cause // if it has no kind, any cause matches
 }
 
 // is reports whether b is the stated violation.
@@ -47,23 +47,23 @@ const (
 	rediscoveryEnd    = "<!-- rediscovery: end -->"
 	rediscoveryStarts = 8
 	rediscoveryLimit  = 2000
-	// rediscoveryFirst is the first start seed; the start seeds are a million apart.
+	// rediscoveryFirst is the first of the start seeds, which are a million apart.
 	rediscoveryFirst = 910_000_000
 )
 
-// alsoTuned lists scenarios that tuned would not select, but on which the search was tuned as well, because it took too
-// long to find their violations.
+// alsoTuned lists scenarios that tuned would not select by their name, but that were also used to tune the search,
+// because it took too long to find their violations.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
-// tuned reports whether the search was tuned on a scenario. It was tuned on about half of the scenarios, chosen by a
-// hash of the name, and on those in alsoTuned.
+// tuned reports whether a scenario was used to tune the search. These are about half of the scenarios, chosen by a hash
+// of the name, and those in alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
 }
 
 // rediscover searches a scenario without its own faults, from each start seed, until all violations that the scenario
-// states have occurred. The result has a search for each violation and start seed.
+// expects have occurred. The result contains a search for each violation and start seed.
 func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [][]*search.FirstViolation, err error) {
 	all := statedBy(s)
 	found = make([][]*search.FirstViolation, len(all))
@@ -116,10 +116,10 @@ func rediscoveryRow(s stated, e estimate) string {
 }
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
-// the catalogue states. A row has the number of runs until the default search, without the scenario's own faults, shows
-// the violation with its law and its cause. Some violations that are found soon are searched for again and must agree
-// with the table. FENCEPOST_FULL=1 searches for all of them again, which takes half an hour of processor time.
-// FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
+// the catalogue expects. A row contains the number of runs until the default search, without the scenario's own faults,
+// finds the violation with its law and its cause. Some violations that are found soon are searched for again and must
+// agree with the table. With FENCEPOST_FULL=1 all of them are searched for again, which takes half an hour of processor
+// time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	file, err := os.ReadFile(rediscoveryFile)
 	if err != nil {
@@ -203,7 +203,7 @@ func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	return strings.Join(lines, "\n") + "\n\n" + sums[true].String("tuned on") + sums[false].String("not tuned on")
 }
 
-// summary sums up rows of the table.
+// summary summarizes rows of the table.
 type summary struct {
 	rows, unmet, rare int
 	logs              float64
@@ -220,7 +220,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. The parameter of says which group of violations it is about.
+// String returns the summary as a sentence. of says which group of violations it is about.
 func (s *summary) String(of string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

@@ -1,6 +1,6 @@
 package corpus
 
-// This file reports on a search through the corpus. A search that was not run never counts as a pass. Equal runs give
+// This file builds the report on a run of the corpus. A search that was not run never counts as a pass. Equal runs give
 // equal JSON, because the JSON contains no times of the host.
 
 import (
@@ -23,13 +23,13 @@ import (
 // promises.
 type Corpus struct {
 	First       uint64 // the first seed for each mutant and each lock
-	Seeds       int    // largest number of runs in one search
+	Seeds       int    // maximum number of runs in one search
 	Starts      int    // number of searches of each mutant
-	Unaimed     bool   // the searches were repeated with no fault aimed
+	Unaimed     bool   // the searches were repeated without aiming faults
 	Mutants     []MutantResult
-	Slowest     []Rare       // the slowest of the mutants that were caught, if there were several searches
+	Slowest     []Rare       // the mutants that took the most runs to catch, if there were several searches
 	Sound       []LockResult // empty if the sound locks were not run
-	Interrupted bool         // a signal arrived before everything was run
+	Interrupted bool         // a signal stopped it before everything was run
 	Files       string       // folder with the scenario of each mutant
 	Repeat      string       // command that repeats everything
 }
@@ -38,20 +38,20 @@ type Corpus struct {
 type MutantResult struct {
 	Mutant
 	Searches []*search.FirstViolation // one for each start seed; nil if it was not run
-	Unaimed  []*search.FirstViolation // the same searches with no fault aimed; empty if not requested
-	Lost     string                   // why some search gave no result; empty if it was only interrupted
-	Took     time.Duration            // duration of all searches, by the host's clock; not in the JSON
-	File     string                   // its scenario file
+	Unaimed  []*search.FirstViolation // the same searches without aimed faults; empty if not requested
+	Lost     string                   // why some search has no result; empty if it was only interrupted
+	Took     time.Duration            // duration of all searches on the host's clock; not in the JSON
+	File     string                   // path of the mutant's scenario file
 }
 
-// searched reports whether all searches of the mutant ran to their end.
+// searched reports whether all searches of the mutant completed.
 func (m MutantResult) searched() bool {
 	return len(m.Searches) > 0 && estimated(m.Searches).Searches == len(m.Searches) &&
 		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
-// runs returns the number of runs per catch. It is the number of all runs of the mutant's searches (except those with
-// no fault aimed), divided by the number of searches that caught it. If none did, it is the number of all these runs.
+// runs returns the number of runs per catch: the number of runs of the mutant's searches (except those without aimed
+// faults), divided by the number of searches that caught it. If no search caught it, runs returns the number of runs.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -73,7 +73,7 @@ func (m MutantResult) caught() bool {
 	return m.first() != nil
 }
 
-// how says which law the mutant broke, and by which cause.
+// how returns a text that says which law the mutant broke, and by which cause.
 func (m MutantResult) how() string {
 	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
@@ -86,7 +86,8 @@ type LockResult struct {
 	Repeat string // command that explores the lock, without the seeds
 }
 
-// open says why it is undecided whether the lock keeps its promises. It returns nothing if that is decided.
+// open returns the reasons why it is undecided whether the lock keeps its promises. It returns nothing if it is
+// decided.
 func (l *LockResult) open() []string {
 	_, open := l.Standing(l.Lock)
 	return open
@@ -102,13 +103,13 @@ func (l *LockResult) broken() (all []campaign.Finding) {
 	return all
 }
 
-// repeat returns the command that shows a broken promise.
+// repeat returns a command that shows the broken promise.
 func (l *LockResult) repeat(f campaign.Finding) string {
 	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
 }
 
-// Standing sums up the result. It is Failed if a mutant escaped or a promise was broken, and otherwise Undecided if
-// something was not run or not decided.
+// Standing sums up the result. It is Failed if a mutant was not caught or a promise was broken. Otherwise it is
+// Undecided if something was not run or not decided.
 func (c *Corpus) Standing() document.Result {
 	escaped, missing, open := false, len(c.Mutants)+len(c.Sound) == 0, false
 	for i := range c.Mutants {
@@ -133,7 +134,7 @@ func (c *Corpus) promiseBroken() bool {
 	return slices.ContainsFunc(c.Sound, func(l LockResult) bool { return len(l.broken()) > 0 })
 }
 
-// soundRuns returns the number of runs of all sound locks together.
+// soundRuns returns the total number of runs of all sound locks.
 func (c *Corpus) soundRuns() int {
 	n := 0
 	for i := range c.Sound {
@@ -142,14 +143,14 @@ func (c *Corpus) soundRuns() int {
 	return n
 }
 
-// caught returns the mutants that were caught, ordered by the number of runs that it took.
+// caught returns the mutants that were caught, ordered by the number of runs that this took.
 func (c *Corpus) caught() []MutantResult {
 	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m MutantResult) bool { return !m.caught() })
 	slices.SortStableFunc(list, func(a, b MutantResult) int { return a.runs() - b.runs() })
 	return list
 }
 
-// median returns the nearest-rank median of a value over the mutants. of returns the value of one mutant.
+// median returns the nearest-rank median of a value over the mutants. The function of returns the value of one mutant.
 func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
@@ -180,7 +181,7 @@ func (c *Corpus) Document() *document.Document {
 	return d
 }
 
-// size says how many searches and runs there were.
+// size returns a text with the number of searches and runs.
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
@@ -240,7 +241,7 @@ func (c *Corpus) columns() []document.Column {
 	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
 }
 
-// numbers returns the cells of a mutant's row that say how soon it is caught.
+// numbers returns the cells of a mutant's row that show how soon it is caught.
 func (c *Corpus) numbers(m *MutantResult) []string {
 	all := []string{text.Grouped(m.runs())}
 	e, u := estimated(m.Searches), estimated(m.Unaimed)
@@ -261,7 +262,7 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the sum of all searches with the sum of those in which no fault is aimed.
+// totals compares the total of all searches with that of the searches without aimed faults.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""
@@ -283,7 +284,7 @@ func (c *Corpus) totals() document.Facts {
 	return f
 }
 
-// rarest says, for each of the slowest mutants, why it is seldom caught.
+// rarest returns a table that explains, for each of the slowest mutants, why it is seldom caught.
 func (c *Corpus) rarest() document.Table {
 	t := document.Table{Heading: "slowest", Columns: []document.Column{{Title: "found", Words: true}}}
 	for i := range c.Slowest {
@@ -295,7 +296,7 @@ func (c *Corpus) rarest() document.Table {
 	return t
 }
 
-// caughtFacts sums up the searches of the mutants.
+// caughtFacts summarizes the searches of the mutants.
 func (c *Corpus) caughtFacts() document.Facts {
 	list, of := c.caught(), text.Count(len(c.Mutants), "mutant")
 	if len(list) == 0 {
@@ -316,8 +317,8 @@ func (c *Corpus) caughtFacts() document.Facts {
 	return f
 }
 
-// sound returns the table of the sound locks. It is followed by commands that repeat the broken promises or, if none
-// was broken, by an upper bound on the chance that a run breaks one.
+// sound returns the table of the sound locks. After it come commands that repeat the broken promises. If no promise was
+// broken, there is an upper bound for the probability that a run breaks one.
 func (c *Corpus) sound() []document.Block {
 	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
 		{Title: "promises", Words: true}}}

@@ -14,30 +14,33 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Options say which parts of the corpus to run, and how. Their JSON form has what a worker needs.
+// Options say which parts of the corpus to run, and how. Their JSON form contains everything that a worker needs.
 type Options struct {
 	First   uint64 // first seed for each mutant and each sound lock
-	Seeds   int    // largest number of runs in one search; 0: search no mutant
+	Seeds   int    // maximum number of runs in one search; 0: do not search for mutants
 	Starts  int    // number of searches of each mutant, from seeds that are far apart; at least 1
-	Unaimed bool   // also search with no fault aimed
-	Sound   int    // runs of all sound locks together: 0, or at least one per lock
-	// Crew performs the runs. It is told how many searches have ended, and how many runs the sound locks have had.
+	Unaimed bool   // repeat the searches without aiming faults
+	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
+	// Crew performs the runs. It receives the number of searches that have ended, and the number of runs of the sound
+	// locks.
 	campaign.Crew `json:"-"`
-	// Hands, if set, has the runs performed by workers that NewWorker creates. If it is nil, the crew performs them.
+	// Hands, if set, distributes the runs to workers created by NewWorker. If it is nil, the crew performs them.
 	Hands campaign.Hands `json:"-"`
-	// Now is the host's clock. It measures how long the searches of a mutant took. If nil, nothing is measured.
+	// Now is the host's clock. It is used to measure how long the searches of a mutant take. If it is nil, nothing is
+	// measured.
 	Now func() time.Time `json:"-"`
 }
 
-// apart is the smallest distance between the start seeds of the searches of a mutant.
+// apart is the minimum distance between the start seeds of a mutant's searches.
 const apart = 1_000_000
 
-// start returns the first seed of the search with the given number, from 0. The searches of a mutant share no seed.
+// start returns the first seed of the search with the given number, from 0. The searches of a mutant have no seeds in
+// common.
 func (o *Options) start(number int) uint64 {
 	return o.First + uint64(number)*uint64(apart*((o.Seeds-1)/apart+1))
 }
 
-// Last returns the largest seed that a run may use. ok is false if that is larger than the largest uint64.
+// Last returns the highest seed that a run may use. ok is false if it does not fit into a uint64.
 func (o *Options) Last() (seed uint64, ok bool) {
 	of := new(big.Int).SetUint64(apart * uint64((o.Seeds-1)/apart+1))
 	of.Mul(of, big.NewInt(int64(o.Starts-1))).Add(of, big.NewInt(int64(max(o.Seeds, o.Sound)-1)))
@@ -46,14 +49,14 @@ func (o *Options) Last() (seed uint64, ok bool) {
 }
 
 // place identifies one search: the mutant, the index of its start seed, and whether its faults are drawn entirely at
-// random rather than aimed at events of a fault-free run.
+// random instead of being aimed at events of a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
-// searches returns the number of searches. Their positions are ordered as follows: first all mutants from the first
-// start seed, then all from the next one, and so on. The searches in which no fault is aimed come last.
+// searches returns the number of searches. In order of their positions, first come the searches of all mutants from the
+// first start seed, then all from the next one, and so on. The searches without aimed faults come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -70,8 +73,8 @@ func (o *Options) place(i int) place {
 	return place{i % len(mutants), n % o.Starts, n >= o.Starts}
 }
 
-// Run searches each mutant and explores the sound locks, which share Options.Sound equally. The result names no files
-// and no commands. Apart from timings, it does not depend on which process performed the runs.
+// Run searches for each mutant and explores the sound locks, which get equal shares of Options.Sound. The result
+// contains no file names and no commands. Apart from timings, it does not depend on which process performed the runs.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
@@ -111,7 +114,7 @@ type outcome struct {
 	Took   time.Duration         `json:"took"`
 }
 
-// search performs the search at position i.
+// search performs the search number i.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	start, at := o.now(), o.place(i)
 	m := &mutants[at.mutant]
@@ -129,7 +132,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of a search in its place.
+// take stores the result of the search at the given place.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	list := m.Searches
@@ -147,11 +150,11 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the name of the stage whose positions are the searches of mutants. It is followed by the stages of
-// each sound lock's exploration.
+// mutantsStage is the name of the stage whose positions are the searches for mutants. After it come the stages of each
+// sound lock's exploration.
 const mutantsStage = "mutants"
 
-// byCrew has the crew search the mutants.
+// byCrew has the crew perform the searches for mutants.
 func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	start := func() func(int) (outcome, error) {
 		return func(i int) (outcome, error) { return o.search(ctx, i) }
@@ -163,7 +166,7 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	return err
 }
 
-// byHands has other processes search the mutants.
+// byHands has other processes perform the searches for mutants.
 func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	done := 0
 	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
@@ -232,13 +235,13 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do has hands carry out the stage, under a name that contains the name of the lock.
+// Do has hands carry out the stage. It adds the name of the lock to the stage's name.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
 }
 
-// do has hands carry out a stage. It returns no error if they stopped because ctx ended.
+// do has hands carry out a stage. It returns no error if they stopped because ctx is done.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
@@ -247,7 +250,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker returns a worker for parts of the corpus with these options. It measures times by the options' clock.
+// NewWorker returns a worker for parts of the corpus with these options. It measures times with the options' clock.
 func NewWorker(o Options) campaign.Worker { return &worker{o: o, locks: map[string]*search.Worker{}} }
 
 type worker struct {
@@ -255,7 +258,7 @@ type worker struct {
 	locks map[string]*search.Worker
 }
 
-// Make carries out positions of a stage.
+// Make carries out positions first to first+size-1 of a stage.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants(ctx, first, size)
@@ -269,7 +272,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return explorer.Make(ctx, s, first, size)
 }
 
-// mutants performs searches. If one is interrupted, it returns the error of ctx and no results.
+// mutants performs searches for mutants. If one is interrupted, it returns the error of ctx and no results.
 func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
 	of := uint64(w.o.searches())
 	if size < 1 || size > of || first > of-size {

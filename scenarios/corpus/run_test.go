@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// few are options for a corpus with few runs.
+// few are options that run the corpus with few runs.
 var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
 func strangers(t *testing.T, o Options) *campaigntest.Strangers {
@@ -31,7 +31,7 @@ func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	}
 	same := func(a, b []byte) bool {
 		var x, y []outcome
-		if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil { // the part belongs to an exploration
+		if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil { // the part comes from an exploration
 			return string(a) == string(b)
 		}
 		for i := range x {
@@ -42,7 +42,7 @@ func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t, Worker: worker, Same: same}
 }
 
-// ticking returns a clock that advances by a second each time it is read.
+// ticking returns a clock that advances by one second each time it is read.
 func ticking() func() time.Time {
 	var t time.Time
 	return func() time.Time { t = t.Add(time.Second); return t }
@@ -57,7 +57,7 @@ func ran(t *testing.T, o Options) *Corpus {
 	return c
 }
 
-// equal compares two results, except for their times.
+// equal compares two results. It ignores their times.
 func equal(t *testing.T, what string, got, want *Corpus) {
 	t.Helper()
 	for _, c := range []*Corpus{got, want} {
@@ -118,7 +118,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 }
 
-// A mutant whose search was lost counts neither as escaped nor as caught, and the report says that it was lost.
+// A mutant whose search was lost counts as neither caught nor escaped, and the report says that the search was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	o := few
 	o.Sound = len(names)
@@ -205,7 +205,7 @@ type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
-// Each search of each mutant is performed exactly once, and no two searches of a mutant share a seed.
+// Each search for each mutant is performed exactly once, and the searches for a mutant have no seeds in common.
 func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
 		{Seeds: apart, Starts: 3}, {Seeds: apart + 1, Starts: 3}} {

@@ -12,8 +12,8 @@ import (
 
 // TestEverySingleFaultFindsMutants checks that a verification with all single faults of one run finds mutants,
 // including some that random faults find only in one of thousands of runs. It logs the number of runs. It performs up
-// to a thousand runs per mutant or, with FENCEPOST_MUTANTS=1, six thousand, which takes eight minutes of processor
-// time.
+// to a thousand runs per mutant. With FENCEPOST_MUTANTS=1 it performs up to six thousand, which takes eight minutes of
+// processor time.
 func TestEverySingleFaultFindsMutants(t *testing.T) {
 	names := map[string]bool{"plain-del": true, "renewed-no-fence": true, "no-persistence": true}
 	caught, budget := 0, 1000
