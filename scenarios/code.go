@@ -58,7 +58,7 @@ func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	return f.scenario, nil
 }
 
-// Parse parses a different version of s, whose runs are performed in the same way.
+// Parse parses a changed version of s. The runs of both versions are performed in the same way.
 func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	other, err := ParseWith(path, text, s.code)
 	if err != nil || !s.OfPrograms() {

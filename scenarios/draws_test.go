@@ -73,7 +73,7 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare returns the number of messages that were also sent in earlier runs of the seed (before), and adds the other
+// compare returns the number of messages that were also sent in earlier runs of the seed (before). It adds the other
 // messages to before. It reports an error for each message whose delay was different in an earlier run.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {

@@ -215,7 +215,7 @@ func TestMinimalFile(t *testing.T) {
 	}
 }
 
-// FORMAT.md names every point. TestReferenceIsMadeFromTheTables compares its tables with those of the code.
+// FORMAT.md names every point. TestReferenceIsMadeFromTheTables checks its tables.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	doc := formatDoc(t)
 	var wanted []string

@@ -55,7 +55,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// The column of a problem is that of the wrong word in the file.
+// The column that a problem states is the column of the wrong word in the file.
 func TestColumnsPointAtTheWord(t *testing.T) {
 	const head = "name: x\nservers: {redis: 5}\nlock: {protocol: redlock}\n"
 	for text, word := range map[string]string{

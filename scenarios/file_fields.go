@@ -49,8 +49,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the key accepts: its sample or, failing that, its default or, failing that, any value. It
-// returns "" for a key whose value is a mapping or a list.
+// taken returns a value that the key accepts: its sample if it has one, otherwise its default or, if there is none, any
+// value. It returns "" for a key whose value is a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {

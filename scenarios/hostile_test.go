@@ -18,7 +18,7 @@ var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u202
 	"\x1b]0;x\x07"}
 
 // TestNoControlCharacterGetsIn puts hostile texts, escaped as in YAML, into every value and every key of the catalogue.
-// Each is reported at its place, with a message that a terminal can display.
+// Each of them must be reported at its place, with a message that a terminal can display.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -19,8 +19,8 @@ func (s *Scenario) Service() history.Service {
 	return s.Servers.service(d)
 }
 
-// service returns the kind of lock service that clients of a protocol use. If d is nil or does not state it, service
-// returns that of a lock whose code is unknown.
+// service returns the kind of lock service that clients of a protocol use. If d is nil or does not state the service,
+// the result is the service for locks whose code is unknown.
 func (s *Servers) service(d *locks.Definition) history.Service {
 	switch b := s.backend(); {
 	case d != nil && d.Service != "":
@@ -90,8 +90,8 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced returns what the requests to a resource with fencing show about the measure Fencing: applied if all of them
-// have a token, and absent if one has none.
+// fenced returns what requests show about the measure Fencing, if the resource uses fencing. The measure is applied if
+// all requests have a token, and absent if one has none.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {

@@ -23,8 +23,8 @@ func replicated(losing int, lock string) string {
 	return text
 }
 
-// If replicas take over that have not received the lock, they grant it again. The lock is lost only if they are a
-// majority.
+// A replica that takes over without having received the lock grants it again. The lock is lost only if this happens in
+// a majority of the groups.
 func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {
 		for losing := 1; losing <= 5; losing++ {

@@ -64,7 +64,7 @@ type Servers struct {
 	RaftMultiplier int // setting of Consul; default 5
 
 	// The remaining fields are only for replicas.
-	MinReplicasToWrite int           // default 0: none
+	MinReplicasToWrite int           // default 0, which means no minimum
 	MinReplicasMaxLag  time.Duration // default 10 s
 	SemiSync           bool          // a master replies after one replica has received the write; default off
 	SemiSyncTimeout    time.Duration // how long a reply waits for a replica; default 1 s

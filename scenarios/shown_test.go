@@ -232,9 +232,9 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	}
 }
 
-// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, some law that
-// the scenario expects to be violated must not be violated, or some metric must leave its bound. It is enough if this
-// happens after one of the changes of the scenario's words. Every scenario must have such a fault or such a change.
+// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, some expected
+// violation must no longer occur, or some metric must be out of bounds. This must happen in the scenario itself, or
+// after one of the changes of its words. Every scenario must have a fault or a change.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ const (
 	Complete    Ending = iota // every run was performed
 	OutOfRuns                 // the maximum number of runs was reached
 	OutOfTime                 // the maximum time was reached
-	Interrupted               // a signal ended it
+	Interrupted               // a signal stopped it
 )
 
 // EndingBy returns the Ending of a campaign that stops because ctx is done.

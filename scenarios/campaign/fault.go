@@ -11,7 +11,7 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck counts the faults that struck. Their time came or their message was sent, and their target was up.
+	// Struck counts the faults that struck: their time came or their message was sent while their target was up.
 	Struck int `json:"struck"`
 	// Met counts the faults that struck WhileHeld: between strike and end, some client that they concern requested or
 	// held a lock. A fault of servers, of the resource or of links between them concerns all clients. A fault with a
@@ -74,7 +74,7 @@ type Strikes struct {
 	plan   []nemesis.Fault
 	lines  []string // lines of the plan's faults, as a history records them
 	struck []bool
-	under  []bool                  // whether the fault has struck and not ended yet
+	under  []bool                  // whether the fault has struck and has not ended yet
 	met    []bool                  // whether the fault struck WhileHeld
 	busy   map[history.Process]int // number of locks that each client requests or holds
 }

@@ -149,8 +149,8 @@ type Story struct {
 	checker.Finding
 }
 
-// Stories passes violations to visit until visit returns false. The violations are those of the runs of the given
-// number of rounds, but at most each violations with the same scenario, law and cause.
+// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false. It
+// passes at most each violations with the same scenario, law and cause.
 func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

@@ -130,8 +130,8 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart checks that two grants counted different servers, with none in common. The groups of its pattern are NAMED
-// servers NAMED servers.
+// apart checks that two grants counted different servers: no server was counted by both. The groups of its pattern are
+// NAMED servers NAMED servers.
 func (p *proof) apart(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -216,7 +216,7 @@ var (
 )
 
 // keyWent checks how and when a key was removed. The groups of its pattern are extension WHO NAMED how TIME, down
-// because, by WHO. The group down says how the server had gone down before.
+// because, by WHO. The group down says how the server had been stopped before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])

@@ -15,12 +15,12 @@ import (
 
 // Necessity checks the faults that explanations name, by running the plans again without them.
 //
-// A fault is named in vain if, without it, the same law is still violated by the same cause, possibly between other
-// processes. This must be so both with and without the faults that strike after the violation. A fault is not named in
-// vain if it belongs to a minimal group of named faults such that the law holds without the whole group.
+// A fault is named in vain (unnecessarily) if, without it, the same law is still violated by the same cause, possibly
+// between other processes. This must be so both with and without the faults that strike after the violation. A fault is
+// not named in vain if it belongs to a minimal group of named faults such that the law holds without the whole group.
 //
-// A fault is missing if the explanation names no fault, but the law holds without this fault, with the story's seed and
-// also with other seeds.
+// A fault is missing if the explanation names no fault, but the law holds without this fault. This must be so with the
+// story's seed and with other seeds.
 type Necessity struct {
 	Stories, Named int // number of stories, and number of named faults, that were tried
 
@@ -148,9 +148,8 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. A fault counts as necessary if the number of runs that violate
-// the law with the fault exceeds the number without the fault by at least often. A smaller difference may be due to
-// chance.
+// others is the number of other seeds that are tried. often is the minimum difference between the numbers of runs that
+// violate the law with a fault and without it. With a smaller difference, the fault does not count as missing.
 const others, often = 10, 5
 
 // unnamed looks for a fault that should have been named in an explanation that names no fault.

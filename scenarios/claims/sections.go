@@ -18,7 +18,7 @@ type Section struct {
 	Release int   // when the client called release
 }
 
-// Open stands for the index of an event that does not exist.
+// Open is used instead of the index of an event that does not exist.
 const Open = -1
 
 // Sections lists the sections of a history in the order in which they began.

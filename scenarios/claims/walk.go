@@ -96,8 +96,8 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is the maximum number of times that a line is drawn if the scenario does not accept it. This is enough even for
-// a kind that takes two names that belong together, of which only one random pair in twenty is valid.
+// tries is the maximum number of times that a line is drawn until the scenario accepts it. This is enough even for a
+// kind with two names that belong together, for which only one random pair in twenty is accepted.
 const tries = 300
 
 // fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts none.

@@ -204,8 +204,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks that a Redlock needs the time of one fsync more for each server that it
-// asks, if servers fsync before each answer.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks the cost for a Redlock if servers fsync before each answer. It is the time
+// of one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {

@@ -64,8 +64,8 @@ type key struct {
 // feature.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds the feature for the shortest interval in closely that is at least as long as after. It adds nothing if
-// there is none. e is the feature for the first interval. The features for the other intervals have the next numbers.
+// follows adds a feature if after is within one of the intervals in closely: the feature for the shortest such
+// interval. e is the feature for the first interval. The features for the other intervals have the next numbers.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -208,8 +208,8 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether a key of another attempt exists on a server other than that of k, or on any server if k is
-// nil. It ignores keys with members, which several attempts can hold at once.
+// another reports whether a key of another attempt exists on another server than k, or on any server if k is nil. It
+// ignores keys with members, which several attempts can hold at once.
 func (l *lock) another(of int, k *key) bool {
 	for i := range l.keys {
 		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {

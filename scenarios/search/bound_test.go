@@ -38,8 +38,8 @@ type strike struct {
 }
 
 // TestTheBoundIsKept draws plans that are aimed at one fault-free run. For each request and answer of that run, it
-// counts the plans whose only fault delays that message. With the mix that draws no other fault, it also counts them
-// for each instant of arrival.
+// counts the plans whose only fault delays that message. If the mix draws only such faults, it also counts these plans
+// separately for each time of arrival.
 func TestTheBoundIsKept(t *testing.T) {
 	for _, test := range []struct {
 		mix      string

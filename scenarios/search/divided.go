@@ -17,8 +17,8 @@ import (
 
 // The names of the stages of an exploration.
 const (
-	SeedsStage = "seeds" // runs seeds; positions are seeds
-	cutStage   = "cut"   // shrinks findings; positions are indices of findings
+	SeedsStage = "seeds" // stage that runs seeds; each position is a seed
+	cutStage   = "cut"   // stage that shrinks findings; each position is the index of a finding
 )
 
 // handedOut is the number of seeds in the portion that one process gets at a time. They take a few seconds.

@@ -17,21 +17,21 @@ type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// blocks without guided plans, because a repeated run came out different
+	// blocks whose plans were not guided, because a repeated run had a different result
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
 	plans map[uint64]nemesis.Plan // guided plans of the findings that this process has made, by seed
 }
 
-// Differing counts the blocks of seeds in which a run came out different when it was repeated. Runs are repeated before
-// their plans are varied.
+// Differing counts the blocks of seeds in which a run had a different result when it was repeated. Runs are repeated
+// before their plans are varied.
 type Differing struct {
 	Blocks int    `json:"blocks"`
-	First  uint64 `json:"first"` // the lowest seed of a run that came out different
+	First  uint64 `json:"first"` // the lowest seed of a run with a different result
 }
 
-// String describes the runs that came out different, as a sentence without a full stop.
+// String describes the runs with different results, as a sentence without a full stop.
 func (d Differing) String() string {
 	return fmt.Sprintf("the run of seed %d was different when it was made again: in %s of %d seeds the search went on "+
 		"without what runs show", d.First, text.Count(d.Blocks, "block"), together)

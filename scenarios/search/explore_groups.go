@@ -51,8 +51,7 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict returns the checker's finding in the smallest run that has the same law and cause as f, or nil if that run
-// has none.
+// verdict returns the finding with the law and cause of f in the run of the smallest plan, or nil if there is none.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)

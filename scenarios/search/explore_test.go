@@ -260,7 +260,7 @@ func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	}
 }
 
-// isRefused fails the test unless decoding the record of forged fails. The record's checksum is valid.
+// isRefused fails the test unless Decode refuses a record of forged. The record's checksum is valid.
 func isRefused(t *testing.T, what string, forged *Result) {
 	t.Helper()
 	line, err := forged.Encode()

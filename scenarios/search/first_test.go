@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// careless is a lock whose release deletes the key no matter who owns it, so that it breaks its promises.
+// careless is a lock that breaks its promises, because its release deletes the key no matter who owns it.
 const careless = `name: careless
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 3
@@ -57,7 +57,7 @@ func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	}
 }
 
-// The search goes on after a violation of a law that the scenario does not promise.
+// The search continues after a violation of a law that the scenario does not promise.
 func TestAViolationOfWhatIsNotPromisedIsPassedOver(t *testing.T) {
 	got, err := FindFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Found || got.Runs != 100 {

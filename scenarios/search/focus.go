@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// focus changes a fault so that it strikes the processes and messages of the close call, at the time of the close call.
+// focus changes a fault: it then strikes the processes and messages of the close call, at the time of the close call.
 func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	if f.Kind == 0 {
 		return f
@@ -137,9 +137,9 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 	})
 }
 
-// mirror copies each fault that involves a server that lost the holder's key, so that the copy strikes a server that
-// still has the key. If the plan then has too many faults, mirror removes faults that involve neither server. If it
-// would still have too many, mirror changes nothing.
+// mirror copies faults that involve a server that lost the holder's key. Each copy involves a server that still has the
+// key instead. If the plan then has too many faults, mirror removes faults that involve neither server. If it would
+// still have too many, mirror changes nothing.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -209,7 +209,7 @@ func (v *variation) stale() bool {
 }
 
 // late moves a fault that strikes one message to the request r or to its answer. If the close call is about late
-// requests, late may delay the message so that it arrives between from and to.
+// requests, the message may be delayed until a time between from and to.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {

@@ -32,11 +32,11 @@ type guide struct {
 	niches [niches]niche
 	choice choice // which plan the latest plan varies
 	latest Shown
-	// differ is the seed of a run that came out different when it was repeated. noticed is the seed whose plan was
+	// differ is the seed of a run that had a different result when it was repeated. noticed is the seed whose plan was
 	// being drawn at that time. Both are nil if there was no such run. Afterwards, all plans of the block are drawn
 	// freely.
 	differ, noticed *uint64
-	repeated        bool // some run of the block was repeated and came out the same
+	repeated        bool // some run of the block was repeated and had the same result
 	reader          margin.Reader
 	checker         checker.Checker
 	runner          *scenarios.Runner // performs the runs that the caller has not performed; nil until needed
@@ -58,8 +58,8 @@ type Shown struct {
 	// contained the parent. Parent is nil if the plan was drawn freely.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
-	// Differing is set if a run was repeated to draw this plan and came out different. It is the seed of that run. This
-	// plan and all later plans of the block are drawn freely.
+	// Differing is set if a run was repeated to draw this plan and had a different result. It is the seed of that run.
+	// This plan and all later plans of the block are drawn freely.
 	Differing *uint64 `json:",omitempty"`
 }
 
@@ -69,9 +69,9 @@ type Judged struct {
 	Calls  []margin.Call
 }
 
-// Learn gives p the result of a run of Plan(seed), so that p need not perform the run itself. The caller has judged the
-// run by all laws. The zero Judged means that the run failed. Learn has an effect only if it is called before the next
-// call of Plan.
+// Learn tells p the result of the run of Plan(seed), so p need not perform this run itself. The caller must have judged
+// the run by all laws. The zero Judged means that the run failed. Learn must be called before the next call of Plan;
+// otherwise it has no effect.
 func (p *Plans) Learn(seed uint64, j Judged) {
 	g := &p.guide
 	if n := len(g.plans); n > g.runs && g.first+uint64(n-1) == seed {
@@ -88,8 +88,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of the run that was repeated for the plan of the given seed and came out different. It
-// returns nil if there is no such run.
+// differing returns the seed of the run that was repeated to draw the plan of the given seed, if the run had a
+// different result. Otherwise it returns nil.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -267,8 +267,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run depends on how the program draws, runs and records, so a change in any of these shows
-// in the run. If some plans vary other plans, sample returns such a plan.
+// sample returns a plan that serves to detect changes of the program: its run changes if the program draws, runs or
+// records differently. If some plans vary other plans, sample returns such a plan.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

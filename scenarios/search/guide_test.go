@@ -32,7 +32,8 @@ func judged(r *scenarios.Result) Judged {
 	return Judged{r, new(margin.Reader).Read(c.Trace(r.History), &v, r.Sent)}
 }
 
-// The plan of a seed depends only on the seed. The order of the calls does not matter, nor whether Learn is called.
+// The plan of a seed depends only on the seed. It depends neither on the order of the calls nor on whether Learn is
+// called.
 func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	inOrder, varied := guidedPlans(t), 0
 	r := scenarios.NewRunner(inOrder.scenario)
@@ -84,8 +85,8 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// Plans are the same if they are resumed in the middle of a block, any number of times, and if they are drawn without a
-// break. This also holds if some runs failed, and if a repeated run came out different.
+// Plans that are resumed in the middle of a block, any number of times, are the same as plans drawn without
+// interruption. This also holds if some runs failed, and if a repeated run had a different result.
 func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	whole, parts := guidedPlans(t), guidedPlans(t)
 	r := scenarios.NewRunner(whole.scenario)

@@ -35,7 +35,7 @@ type elite struct {
 	call   margin.Call
 	digest sim.Digest
 	kinds  string      // the kinds of the plan's faults
-	tried  int         // number of the plan's variations since one came closer
+	tried  int         // number of variations tried since the last one that came closer
 	aim    *aim        // what happens in the plan's run; nil if not known
 	find   func() *aim // computes aim as long as the result of the run is available; nil otherwise
 }
@@ -46,7 +46,7 @@ const (
 	patience = 40 // number of variations without a closer one after which a plan is dropped
 )
 
-// kindsOf returns a string that identifies which kinds occur among the faults.
+// kindsOf returns a string that lists the distinct kinds of the faults.
 func kindsOf(faults []nemesis.Fault) string {
 	var b []byte
 	for i := range faults {
@@ -83,7 +83,7 @@ func (n *niche) keep(e elite) {
 	replaced := -1
 	switch {
 	case twin >= 0:
-		replaced, e.tried = twin, n.elites[twin].tried // e takes over the number of variations tried
+		replaced, e.tried = twin, n.elites[twin].tried // e keeps the count of variations of the plan that it replaces
 	case same >= alike:
 		if replaced = last; e.call.Value > n.elites[last].call.Value {
 			return

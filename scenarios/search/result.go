@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns the plan whose run determines the Identity of this search of s.
+// sample returns a plan. The run of this plan determines the Identity of a search of s.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()

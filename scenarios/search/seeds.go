@@ -76,7 +76,7 @@ func (r Ranges) with(more Ranges) Ranges {
 // without returns the seeds of r that are not in some.
 func (r Ranges) without(some Ranges) (left Ranges) {
 	for _, one := range r {
-		whole := true // whether the rest of one is still to be added
+		whole := true // whether one, or the rest of it, must still be added
 		for _, gone := range some {
 			if gone.Last < one.First || gone.First > one.Last {
 				continue

@@ -100,7 +100,7 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name changes faults that identify a message by its number so that they identify it by its contents instead. It keeps
+// name replaces the number by which a fault identifies a message with a description of the message's contents. It keeps
 // a change only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {

@@ -91,7 +91,7 @@ func edits(s *subject, p nemesis.Plan) []edit {
 	return list
 }
 
-// fewer adds two kinds of edit: removing a count from the document, so that its default applies, and lowering the
+// fewer adds two kinds of edit. One removes a count from the document, and the default applies. The other lowers the
 // count.
 func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)

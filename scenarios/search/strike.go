@@ -57,7 +57,7 @@ func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
 
-// fastServer makes a server's clock run fast, so that keys expire early there.
+// fastServer makes a server's clock run fast, which makes keys expire early on that server.
 func (v *variation) fastServer() []nemesis.Fault {
 	from, to := v.window()
 	server, at := v.standing(), v.when(from, to)
@@ -85,7 +85,7 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// slowClient sets the holder's clock back or slows it down, so that the holder thinks that its lease lasts longer.
+// slowClient sets the holder's clock back or slows it down. The holder then thinks that its lease lasts longer.
 func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
@@ -97,7 +97,7 @@ func (v *variation) slowClient() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: v.between(from, to)}}}
 }
 
-// cutOff cuts the holder off from the servers, so that it does not learn that its lease has ended.
+// cutOff cuts the holder off from the servers. The holder then does not learn that its lease has ended.
 func (v *variation) cutOff() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -267,9 +267,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateTry delays a request by which the holder gave up an earlier attempt, so that it arrives after a later attempt has
-// set the holder's key. Such a request is recognized only by its position: it may be any request that the holder sent
-// to a server before the lock was granted, except the first and the last.
+// lateTry delays a request with which the holder gave up an earlier attempt. The request arrives after a later attempt
+// has set the holder's key. Such a request is recognized only by its position: it may be any request that the holder
+// sent to a server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -291,8 +291,8 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest delays the last request of an attempt to a server, so that it arrives while the holder's key exists. If
-// the close call is about a late request of the holder itself, the request arrives while the next holder's key exists.
+// lateRequest delays the last request of an attempt to a server. It arrives while the holder's key exists. If the close
+// call is about a late request of the holder itself, it arrives while the next holder's key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}

@@ -103,8 +103,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried checks that a change is neither narrowed nor exact if no number between its
-// sides is valid.
+// TestBisectingEndsWhereNothingCanBeTried checks what happens if no number between the sides of a change is valid. The
+// change is not narrowed and is not exact.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
 	if len(found) != 1 || found[0].last != 0 || found[0].first != 1000 || found[0].exact {
@@ -112,7 +112,8 @@ func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	}
 }
 
-// swept returns a sweep of one axis whose points have the given states, with an edge wherever two neighbours differ.
+// swept returns a sweep with one axis. Its points have the given states, and there is an edge wherever two neighbors
+// differ.
 func swept(states []State) *Sweep {
 	k := &Key{Path: "lock.ttl", Unit: Counts}
 	s := &Sweep{}

@@ -94,7 +94,7 @@ func (v *varied) read(k *Key) (int64, bool) {
 			}
 		}
 		return 0, false
-	case k.read == nil: // the key is that of a link
+	case k.read == nil: // the key belongs to a link
 		text, _ := v.doc.Get(k.Path)
 		n, err := k.parseNumber(text)
 		return n, err == nil

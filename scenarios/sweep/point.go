@@ -196,8 +196,8 @@ func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.La
 	return p, err
 }
 
-// more performs those of the given runs that the point has not had yet. turned lists the runs after which some law was,
-// for the first time, violated in some but not all runs.
+// more performs the given runs, except those that the point has already had. turned lists the runs after which some law
+// was, for the first time, violated in some but not all runs.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

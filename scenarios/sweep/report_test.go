@@ -74,7 +74,7 @@ func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 		Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
-// signed returns a point whose outcome is shown as the given sign.
+// signed returns a point with an outcome that is shown as the given sign.
 func signed(levels []Level, sign rune) *Point {
 	p := &Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
 	of := func(c campaign.Counts, seeds ...uint64) *Point {

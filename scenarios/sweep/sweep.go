@@ -170,7 +170,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the points of the grid, and of the points in beside, which lie between them.
+// run performs the runs of the grid's points, and of the points in beside, which lie between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {

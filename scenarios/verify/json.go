@@ -41,7 +41,7 @@ type lengthJSON struct {
 	Faults    int `json:"faults"`
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
-	// schedules whose last fault had no effect because there was nothing to strike
+	// schedules whose last fault had no target to strike
 	Idle       int     `json:"idle"`
 	Placements float64 `json:"placements"` // number of placements that the schedules represent
 	Whole      bool    `json:"whole"`      // whether all placements were tried
@@ -56,8 +56,8 @@ type kindJSON struct {
 // randomJSON counts the random placements of a kind of fault.
 type randomJSON struct {
 	Why       string  `json:"why"`
-	Schedules int     `json:"schedules"` // placements whose faults struck something
-	Idle      int     `json:"idle"`      // placements whose faults struck nothing
+	Schedules int     `json:"schedules"` // placements in which the faults struck
+	Idle      int     `json:"idle"`      // placements in which the faults had no target to strike
 	Bound     float64 `json:"bound" doc:"if none of them broke a promise, fewer than this share of all do (at 95 %)"`
 }
 

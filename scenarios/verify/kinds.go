@@ -10,9 +10,9 @@ import (
 
 // Scope says how a verification tries each kind of fault that can strike something in a scenario.
 type Scope struct {
-	Every  []nemesis.Kind // kinds of which every placement that can make a difference is tried, the simplest first
-	Random []Reason       // kinds of which random placements are tried, with or without enumerated ones
-	None   []Reason       // kinds of which no placement is tried
+	Every  []nemesis.Kind // kinds for which every relevant placement is tried, the simplest kind first
+	Random []Reason       // kinds for which random placements are tried, with or without enumerated ones
+	None   []Reason       // kinds for which no placement is tried
 }
 
 // Reason says why a kind of fault is not tried in every placement.

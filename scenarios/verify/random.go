@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Sample is the result of trying random placements of a kind of fault. Schedules counts the placements whose faults
-// struck something.
+// Sample is the result of trying random placements of a kind of fault. Schedules counts the placements in which the
+// faults struck.
 type Sample struct {
 	Reason
 	Tally

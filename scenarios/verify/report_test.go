@@ -96,8 +96,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds checks that the zero value does not pass, and that a verification that ended early
-// does not pass however much was tried.
+// TestOnlyAWholeVerificationHolds checks that the zero value does not pass. A verification that ended early does not
+// pass either, however much was tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false

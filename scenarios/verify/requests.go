@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf returns the request that is sent or answered at the opening o. answer says that o is the request's answer.
-// ok is false if o is neither a request nor an answer.
+// messageOf returns the request that is sent or answered at the opening o. answer is true if o is the answer. ok is
+// false if o is neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -205,9 +205,10 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants at which it may matter whether a fault has ended, taken from a run in which it never
-// ends. These are expiry times, client time-outs that the fault may outlast, and the next section of each client. If
-// several instants follow each other within the travel time of a message, only the first and the last are kept.
+// thresholds returns the instants at which it may matter whether a fault has ended. It reads them from a run in which
+// the fault never ends. They are expiry times, client time-outs that the fault may outlast, and the next section of
+// each client. If several instants follow each other within the travel time of a message, only the first and the last
+// are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -391,9 +392,9 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 }
 
 // Singles enumerates the single faults that can strike in one run of a scenario. The run has a given seed and no other
-// faults. Faults that have the same start and differ only in their ends belong together. The longest of them follows
-// from the fault-free run, and the others follow from the run with the longest. Two goroutines must not use Singles at
-// the same time.
+// faults. Faults with the same start and different ends form a group. The fault-free run determines the longest fault
+// of each group, and the run with that fault determines the others. Two goroutines must not use Singles at the same
+// time.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run

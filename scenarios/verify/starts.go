@@ -36,8 +36,8 @@ type opening struct {
 // isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns the number of starts, counted in nanoseconds, that a start at the given instant of the opening
-// represents.
+// stands returns how many possible starts are represented by a start at the given instant of the opening. Starts are
+// counted in nanoseconds.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)

@@ -84,8 +84,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether a further fault should be added to the run's plan. This is so if no other end time of the
-// same fault at the same place led to the same sequence of events, or if faults are added for every end time.
+// newStory reports whether a further fault should be added to the plan of this run. It should be added if no other end
+// time of the same fault at the same place led to the same sequence of events, or if Options.AllEnds is set.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
