@@ -174,7 +174,7 @@ func (s *Servers) RedisNodes() bool { b := s.backend(); return b != nil && b.Red
 // OneLog reports whether servers of this kind replicate one log. Otherwise each server is independent.
 func OneLog(kind locks.Backend) bool { return (&Servers{Backend: kind}).consensus() }
 
-// Persists reports whether a file states when servers of a kind write to disk.
+// Persists reports whether a scenario file can set when servers of this kind write to disk.
 func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
 }

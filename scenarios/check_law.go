@@ -36,7 +36,7 @@ func CheckLaw(text string, seed uint64, law checker.Law) error {
 // NotHeld is the error of a run in which a law was not shown to hold.
 type NotHeld struct {
 	Plan    nemesis.Plan
-	Finding checker.Finding // its Outcome is not Holds
+	Finding checker.Finding // the finding on the law; its Outcome is not Holds
 }
 
 // Error describes the finding: the outcome of the law and its causes, the faults of the run, and for each cause what

@@ -14,7 +14,7 @@ const Observer sim.ProcessID = "sentinel-1"
 // Tap is a function that may wrap a lock server. Benchmarks use one to record the commands.
 type Tap func(sim.ProcessID, sim.Server) sim.Server
 
-// Before returns a function that wraps servers with t and adds them to a world.
+// Before returns a function that adds servers to a world after wrapping them with t.
 func (t Tap) Before(w *sim.World) func(sim.ProcessID, sim.Server) {
 	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
 }

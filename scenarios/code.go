@@ -27,7 +27,7 @@ type Code struct {
 
 // Wanted says what a caller wants to know about a run in addition to its history.
 type Wanted struct {
-	Sent bool // fill in Result.Sent
+	Sent bool // whether to fill in Result.Sent
 	// Watch, if set, is called like the function given to [Runner.Watch]. A run in another process calls it only if
 	// this process traces the other one.
 	Watch func(sim.Moment)

@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// extremeVariables returns the numeric keys that affect how a run goes.
+// extremeVariables returns the numeric keys that affect runs.
 func extremeVariables() (list []Variable) {
 	all, _ := Variables()
 	for _, v := range all {

@@ -150,7 +150,7 @@ func (f *file) allLockFields() []field {
 	return append(f.identity(&f.lock, everyone), fields...)
 }
 
-// checkLock checks the given keys of l against the servers.
+// checkLock checks that the keys in l fit the servers.
 func (f *file) checkLock(l *lockSettings) {
 	refuse := func(key, format string, args ...any) {
 		if place, ok := l.given[key]; ok {

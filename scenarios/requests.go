@@ -34,7 +34,7 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, each with the attempt that sent it first
 	scripts map[string]*script         // keyed by the hash of the script's text
 	conns   map[uint64]*connection
-	// see the fields of history.Header
+	// see the fields of the same names in history.Header
 	asked map[history.Process]history.Time
 	quiet map[history.Process]history.Span
 }

@@ -90,14 +90,14 @@ type Cast interface {
 	Foreign() bool
 }
 
-// NewRunnerWith returns a runner of s in which c replaces the clients and servers.
+// NewRunnerWith returns a runner of s. The clients and servers of c replace those of s.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
 	return r
 }
 
-// Main returns the main function of the task of a client of s, in a world that has no other client.
+// Main returns the main function for the task of a client of s. The task runs in a world without other clients.
 func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
 	return newClient(&s.Clients[at], s.Resource, s.library()).main

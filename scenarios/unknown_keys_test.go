@@ -176,9 +176,9 @@ func written(path, other string) string {
 	switch parts[names[0]] = other; {
 	case path == "servers.persistence":
 		parts["servers"] = "{redis: 1, " + other[1:]
-	case path == "servers": // other may mean many servers
+	case path == "servers": // the replacement may mean many servers
 		parts["lock"] = "{protocol: redlock}"
-	case path == "resource": // other may turn on the comparison of tokens
+	case path == "resource": // the replacement may turn on the comparison of tokens
 		parts["lock"] = "{protocol: fenced}"
 	case names[0] == "lock" && len(names) > 1:
 		parts["lock"] = "{protocol: set-nx-px, " + other[1:]

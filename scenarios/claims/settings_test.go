@@ -71,7 +71,8 @@ func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	}
 }
 
-// renamedCommand returns the plan with the command from renamed to the command to in each fault that names it.
+// renamedCommand returns the plan after renaming a command, from its name in from to its name in to, in each fault that
+// names it.
 func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {

@@ -56,7 +56,7 @@ type Mutant struct {
 	Defect string // description of the defect, a few words
 	Source string // library issue or document that shows the defect; empty if it is a setting that users can get wrong
 	Edits  []Edit
-	Within int           // a search of this many seeds, from 0, must catch the mutant
+	Within int           // number of seeds, from 0, within which a search must catch the mutant
 	Breaks []checker.Law // one of these must be the first promised law that the mutant breaks
 }
 

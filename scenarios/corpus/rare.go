@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Rare explains why a mutant is seldom caught. It lists the faults that are needed from the first plan that caught the
-// mutant, and says how rarely such faults are drawn.
+// Rare explains why a mutant is seldom caught. It takes the first plan that caught the mutant, lists the faults of the
+// plan that are needed, and says how rarely such faults are drawn.
 type Rare struct {
 	Mutant string
 	Law    checker.Law

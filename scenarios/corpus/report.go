@@ -83,7 +83,7 @@ func (m MutantResult) how() string {
 type LockResult struct {
 	*search.Result
 	Lock   *scenarios.Scenario
-	Repeat string // command that explores the lock, without the seeds
+	Repeat string // command that explores the lock, without its option for the seeds
 }
 
 // open returns the reasons why it is undecided whether the lock keeps its promises. It returns nothing if it is

@@ -153,7 +153,7 @@ func (r *Reader) read(e *history.Event) {
 	}
 }
 
-// happensIf adds a feature if so is true.
+// happensIf adds feature e if so is true.
 func (r *Reader) happensIf(so bool, e Feature) {
 	if so {
 		r.met.add(e)
@@ -178,7 +178,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp marks those attempts of a process as abandoned that were not granted.
+// giveUp marks as abandoned those attempts of a process that were not granted.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {

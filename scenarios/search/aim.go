@@ -19,7 +19,8 @@ type aim struct {
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is the number of consecutive plans that are aimed at the same run without faults and use its seed.
+// aimedTogether is the number of consecutive plans that are aimed at the same fault-free run. They all use that run's
+// seed.
 const aimedTogether = 16
 
 // baseOf returns the seed of the fault-free run that is used to aim the plan of the given seed.
@@ -68,7 +69,7 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims the faults of one plan at the run described by its aim.
+// archer aims the faults of one plan at the fault-free run in aim.
 type archer struct {
 	*aim
 	random *sim.Stream

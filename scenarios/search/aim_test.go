@@ -110,7 +110,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// With aimed: 0%, faults are not aimed, and no fault-free run is performed.
+// With aimed: 0%, faults are not aimed, and no fault-free run is performed to aim them.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is the close call in the run that came closest to violating a given law.
+// Close is the closest call of a law: the close call in the run that came closest to violating that law.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
@@ -23,8 +23,8 @@ type Close struct {
 // File returns the name of the file that holds the plan.
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
-// Closest holds the closest calls of a search, at most one per law. Of two equally close calls it keeps the one with
-// the lower seed.
+// Closest holds the closest calls of a search, at most one per law. If two calls are equally close, it keeps the one
+// with the lower seed.
 type Closest []Close
 
 // Note adds those close calls of a run that are worth reporting. It stores the plan p with them, unless p is nil. seed

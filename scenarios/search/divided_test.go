@@ -27,7 +27,7 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 		}}
 }
 
-// An exploration run by other processes equals one run in this process, and so do its shrunk findings.
+// If other processes perform an exploration, the result and the shrunk findings are the same as in one process.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	want := explored(t, s, 3, 400, Whole, 1)

@@ -27,7 +27,7 @@ type Report struct {
 	Unrepeated  []UnrepeatedFinding
 	Interrupted bool   // a signal ended the search or the shrinking of its findings
 	Files       string // folder with the files of all findings
-	Repeat      string // command to paste that repeats or resumes the exploration
+	Repeat      string // shell command that repeats or resumes the exploration
 }
 
 // ReducedFinding is a way in which a law was broken, together with the smallest plan that still breaks the law in this

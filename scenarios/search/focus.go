@@ -186,7 +186,7 @@ func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	if stale || v.below(8) == 0 {
 		early -= v.plans.scenario.Clients[0].Lock.TTL
 	}
-	acquiring := v.below(3) == 0 // only the requests of the holder's acquire
+	acquiring := v.below(3) == 0 // use only the requests of the holder's acquire
 	for _, of := range v.kinds {
 		for i := range of {
 			s := &of[i]

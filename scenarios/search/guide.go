@@ -24,7 +24,7 @@ const alone = 32
 // block.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
-// guide holds what the runs of one block have shown so far.
+// guide records what the runs of the current block have shown so far.
 type guide struct {
 	first  uint64         // first seed of the block
 	plans  []nemesis.Plan // the plans of the block's seeds, from first on

@@ -21,7 +21,7 @@ func nicheOf(c *margin.Call) int {
 	return int(c.Way)
 }
 
-// niche holds the plans that came closest to one kind of violation (a margin.Way).
+// niche holds the plans that came closest to violating a law in one way (margin.Way).
 type niche struct {
 	elites []*elite // sorted, the closest first
 	broken int      // number of variations of its plans that violated the law

@@ -14,7 +14,7 @@ type Shard struct{ Index, Of int } // 1 <= Index <= Of
 // Whole is the shard that contains all the work.
 var Whole = Shard{1, 1}
 
-// maxShards is the largest number of shards.
+// maxShards is the maximum number of shards.
 const maxShards = 100_000
 
 // ParseShard reads a shard such as "2/5", the second of five.

@@ -125,8 +125,7 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 	}
 }
 
-// withoutClients removes n clients, beginning with client number from (counted from 0), and renumbers the clients after
-// them.
+// withoutClients removes n clients and renumbers the clients after them. from is the index of the first one, from 0.
 func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {

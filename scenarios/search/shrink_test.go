@@ -224,7 +224,7 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 	}
 }
 
-// noisy is a lock without fencing tokens. Its three clients work several times, and in noisyViolation's plan only the
+// noisy is a lock without fencing tokens. Its three clients work several times. In the plan of noisyViolation, only the
 // pause matters.
 const noisy = `name: noisy
 servers: {redis: 1}

@@ -63,7 +63,7 @@ var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": 
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
-// symbol is one lexeme of the text. The last symbol is empty and marks the end of the text.
+// symbol is one token of the text. The last symbol is empty and marks the end of the text.
 type symbol struct {
 	text    string
 	at      int // offset in bytes

@@ -137,7 +137,7 @@ func (s *Report) data() *sweepJSON {
 	return d
 }
 
-// add records the outcome of a law at the point.
+// add adds the outcome of a law at the point.
 func (p *pointJSON) add(l *Law, c *Cell) {
 	if p.Problem != "" {
 		return

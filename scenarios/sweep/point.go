@@ -188,8 +188,8 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// measure performs the given runs of a new point. If laws are given in until, it stops as soon as each of them was
-// violated in some runs but not in all. It also stops when ctx is done.
+// measure performs the given runs of a new point. If until contains laws, it stops as soon as each of them was violated
+// in some runs but not in all. It also stops when ctx is done.
 func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
 	_, err := w.more(p, runs, until)

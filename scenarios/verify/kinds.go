@@ -120,13 +120,13 @@ func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return list
 }
 
-// templates returns the candidates of kind k that s does not exclude.
+// templates returns the candidates of kind k, except those that s excludes.
 func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return slices.DeleteFunc(candidates(subjects, k),
 		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })
 }
 
-// restarts reports whether f can end with a restart. The crash of a client cannot.
+// restarts reports whether f can end with a restart. A crash of a client cannot end this way.
 func restarts(f *nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldRestart) && !nemesis.IsClient(f.Target)
 }

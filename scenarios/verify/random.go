@@ -21,7 +21,7 @@ type Sample struct {
 const (
 	// samples is the number of random placements tried for each kind and number of faults.
 	samples = 2000
-	batch   = 100 // number of random placements in one position of a stage
+	batch   = 100 // number of random placements that one position of a stage tries
 	batches = samples / batch
 	// draws is the maximum number of plans drawn to find a placement that has a fault of the kind and strikes
 	// something. It applies per placement.

@@ -42,7 +42,8 @@ func (v *Verification) size(st *stage) int {
 	return len(st.Level) * len(v.Scope.Every) * v.shares(st)
 }
 
-// shares returns the number of positions into which the starts of one kind of fault after one branch are divided.
+// shares returns the number of shares into which the starts of an added fault are divided, for one branch and one kind
+// of fault.
 func (v *Verification) shares(st *stage) int {
 	n := len(st.Level) * len(v.Scope.Every)
 	return (fewestPositions + n - 1) / max(n, 1)

@@ -19,7 +19,7 @@ func newTally(promise []checker.Law) Tally {
 	return Tally{Laws: campaign.NewLaws(promise)}
 }
 
-// LengthTally counts the schedules with a given number of faults.
+// LengthTally counts the schedules that have a given number of faults.
 type LengthTally struct {
 	Faults int
 	Tally

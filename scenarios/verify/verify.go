@@ -172,8 +172,8 @@ var (
 // over reports whether the search is finished.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults: it adds one fault to each placement of level. It returns the placements to
-// which the next level adds a fault.
+// tryAll tries all placements of n faults. It adds one fault to each placement of level, and returns the placements for
+// the next level.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
