@@ -9,25 +9,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Exclusion describes faults that a lock does not promise to survive. It has one kind and optional conditions, and is
-// written as one line: "jump of servers", "drift above 1000ppm", "crash losing everything, restart within 10s", "shut
-// down, no restart", "cut, no end". An exclusion that ParseExclusion returned prints and parses back.
+// Exclusion describes faults that a lock does not promise to survive. It names one kind of fault and may set
+// conditions. It is written as one line: "jump of servers", "drift above 1000ppm", "crash losing everything, restart
+// within 10s", "shut down, no restart", "cut, no end". An Exclusion that ParseExclusion has returned prints as a line
+// that parses back to it.
 type Exclusion struct {
 	Kind Kind
-	// Loss (Crash only) is what the crash must lose to be excluded. LosesMemory, the zero value, excludes every crash.
+	// Loss (Crash only) excludes only crashes with this loss of data. LosesMemory, the zero value, excludes every
+	// crash.
 	Loss Loss
-	// Of is the kind of process that must be among the fault's targets. AnyProcess sets no condition.
+	// Of requires that one of the fault's targets is a process of this kind. AnyProcess sets no condition.
 	Of ProcessKind
-	// Above (Drift only) excludes drifts whose rate, in ppm and in either direction, is greater than this. Zero
-	// excludes every drift.
+	// Above (Drift only) excludes only drifts of more than this many ppm, in either direction. Zero excludes every
+	// drift.
 	Above int
-	// Within (Crash and ShutDown only) excludes faults after which the server restarts in less than this time. Zero
-	// sets no condition on the restart.
+	// Within (Crash and ShutDown only) excludes only faults after which the server restarts in less than this time.
+	// Zero sets no condition.
 	Within time.Duration
-	// Forever excludes only faults without an end: a Crash or ShutDown without a restart, a Cut or a Drift that never
-	// ends. It cannot be combined with Within.
+	// Forever excludes only faults that never end: a Crash or ShutDown without a restart, or a Cut or Drift without a
+	// length. It cannot be combined with Within.
 	Forever bool
-	// OneWay (Cut only) excludes only cuts that stop a single direction. It cannot be combined with Forever.
+	// OneWay (Cut only) excludes only cuts of a single direction. It cannot be combined with Forever.
 	OneWay bool
 }
 
@@ -42,14 +44,14 @@ const (
 	AnyResource
 )
 
-// processKindWords holds the word for each process kind in an exclusion, indexed by kind.
+// processKindWords contains the word that stands for each process kind in an exclusion, indexed by kind.
 var processKindWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResource: "resource"}
 
 // ExclusionUsage is the grammar of exclusions, as shown to users.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
 	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end | , one way]"
 
-// ParseExclusion parses one exclusion. A returned error is a *ParseError.
+// ParseExclusion parses one exclusion. Any error that it returns is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {
 	p := new(parser)
 	var err *ParseError
@@ -70,7 +72,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 	return x, nil
 }
 
-// exclusion parses what follows the kind of fault.
+// exclusion parses the part of an exclusion after the kind of fault.
 func (p *parser) exclusion(x *Exclusion) {
 	if x.Kind.Has(FieldLoss) {
 		var f Fault
@@ -147,7 +149,7 @@ func (x Exclusion) String() string {
 	return string(b)
 }
 
-// Covers reports whether the exclusion applies to f in a run with the given processes.
+// Covers reports whether the exclusion excludes f in a run with the given processes.
 func (x Exclusion) Covers(f Fault, names *Names) bool {
 	switch {
 	case f.Kind != x.Kind,

@@ -12,8 +12,8 @@ import (
 var TestNames = testNames
 
 // Twins registers a copy of each kind, called its twin, until the test ends. The twin's name is the kind's name in
-// capitals. Both have the same length, so texts about the two kinds differ only in case. A kind that is recorded as an
-// outcome gets no twin, since other causes record it too.
+// capitals, so texts about the two kinds differ only in case. Kinds whose outcome is recorded get no twin, since other
+// causes can record the same outcome.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()
 	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions
@@ -33,7 +33,8 @@ func Twins(t *testing.T) map[Kind]Kind {
 	return twins
 }
 
-// Incomplete lists the errors that register reports for copies of a kind, each of which lacks one required part.
+// Incomplete returns the errors that register reports for incomplete copies of a kind. Each copy lacks one required
+// part.
 func Incomplete(t *testing.T) []string {
 	t.Helper()
 	var said []string

@@ -41,69 +41,73 @@ import (
 type Loss uint8
 
 const (
-	LosesMemory     Loss = iota // a client: all its data is in memory. A crash of a server never has this value
-	LosesUnsynced               // a server keeps only what was fsynced
-	LosesEverything             // a server comes back empty
+	// the value for a client, which has all its data in memory; never used for a crash of a server
+	LosesMemory     Loss = iota
+	LosesUnsynced        // a server keeps only what was fsynced
+	LosesEverything      // a server restarts with no data
 )
 
-// Fault is one fault of a plan. Each field states which kinds use it; all other fields are zero. A Fault that Parse
-// returned, or that Validate has accepted, prints and parses back to an equal one.
+// Fault is one fault of a plan. The comment on each field says which kinds use it; fields that a kind does not use are
+// zero. If a Fault was returned by Parse or accepted by Validate, it prints as a line that parses back to an equal
+// Fault.
 type Fault struct {
 	Kind Kind
-	// Target is the process that the fault strikes. On a link (DelayLink, DelayMessage) it is the sender; for a Break
-	// it is the client. A Cut has no target.
+	// Target is the process that the fault affects. For a fault of a link (DelayLink, DelayMessage) it is the sender,
+	// and for a Break the client. A Cut has no target.
 	Target sim.ProcessID
-	// Peer is the other end of the link (DelayLink, DelayMessage: the receiver; Break: the server or the resource),
-	// or the replica that FailOver promotes.
+	// Peer is the other end of the link (DelayLink, DelayMessage: the receiver; Break: the server or the resource). For
+	// FailOver, it is the replica to promote.
 	Peer sim.ProcessID
-	// Left and Right are the two sides of a Cut, as written, never empty.
+	// Left and Right are the two sides of a Cut, in the order in which they were written. Neither is empty.
 	Left, Right []sim.ProcessID
 	// Lock (EvictKey and DeleteKey only) is the lock whose key is removed.
 	Lock history.Lock
-	// OneWay (Cut only) stops only what Left sends to Right.
+	// OneWay (Cut only) means that only messages from Left to Right are stopped.
 	OneWay bool
-	// By is how far the clock jumps (Jump; never zero, backwards if negative), how much later a message arrives
-	// (DelayLink, DelayMessage; positive), or how much longer an fsync takes (SlowFsync; positive).
+	// By is a length of time. Jump: how far the clock jumps; backwards if negative, never zero. DelayLink,
+	// DelayMessage: how much later a message arrives; positive. SlowFsync: how much longer an fsync takes; positive.
 	By time.Duration
-	// PPM is the deviation of the clocks' rate, in millionths (Drift; never zero, slower if negative, within ±MaxPPM).
+	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is never zero, negative for a slower
+	// clock, and within ±MaxPPM.
 	PPM int
-	// For is how long the fault lasts. Pause and SlowFsync always have it. Zero means that a Cut or a Drift never ends,
-	// and that a DelayLink strikes only the first message sent on the link after the trigger.
+	// For is how long the fault lasts. For Pause and SlowFsync it is never zero. For a Cut or a Drift, zero means that
+	// the fault never ends. For a DelayLink, zero means that only the first message after the trigger is delayed.
 	For time.Duration
-	// Loss (Crash only) is what is lost.
+	// Loss (Crash only) says which data is lost.
 	Loss Loss
-	// Restart (Crash and ShutDown only) is the time from the strike to the next start of the server; zero: never. A
+	// Restart (Crash and ShutDown only) is the time from the fault until the server starts again; zero means never. A
 	// client never restarts.
 	Restart time.Duration
-	// Number identifies one message, counted from 1 since the start of the run: a message that Target sends to Peer
-	// (DelayMessage), or a reply that Peer sends to Target (Break).
+	// Number identifies one message by its position since the start of the run, from 1. For a DelayMessage, messages
+	// from Target to Peer are counted; for a Break, replies from Peer to Target.
 	Number int
-	// Trigger is when the fault strikes. A DelayMessage or Break without a Number strikes the message that
-	// Trigger.Message names. Target and Peer are the two ends of that message, so its own Of and To are empty.
+	// Trigger is when the fault strikes. A DelayMessage or Break without a Number affects the message in
+	// Trigger.Message. Target and Peer are then the two ends of that message, and the message's own Of and To are
+	// empty.
 	Trigger Trigger
 }
 
-// Trigger is the moment at which a fault strikes: a time, or when a client passes a named point, or when a message
-// leaves or arrives. The zero Trigger is the start of the run.
+// Trigger says when a fault strikes: at a time, when a client passes a named point, or when a message leaves or
+// arrives. The zero Trigger means the start of the run.
 type Trigger struct {
-	Time time.Duration // since the start of the run, in true time; zero with a Point or a Message
-	// Point is a named moment in the life of a lock; empty: strike at Time.
+	Time time.Duration // true time since the start of the run; zero if there is a Point or a Message
+	// Point is a named moment in the use of a lock. If it is empty, Time or Message applies.
 	Point sim.Point
-	// Pass says at which passing of Point the fault strikes, counted from 1; zero without a Point.
+	// Pass says how many times the client must have passed Point, counted from 1. It is zero without a Point.
 	Pass int
-	// By is the client that passes the point, if it is not the client that the fault itself names.
+	// By is the client that passes the point. It is empty if that is the client that the fault itself names.
 	By sim.ProcessID
-	// Message is the message with which the fault strikes: when it leaves ("at") or arrives ("after"). The fault
-	// strikes at that instant, but only after the sender has finished sending or the receiver has finished receiving. A
-	// Pause after an answer strikes earlier: the client has the answer by then, but its next request waits. The zero
-	// Message means that no message is named.
+	// Message is the message that triggers the fault, when it leaves ("at") or arrives ("after"). The fault strikes at
+	// that instant, but only after the sender has finished sending or the receiver has finished receiving. There is one
+	// exception: a Pause after an answer begins when the client has the answer but has not sent its next request yet.
+	// The zero Message means that no message triggers the fault.
 	Message Message
-	// SaidAt records that the trigger was written with "at" instead of "after". For a Point both mean the same moment.
-	// For a Message, "at" means when it leaves, "after" when it arrives.
+	// SaidAt means that the trigger was written with "at" and not with "after". With a Message, "at" means when it
+	// leaves and "after" means when it arrives. With a Point, both mean the same.
 	SaidAt bool
 }
 
-// On lists the processes that the fault strikes: the process that is paused or crashed, or the ends of the links,
+// On lists the processes that the fault affects: the process that is paused or crashed, or both ends of the links, with
 // senders first.
 func (f Fault) On() []sim.ProcessID {
 	switch {
@@ -116,7 +120,7 @@ func (f Fault) On() []sim.ProcessID {
 	}
 }
 
-// Struck returns what a history records about the fault in addition to its kind and its line.
+// Struck returns what a history records about the fault, besides its kind and its line.
 func (f Fault) Struck() *history.Fault {
 	_, ends := f.duration()
 	kind := history.F(f.Kind.String())
@@ -132,8 +136,8 @@ func (f Fault) Struck() *history.Fault {
 	return h
 }
 
-// Recorded returns the line that a history records for the fault. Some kinds are recorded as an outcome, whether this
-// plan or something else caused it; their line omits the planned moment.
+// Recorded returns the fault's line as a history records it. For some kinds, the history records only the outcome,
+// whether this plan or something else caused it; their line omits the trigger.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
 	if d == nil || !d.outcome {
@@ -155,13 +159,14 @@ func (f *Fault) duration() (d time.Duration, ends bool) {
 		return f.Restart, f.Restart > 0
 	case f.Kind.Endless():
 		return f.For, f.For > 0
-	default: // a fault without a length is over at once
+	default: // a fault without a length ends at once
 		return f.For, true
 	}
 }
 
-// PassedBy returns the client that triggers the fault by passing Trigger.Point or by exchanging Trigger.Message. It is
-// the client that the trigger names, or else the first client that the fault names, or empty if there is none.
+// PassedBy returns the client that triggers the fault, by passing Trigger.Point or by sending or receiving
+// Trigger.Message. This is the client that the trigger names, or else the first client that the fault names. If there
+// is none, PassedBy returns "".
 func (f Fault) PassedBy() sim.ProcessID {
 	switch t := &f.Trigger; {
 	case t.Point == "" && !t.Message.Named():
@@ -179,7 +184,7 @@ func (f Fault) PassedBy() sim.ProcessID {
 	return ""
 }
 
-// Renamed returns a copy of the fault in which name has replaced the name of every process.
+// Renamed returns a copy of the fault in which each process name p is replaced by name(p).
 func (f Fault) Renamed(name func(sim.ProcessID) sim.ProcessID) Fault {
 	all := func(processes []sim.ProcessID) []sim.ProcessID {
 		var renamed []sim.ProcessID

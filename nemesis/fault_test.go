@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// meant is a line and the fault that it means.
+// meant is a line together with the fault that it stands for.
 type meant struct {
 	line  string
 	fault Fault
 }
 
-// grammar holds the documented lines that define the grammar, with the faults that they mean. The test file of each
-// later kind adds its lines.
+// grammar lists the documented lines that define the grammar, with the faults for which they stand. The test file of
+// each newer kind adds its own lines.
 var grammar = []meant{
 	{"pause client-1 for 15s after acquired",
 		Fault{Kind: Pause, Target: "client-1", For: 15 * time.Second, Trigger: Trigger{Point: sim.Acquired, Pass: 1}}},
@@ -92,7 +92,7 @@ func TestEveryLineOfTheDesignMeansWhatItSays(t *testing.T) {
 	}
 }
 
-// TestWaysOfWriting checks lines that are accepted although they are printed differently, with their printed forms.
+// TestWaysOfWriting checks lines that are accepted but printed in another form.
 func TestWaysOfWriting(t *testing.T) {
 	for line, printed := range map[string]string{
 		"\t pause  client-1\tfor 15s  after acquired ": "pause client-1 for 15s after acquired",

@@ -8,20 +8,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// part is a piece of a fault's line. One table is used to parse, print and simplify lines, so that these cannot
-// disagree.
+// part is one piece of a fault's line. Parsing, printing and simplifying all use the same parts, so they always agree.
 type part struct {
-	usage  string // the grammar as shown to users: names in capitals, optional parts in brackets
-	states Field  // the fields of Fault that the part states
+	usage  string // its grammar as shown to users: names in capitals, optional parts in brackets
+	states Field  // the fields of Fault that the part sets
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer calls try with each change that makes the part state less; nil if there are none. A change must not write
-	// into Left or Right, which are shared.
+	// plainer calls try with each change that makes this part of the line simpler; nil if there is no such change. A
+	// change must not write into Left or Right, which are shared.
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// Plainer calls try with each change of f that makes a part of its line state less, or nothing. Some of the changes
-// result in an impossible fault.
+// Plainer calls try with each change of f that simplifies or removes a part of its line. Some of the changes lead to an
+// impossible fault.
 func (f Fault) Plainer(try func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -30,9 +29,8 @@ func (f Fault) Plainer(try func(change func(*Fault))) {
 	}
 }
 
-// Usage returns the grammar as shown to users: first the line of every kind of fault, in the order of Kinds, then the
-// alternative forms that some kinds have, then WHEN and MESSAGE. Words in capitals stand for values; parts in brackets
-// are optional.
+// Usage returns the grammar as shown to users: the line of each kind of fault in the order of Kinds, then alternative
+// forms of some kinds, then WHEN and MESSAGE. Words in capitals stand for values, and parts in brackets are optional.
 func Usage() []string {
 	lines := make([]string, 0, len(Kinds)+4)
 	var named []string
@@ -148,8 +146,7 @@ func printDirection(b []byte, f *Fault) []byte {
 	return append(b, " |"...)
 }
 
-// fewerDirections tries the cut in both directions, with its sides exchanged, and without some of its processes (see
-// fewer).
+// fewerDirections tries three changes of a cut: both directions, exchanged sides, and fewer processes (see fewer).
 func fewerDirections(f *Fault, try func(func(*Fault))) {
 	try(func(f *Fault) { f.OneWay = false })
 	try(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
@@ -161,7 +158,7 @@ func fewerDirections(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// fewer returns, for each process of the list, the list with only that process and the list without it.
+// fewer returns shorter lists: for each process, one with only that process and one without it.
 func fewer(all []sim.ProcessID) [][]sim.ProcessID {
 	var list [][]sim.ProcessID
 	for i := range all {
@@ -216,7 +213,7 @@ func printLoss(b []byte, f *Fault) []byte {
 	return b
 }
 
-// lessLost tries a loss of unsynced writes only, and a shutdown that loses nothing.
+// lessLost tries a crash that loses only unsynced writes, and a shutdown, which loses nothing.
 func lessLost(f *Fault, try func(func(*Fault))) {
 	if f.Loss != LosesMemory {
 		try(func(f *Fault) { f.Loss = LosesUnsynced })
@@ -243,11 +240,11 @@ func printRestart(b []byte, f *Fault) []byte {
 // Timed reports whether the trigger is a time.
 func (t *Trigger) Timed() bool { return t.Point == "" && !t.Message.Named() }
 
-// String prints the trigger as most kinds write it: "at 1.2s", "after the 3rd acquired". (A drift has "from" before a
-// time.)
+// String prints the trigger as most kinds write it: "at 1.2s", "after the 3rd acquired". (For a drift, the word before
+// a time is "from".)
 func (t Trigger) String() string { return string(t.appendTo(nil, "at")) }
 
-// appendTo prints the trigger. beforeTime is the word that precedes a time.
+// appendTo prints the trigger. beforeTime is the word to write before a time.
 func (t Trigger) appendTo(b []byte, beforeTime string) []byte {
 	if t.Timed() {
 		return appendDuration(append(append(b, beforeTime...), ' '), t.Time)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse checks that no line makes Parse panic, that an error points into the line, and that what parses prints and
-// parses back.
+// FuzzParse checks three things: Parse does not panic, an error points to a place in the line, and a line that parses
+// also prints and parses back.
 func FuzzParse(f *testing.F) {
 	for _, g := range grammar {
 		f.Add(g.line)
@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParsePlan checks that no text makes ParsePlan panic, and that what parses prints and parses back.
+// FuzzParsePlan checks that ParsePlan does not panic, and that a text that parses also prints and parses back.
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(planText))
 	f.Add([]byte("\ufeff# why\r\n\r\nseed 1 # x\r\nscenario a#b c\r\ncrash client-1 at 1s"))

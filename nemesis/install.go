@@ -11,17 +11,17 @@ import (
 type Installed struct {
 	w       *sim.World
 	names   Names
-	pending int // scheduled starts and ends of faults that are still to come
+	pending int // number of scheduled begins and ends of faults that have not happened yet
 	passages
 }
 
-// Over reports whether all faults that strike at a given time have struck, and all faults that have struck and do not
-// last forever have ended. A fault that still waits for a point or a message does not count.
+// Over reports whether no fault is still to begin or end at a known time. A fault that waits for a point or a message
+// does not count, nor does one that lasts forever.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install schedules every fault in the world, which must already have all its processes. The plan's times count from
-// the call of Install, and so do the passings of points. The faults must have been validated against the same names.
-// Each fault records when it strikes and, if it does, when it ends.
+// Install schedules the faults in a world, which must already have all its processes. The times and the passings of
+// points in the plan are counted from the call of Install. The faults must have been validated against names. Each
+// fault is recorded in the history when it begins and when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))
@@ -34,24 +34,25 @@ func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	}
 	for _, s := range strikers {
 		if s.timed() && s.Trigger.Time == 0 {
-			s.strike() // before any client's first step, so that it also affects the first message
+			s.strike() // before the first step of any client, so that the first message is affected too
 		}
 	}
 	return n
 }
 
-// striker carries out one fault.
+// striker injects one fault.
 type striker struct {
 	*Installed
 	Fault
 	how    *definition
 	line   string
 	struck *history.Fault
-	// ending is set if the end was scheduled before the strike. It is cleared if there turns out to be nothing to end.
+	// ending means that the end was scheduled before the fault struck. It is cleared if it turns out that nothing needs
+	// to end.
 	ending bool
 }
 
-// timed reports whether the fault strikes at a given time.
+// timed reports whether the fault's trigger is a time.
 func (s *striker) timed() bool {
 	return s.Kind.Has(FieldTrigger) && s.Trigger.Timed()
 }
@@ -65,8 +66,8 @@ func (s *striker) arrange() {
 			switch {
 			case arrives == t.SaidAt:
 			case s.how.holds && t.Message.Answer && arrives && s.Target == s.PassedBy():
-				s.strike() // the client has the answer but has not acted on it
-			default: // let the sender or the receiver finish first
+				s.strike() // at this moment, the client has the answer but has not acted on it
+			default: // wait until the sender or receiver has finished
 				s.after(0, s.strike)
 			}
 			return none
@@ -78,9 +79,9 @@ func (s *striker) arrange() {
 	}
 }
 
-// arrangeEnd schedules the end of a fault whose times are known from the start. At each instant, all strikes of the
-// plan precede all ends. So if a fault is split in two and the second part strikes when the first ends, the two have
-// the same effect as the whole.
+// arrangeEnd schedules the end of a fault if its time is known from the start. At each instant, all faults that begin
+// come before those that end. So a fault can be split into two, one beginning when the other ends, without a different
+// effect.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {
@@ -109,14 +110,15 @@ func (s *striker) strike() {
 		s.how.begin(s)
 		return
 	}
-	s.record(history.Invoke) // before its effects: a checker sees only the order of events
+	s.record(history.Invoke) // recorded before it takes effect, because a checker sees only the order of events
 	s.how.begin(s)
 	if d, ends := s.duration(); ends && !s.ending {
 		s.after(d, s.finish)
 	}
 }
 
-// finish ends the fault. It records the end only after the aftermath: until then, no check may expect normal behavior.
+// finish ends the fault. It records the end only after the aftermath, because checks may expect normal behavior from
+// then on.
 func (s *striker) finish() {
 	if s.how.end != nil {
 		s.how.end(s)
@@ -128,7 +130,7 @@ func (s *striker) finish() {
 	s.record(history.OK)
 }
 
-// after calls f after d. The plan is not over before that.
+// after calls f after d. Until then, the plan is not over.
 func (s *striker) after(d time.Duration, f func()) {
 	s.pending++
 	s.w.At(s.w.Now()+history.Of(d), func() {
@@ -137,7 +139,7 @@ func (s *striker) after(d time.Duration, f func()) {
 	})
 }
 
-// late records that one message is delayed, from its sending until the delay is over.
+// late records a fault that delays one message. It begins when the message is sent and lasts as long as the delay.
 func (s *striker) late() {
 	s.record(history.Invoke)
 	s.after(s.By, func() { s.record(history.OK) })
@@ -157,10 +159,11 @@ func (s *striker) record(t history.Type) {
 		Lock: s.Lock})
 }
 
-// idle reports whether the fault has nothing to strike: a crash or shutdown of a process that is already down.
+// idle reports whether the fault would have no effect because its process, which it should crash or shut down, is down
+// already.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
-// recordsItself reports whether the fault is recorded later than it begins: when the message that it delays is sent, or
+// recordsItself reports whether the fault is recorded only after it begins: when the message that it delays is sent, or
 // when the replica has become master.
 func (s *striker) recordsItself() bool {
 	return s.how.recordsItself != nil && s.how.recordsItself(&s.Fault)

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAPlanCountsFromItsInstallation checks that the times, lengths and passings of a plan count from its installation.
+// TestAPlanCountsFromItsInstallation: times, and the passings of points, are counted from the installation of the plan.
 func TestAPlanCountsFromItsInstallation(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	w.AddClient("client-1", 0, func(env sim.Env) {
@@ -18,7 +18,7 @@ func TestAPlanCountsFromItsInstallation(t *testing.T) {
 			env.Sleep(3 * time.Second)
 		}
 	})
-	w.Run(history.Of(5*time.Second), nil) // the client has passed the point twice
+	w.Run(history.Of(5*time.Second), nil) // by now, the client has passed the point twice
 	names := Names{Clients: []sim.ProcessID{"client-1"}}
 	var faults []Fault
 	for _, line := range []string{"pause client-1 for 500ms at 0s", "pause client-1 for 1s at 2s",

@@ -10,65 +10,63 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is a kind of fault. Its value is the index of its row in history.FaultKinds plus one; the zero Kind means no
-// kind.
+// Kind is a kind of fault. Its value is the index of its row in history.FaultKinds plus one. Zero means no kind.
 type Kind uint8
 
-// MaxKinds bounds the number of kinds, so that a value for each kind fits in an array.
+// MaxKinds is the maximum number of kinds. Arrays with one value per kind have a size that depends on it.
 const MaxKinds = 63
 
-// Kinds lists all kinds in the order of history.FaultKinds, in which they are also documented.
+// Kinds lists all kinds in the order of history.FaultKinds, which is also the order in the documentation.
 var Kinds []Kind
 
 // definitions holds the definition of each kind, indexed by kind.
 var definitions [MaxKinds + 1]*definition
 
-// definition contains everything that this package, and the packages that draw, shrink and place faults, must know
-// about a kind. What the kind does to its targets is stated in its row of history.FaultKinds, because every reader of a
-// history needs it.
+// definition contains everything that this package, and the packages that draw, shrink and place faults, need to know
+// about a kind. What the kind does to its targets is in its row of history.FaultKinds instead, because every reader of
+// a history needs it.
 type definition struct {
-	words   history.F // the words with which its lines begin, and by which a history names the kind
-	named   history.F // the opening words used instead if Trigger.Message names a message; empty: the same words
-	also    string    // the usage text of that second form; empty if there is no second form
-	parts   []part    // the parts of a line that follow the words
-	meaning string    // what happens, as FORMAT.md states it
+	words   history.F // the words that begin its lines; a history uses them as the name of the kind
+	named   history.F // the words that begin its lines if Trigger.Message names a message; empty if they are the same
+	also    string    // usage text of the form that names a message; empty if there is no such form
+	parts   []part    // the parts of a line after the first words
+	meaning string    // what the fault does, as described in FORMAT.md
 
-	// target and peer are the roles that are allowed for Fault.Target and Fault.Peer. check tests all other conditions.
+	// target and peer are the roles that Fault.Target and Fault.Peer may have. check tests all other conditions.
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// These functions carry out the fault. A kind that strikes with a message and not at a trigger schedules itself in
-	// arrange. All other kinds begin at the trigger and end after their length or, if a server goes down, with its
+	// These functions inject the fault. arrange is for a kind without a trigger of its own, which strikes with a
+	// message. All other kinds begin at their trigger and end after their length or, if a server goes down, with its
 	// restart.
 	arrange, begin, end func(*striker)
-	// endless means that a fault of this kind never ends if it states no length.
+	// endless means that a fault of this kind never ends unless it states a length.
 	endless bool
-	// holds means that the target does nothing after the fault strikes. If the fault strikes with an answer to a
-	// client, it begins before the client acts on the answer.
+	// holds means that the target does nothing once the fault has begun. If the trigger is an answer to a client, the
+	// fault begins before the client acts on the answer.
 	holds bool
-	// recordsItself reports whether f is recorded later than it begins. It is nil if this is never the case.
+	// recordsItself reports whether f is recorded only some time after it begins. It is nil if no fault of the kind is.
 	recordsItself func(f *Fault) bool
-	// aftermath returns how long f still has effects after its length. It is nil if there are none.
+	// aftermath returns how long f has effects after its end. It is nil if there are none.
 	aftermath func(f *Fault) time.Duration
-	// outcome means that a history records the outcome of the fault, whatever caused it. So the recorded line has no
-	// trigger.
+	// outcome means that a history records only the outcome of the fault, whatever has caused it. The recorded line
+	// then has no trigger.
 	outcome bool
 
-	// weight, possible and draw say how the fault is drawn. weight is relative to the other kinds, unless a mix sets
-	// another weight. If it is 0, only a mix that asks for the kind draws it. possible reports whether a run has
-	// anything that the fault can strike. draw fills in a fault of which only the kind is set; the trigger is drawn
-	// separately.
+	// weight, possible and draw say how the fault is drawn at random. weight is relative to the weights of other kinds;
+	// a mix may override it. If it is 0, the kind is drawn only if a mix asks for it. possible reports whether the run
+	// has a target for the fault. draw fills in a fault whose kind is set; the trigger is drawn separately.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
 
 	placement Placement
 
-	fields  Field    // the fields of Fault that the parts state
-	opening []string // the words of the field words, one by one
+	fields  Field    // the fields of Fault that the parts set
+	opening []string // words, split into single words
 }
 
-// register adds a kind. It panics if the definition is not complete, so that an incomplete kind can never be used.
+// register adds a kind. If the definition is not complete, it panics, so an incomplete kind cannot be used.
 func register(d definition) Kind {
 	row := slices.IndexFunc(history.FaultKinds, func(k history.FaultKind) bool { return k.F == d.words })
 	d.opening = strings.Fields(string(d.words))
@@ -85,8 +83,8 @@ func register(d definition) Kind {
 	return k
 }
 
-// lacks describes what is missing or wrong in a definition, or returns "". row is the index of the definition's row in
-// history.FaultKinds, or negative if there is none.
+// lacks returns a description of what is missing or wrong in a definition, or "". row is the index of the definition's
+// row in history.FaultKinds, or negative if there is none.
 func (d *definition) lacks(row int) string {
 	p := &d.placement
 	switch {
@@ -114,7 +112,7 @@ func (d *definition) lacks(row int) string {
 	return ""
 }
 
-// begins returns the words with which the line of f begins.
+// begins returns the words that begin the line of f.
 func (d *definition) begins(f *Fault) history.F {
 	if d.named != "" && f.Trigger.Message.Named() {
 		return d.named
@@ -130,7 +128,7 @@ func (k Kind) definition() *definition {
 	return definitions[k]
 }
 
-// String returns the words with which a line of this kind begins: "shut down".
+// String returns the words that begin a line of this kind, such as "shut down".
 func (k Kind) String() string {
 	if d := k.definition(); d != nil {
 		return string(d.words)
@@ -138,10 +136,10 @@ func (k Kind) String() string {
 	return "unknown fault"
 }
 
-// MarshalText returns the words with which a line of this kind begins.
+// MarshalText returns the words that begin a line of this kind.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText parses the words at the beginning of a line that name the kind of a fault.
+// UnmarshalText sets the kind to the one whose lines begin with the given words.
 func (k *Kind) UnmarshalText(text []byte) error {
 	at := slices.IndexFunc(Kinds, func(known Kind) bool { return known.String() == string(text) })
 	if at < 0 {
@@ -154,20 +152,20 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // Does returns what a fault of this kind does to its targets.
 func (k Kind) Does() history.Effect { return history.F(k.String()).Does() }
 
-// Has reports whether faults of this kind always or sometimes state the field.
+// Has reports whether faults of this kind use the field, always or sometimes.
 func (k Kind) Has(f Field) bool {
 	d := k.definition()
 	return d != nil && d.fields&f != 0
 }
 
-// Endless reports whether a fault of this kind never ends if it states no length.
+// Endless reports whether a fault of this kind never ends unless it states a length.
 func (k Kind) Endless() bool {
 	d := k.definition()
 	return d != nil && d.endless
 }
 
-// StrikesOne reports whether a fault of this kind strikes exactly one process and can strike a process of the given
-// kind.
+// StrikesOne reports whether faults of this kind affect exactly one process, and whether that can be a process of the
+// given kind.
 func (k Kind) StrikesOne(of ProcessKind) bool {
 	d := k.definition()
 	return d.fields&(FieldPeer|FieldSides) == 0 && slices.ContainsFunc(allRoles, func(r role) bool {
@@ -175,10 +173,10 @@ func (k Kind) StrikesOne(of ProcessKind) bool {
 	})
 }
 
-// Meaning describes what happens when a fault of this kind strikes, in Markdown.
+// Meaning describes what a fault of this kind does, in Markdown.
 func (k Kind) Meaning() string { return k.definition().meaning }
 
-// Weight returns how often a fault of this kind is drawn relative to others, unless a mix states otherwise.
+// Weight returns how often faults of this kind are drawn relative to others. A mix may override it.
 func (k Kind) Weight() int { return k.definition().weight }
 
 // Draw sets f to a random fault of this kind, without a trigger.
@@ -209,53 +207,52 @@ const (
 	FieldLock
 )
 
-// Dice draws the values of a random fault. The mix from which it draws determines the ranges of lengths and sizes.
+// Dice draws the values of a random fault. Its mix determines the ranges of durations and sizes.
 type Dice interface {
 	Targets() *Targets
-	Among(list []sim.ProcessID) sim.ProcessID // any one, with equal probability
-	Below(n int) int                          // from 0 to n-1, with equal probability
+	Among(list []sim.ProcessID) sim.ProcessID // one of the list, all with equal probability
+	Below(n int) int                          // from 0 to n-1, all with equal probability
 	Coin() bool
 	Pause() time.Duration          // the length of a pause
-	Jump() time.Duration           // how far a clock jumps, without a sign
+	Jump() time.Duration           // how far a clock jumps, not negative
 	Delay() time.Duration          // how much later a message arrives
 	Fsync() time.Duration          // how much longer an fsync takes
 	Outage() time.Duration         // how long a cut, a drift, a slow link or a slow fsync lasts
-	OutageOrEver() time.Duration   // like Outage, or zero, which means forever
+	OutageOrEver() time.Duration   // like Outage, but may be zero, which means forever
 	DowntimeOrEver() time.Duration // the time until a restart, or zero for no restart
-	PPM() int                      // a drift in either direction
+	PPM() int                      // a drift rate in either direction
 	Message() int                  // the number of a message, from 1
 }
 
-// Placement states how a verification places the faults of one kind. A verification tries every start of a fault that
-// can make a difference and, for a fault that has a length or a restart, every end that can make a difference. If a
-// kind has too many such placements, the verification tries random ones.
+// Placement says which faults of one kind a verification tries. It tries every start of a fault that can make a
+// difference and, if the fault has a length or a restart, every end that can. If a kind has too many such placements,
+// the verification tries random ones instead.
 type Placement struct {
-	// Order, from 1, is the rank of the kind; the simplest kind comes first.
+	// Order ranks the kinds, from 1. The simplest kind comes first.
 	Order int
 	// At says where in a run the fault may start.
 	At Start
-	// Why explains why only random placements are tried in a run with these processes; it returns "" if all placements
-	// are tried. A nil Why means that all placements are tried in every run.
+	// Why explains why the verification tries only random placements in a run with these processes. It returns "" if it
+	// tries all placements. If Why is nil, all placements are tried in every run.
 	Why func(*Names) string
-	// Beside describes placements that are not enumerated, of which random ones are tried in addition; it returns "" if
-	// there are none. A nil Beside means that there are never any.
+	// Beside describes placements that are not enumerated, so that only random ones of them are tried. It returns "" if
+	// there are none. If Beside is nil, there never are any.
 	Beside func(*Subjects) string
-	// Candidates lists the faults that can strike a run, without their starts and ends. It is nil if the target is a
-	// message or a link, which a verification finds in the run.
+	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the target is a
+	// message or a link, because the verification finds those in the run itself.
 	Candidates func(*Subjects) []Fault
-	// Matters says which of the possible targets this kind can affect: "reads its wall clock". Only faults that strike
-	// such processes are candidates. It is empty if the kind can affect all possible targets.
+	// Matters says which of the possible targets this kind can affect, such as "reads its wall clock". Only faults of
+	// such processes are candidates. It is empty if the kind can affect all targets.
 	Matters string
-	// Between selects further instants that divide the possible starts, in addition to the instants at which the target
-	// acts. All starts between two neighboring instants have the same effect. It is nil if there are no further
-	// instants.
+	// Between selects instants that separate different starts, besides the instants at which the target acts. All
+	// starts between two neighboring instants have the same effect. It is nil if there are no further instants.
 	Between func(*Fault) Instants
 	// Stills means that the fault has no effect on a process that never acts again.
 	Stills bool
 	// AfterAnswers means that a fault on a client may also start between an answer and the request that follows at the
 	// same instant.
 	AfterAnswers bool
-	// Sized means that the fault is tried in every size that can make a difference to its target's clock, and that it
+	// Sized means that the fault is tried in every size that can make a difference to its target's clock. Such a fault
 	// has no end.
 	Sized bool
 }
@@ -265,14 +262,14 @@ type Start uint8
 
 // The possible starts.
 const (
-	Nowhere    Start = iota // no small set of starts represents all others
-	AtActs                  // between two acts of its target, and at the points that the target passes
-	AtMessages              // with each message; the message's arrival ends the fault
+	Nowhere    Start = iota // placements are not enumerated: no small set of starts represents all others
+	AtActs                  // between two acts of the target, and at the points that the target passes
+	AtMessages              // with each message; the fault ends when the message arrives
 	AtReplies               // with each message to a client
-	AtLinks                 // between two messages of a link, in one direction
+	AtLinks                 // between two messages on a link, in one direction
 )
 
-// needs returns the fields that a verification sets for faults with such a start.
+// needs returns the fields that a verification sets for faults with this kind of start.
 func (s Start) needs() Field {
 	switch s {
 	case AtActs:
@@ -287,30 +284,31 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants selects instants in a run that matter to a process although the process does not act at them.
+// Instants is a set of instants that matter to a process although the process does not act then.
 type Instants uint8
 
 // The kinds of instants.
 const (
 	NoInstants Instants = iota
-	Syncs               // writes of the process reach the disk
-	HangUps             // a connection ends: a client may or may not learn of it in time
-	Deadlines           // the end of a validity that was reported to the process, or the end of an fsync
+	Syncs               // when writes of the process reach the disk
+	HangUps             // when a connection ends, which a client may or may not learn in time
+	Deadlines           // when a lease ends that was reported to the process, or when an fsync ends
 )
 
-// Subjects are the processes on which a verification places faults.
+// Subjects describes the processes for which a verification places faults.
 type Subjects struct {
 	*Names
-	// Persistent means that the servers write to a disk, so that losing unsynced writes differs from losing everything.
+	// Persistent means that the servers write to a disk. Only then does losing unsynced writes differ from losing
+	// everything.
 	Persistent bool
 	// Wall lists the processes that read their wall clock.
 	Wall []sim.ProcessID
 }
 
-// always returns a Placement.Why that gives the same explanation for every run.
+// always returns a Placement.Why function that returns the same explanation for every run.
 func always(why string) func(*Names) string { return func(*Names) string { return why } }
 
-// on lists one fault for each of the processes, with only the target and the loss set.
+// on returns one fault per process, with only the target and the loss set.
 func on(loss Loss, processes ...sim.ProcessID) []Fault {
 	list := make([]Fault, 0, len(processes))
 	for _, p := range processes {

@@ -5,9 +5,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ClientPause is an operator's CLIENT PAUSE: a Redis node answers no client for a while. Its replication and its clocks
-// go on, and the request of a client that closes its connection meanwhile is not executed. It is drawn only if a mix
-// asks for it.
+// ClientPause is the kind of fault in which an operator uses CLIENT PAUSE: a Redis node stops answering clients for a
+// while. Its replication and clocks continue. If a client closes its connection in the meantime, its request is not
+// executed. ClientPause is drawn only if a mix asks for it.
 var ClientPause = register(definition{
 	words: history.ClientPause,
 	parts: []part{words("on"), target, words("for"), lasting, trigger},

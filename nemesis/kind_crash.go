@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Crash is the kind of fault that ends a client's code, or makes a server lose power.
+// Crash is the kind of fault that stops a client's code or makes a server lose power.
 var Crash = register(definition{
 	words: history.Crash,
 	parts: []part{target, loss, trigger, restart},
@@ -42,7 +42,7 @@ var Crash = register(definition{
 	possible: func(t *Targets) bool { return len(t.Crashing) > 0 },
 	draw: func(d Dice, f *Fault) {
 		f.Target = d.Among(d.Targets().Crashing)
-		// The downtime is drawn for a client too, so that later draws do not depend on the target.
+		// Draw the downtime for a client too, so that later draws do not depend on the target.
 		downtime := d.DowntimeOrEver()
 		if slices.Contains(d.Targets().Servers, f.Target) {
 			f.Loss, f.Restart = LosesUnsynced, downtime

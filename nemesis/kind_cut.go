@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Cut is the kind of fault that stops bytes between two sides until the cut heals.
+// Cut is the kind of fault that stops messages between two sides until the cut heals.
 var Cut = register(definition{
 	words:   history.Cut,
 	parts:   []part{left, direction, right, trigger, maybeLasting},
@@ -50,7 +50,7 @@ func drawCut(d Dice, f *Fault) {
 	process, all := d.Targets().drawLinked(d)
 	some := make([]sim.ProcessID, 0, len(all))
 	first, n := d.Below(len(all)), 1+d.Below(len(all))
-	for i := range all { // n consecutive ones, from a random start; the end of the list wraps to its beginning
+	for i := range all { // n neighbors in the list, from a random position, continuing at the start of the list
 		if (i-first+len(all))%len(all) < n {
 			some = append(some, all[i])
 		}

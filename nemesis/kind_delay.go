@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// DelayLink is the kind of fault that delays messages on a link. Without a length it delays only the first one sent.
+// DelayLink is the kind of fault that delays messages on a link. Without a length, it delays only the first message.
 var DelayLink = register(definition{
 	words:   history.Delay,
 	parts:   []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
@@ -25,7 +25,7 @@ var DelayLink = register(definition{
 	},
 	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
 	recordsItself: func(f *Fault) bool { return f.For == 0 },
-	// The last message that was held up arrives that much later.
+	// The last delayed message may be sent at the end of the fault, and arrives that much later.
 	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   4,
@@ -41,7 +41,7 @@ var DelayLink = register(definition{
 		Why: always("any number of messages may be late, by any time")},
 })
 
-// DelayMessage is the kind of fault that delays one message, named by its number or by what it says.
+// DelayMessage is the kind of fault that delays one message. Its number or its content identifies the message.
 var DelayMessage = register(definition{
 	words:   history.DelayMessage,
 	named:   history.Delay,

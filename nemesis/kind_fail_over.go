@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FailOver is the kind of fault that promotes a replica in its master's place. It is recorded when the replica has
-// become master, as is a failover that Sentinel decides by itself.
+// FailOver is the kind of fault that makes a replica the new master. It is recorded when the replica has become master.
+// A failover that Sentinel decides by itself is recorded in the same way.
 var FailOver = register(definition{
 	words:   history.FailOver,
 	parts:   []part{target, words("to"), peer, trigger},

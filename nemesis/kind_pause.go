@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Pause is the kind of fault during which nothing of the process runs.
+// Pause is the kind of fault during which no code of the process runs.
 var Pause = register(definition{
 	words:   history.Pause,
 	parts:   []part{target, words("for"), lasting, trigger},

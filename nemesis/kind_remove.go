@@ -8,23 +8,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The kinds of faults that remove keys from a Redis node. They are drawn only if a mix asks for them: hardly any lock
-// survives them, and most deployments can rule them out.
+// Kinds of faults that remove keys from a Redis node. They are drawn only if a mix asks for them, because hardly any
+// lock survives them and most deployments can rule them out.
 var (
-	// EvictKey is an eviction: the node needs memory and takes the key of a lock.
+	// EvictKey is an eviction: the node is short of memory and removes a lock's key.
 	EvictKey = register(removal(definition{
 		words: history.EvictKey,
 		parts: []part{words("of"), lockName, words("on"), target, trigger},
 		meaning: "a Redis master evicts the key of that lock, as it may when memory runs out (`maxmemory` with any " +
 			"policy but `noeviction`)",
 	}, history.Evicted))
-	// DeleteKey is an operator's DEL of the key of a lock.
+	// DeleteKey is a DEL of a lock's key by an operator.
 	DeleteKey = register(removal(definition{
 		words:   history.DeleteKey,
 		parts:   []part{words("of"), lockName, words("on"), target, trigger},
 		meaning: "an operator deletes the key of that lock from a Redis master (DEL)",
 	}, history.DeletedByOperator))
-	// Flush is an operator's FLUSHALL.
+	// Flush is a FLUSHALL by an operator.
 	Flush = register(removal(definition{
 		words:   history.Flush,
 		parts:   []part{target, trigger},

@@ -8,9 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Stall is an example of what a contributor writes to add a kind of fault: this file, and a row in the table of faults
-// that a history knows. All tests of this package run with it. It does what a pause does, so everything reported of the
-// two must be alike.
+// Stall shows what is needed to add a kind of fault: this file, and a row in history.FaultKinds. It has the same effect
+// as a pause, so all reports about the two must be alike. All tests of this package run with it.
 var Stall = register(definition{
 	words:   known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
 	parts:   []part{target, words("for"), lasting, trigger},
@@ -34,7 +33,7 @@ func init() {
 		Fault{Kind: Stall, Target: "redis-2", For: 3 * time.Second, Trigger: Trigger{Time: 1200 * time.Millisecond}}})
 }
 
-// known adds a row to the table of faults, and returns its name.
+// known adds a row to history.FaultKinds and returns its name.
 func known(row history.FaultKind) history.F {
 	history.FaultKinds = append(history.FaultKinds, row)
 	return row.F

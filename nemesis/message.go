@@ -9,31 +9,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Message names one request of a client, or the answer to it, by what it asks for. Which message of a run matches the
-// name can depend on faults that strike earlier. The zero Message does not name a message.
+// Message identifies one request of a client, or the answer to it, by its content. Which message of a run it matches
+// can depend on earlier faults. The zero Message identifies no message.
 type Message struct {
-	// Command is the command of the request as the run's servers name it: "DEL", or a script by its name or its first
-	// line, or the beginning of either followed by "…". A command that is not a single word is written in quotes.
+	// Command is the command of the request, as the servers of the run name it. It can be a word such as "DEL", a
+	// script's name or first line, or the beginning of one of these followed by "…". In a line, a command that is not a
+	// single word is written in quotes.
 	Command string
-	// Nth says which of the matching requests is meant, counted from 1 in the order in which they leave.
+	// Nth is the position among the matching requests, from 1, in the order in which they leave.
 	Nth int
-	// Of is the client. In a Trigger it may be empty, which means the client that the fault itself names.
+	// Of is the client. If it is empty in a Trigger, the client that the fault itself names is meant.
 	Of sim.ProcessID
-	// To is the server. In a Trigger it may be empty, which means any server.
+	// To is the server. If it is empty in a Trigger, any server is meant.
 	To sim.ProcessID
-	// Attempt is the number, from 1, of the client's attempt that sends the request; 0 means any attempt.
+	// Attempt is the number of the client's attempt that sends the request, from 1; 0 means any attempt.
 	Attempt int
-	// Answer means that the Message is the answer to the request rather than the request itself.
+	// Answer means that the answer to the request is meant, and not the request itself.
 	Answer bool
 }
 
-// Named reports whether m names a message.
+// Named reports whether m identifies a message.
 func (m *Message) Named() bool { return m.Command != "" }
 
-// String prints the message as a trigger names it: "the 2nd DEL of client-2 to redis-1".
+// String prints the message as it appears in a trigger: "the 2nd DEL of client-2 to redis-1".
 func (m Message) String() string { return strings.TrimPrefix(string(m.appendTo(nil)), " ") }
 
-// appendTo prints the message with the client and server that it names.
+// appendTo prints the message, with its client and its server if they are set.
 func (m *Message) appendTo(b []byte) []byte {
 	b = m.appendRequest(b)
 	if m.Of != "" {
@@ -45,7 +46,7 @@ func (m *Message) appendTo(b []byte) []byte {
 	return m.appendAttempt(b)
 }
 
-// appendRequest prints which of the client's requests is meant.
+// appendRequest prints the part of the message that identifies the request.
 func (m *Message) appendRequest(b []byte) []byte {
 	if m.Answer {
 		b = append(b, " the answer to"...)
@@ -68,7 +69,8 @@ func (m *Message) appendAttempt(b []byte) []byte {
 	return b
 }
 
-// quotedCommand puts a command in quotes unless it is a single word that cannot be confused with other words of a line.
+// quotedCommand puts a command in quotes, unless it is a single word that cannot be mistaken for another word of a
+// line.
 func quotedCommand(c string) string {
 	if strings.ContainsAny(c, " \t,|") || strings.Contains(c, "->") || slices.Contains(messageWords, c) || isPoint(c) {
 		return `"` + c + `"`
@@ -76,13 +78,13 @@ func quotedCommand(c string) string {
 	return c
 }
 
-// messageWords are the words that can precede or follow a command, and so cannot be a command without quotes.
+// messageWords lists words that can occur next to a command. A command that equals one of them must be in quotes.
 var messageWords = []string{"the", "its", "answer", "to", "of", "in", "attempt", "reply"}
 
-// longestCommand is the largest length of a command, in bytes.
+// longestCommand is the maximum length of a command in bytes.
 const longestCommand = 200
 
-// isMessage reports whether the tokens after "at", "after" or "before" name a message rather than a point.
+// isMessage reports whether the tokens after "at", "after" or "before" identify a message and not a point.
 func (p *parser) isMessage() bool {
 	i := p.next
 	word := func() string {
@@ -123,8 +125,8 @@ func (p *parser) message() (m Message) {
 	return m
 }
 
-// request parses which request is meant. own reports that the text does not name the client; it is then the client of
-// the fault.
+// request parses the part of a message that identifies the request. own is true if the text does not name the client,
+// which is then the client of the fault.
 func (p *parser) request(m *Message) (own bool) {
 	if p.next+1 < len(p.tokens) && p.peek() == "the" && p.tokens[p.next+1].text == "answer" {
 		p.require([]string{"the", "answer", "to"})
@@ -142,7 +144,7 @@ func (p *parser) request(m *Message) (own bool) {
 	return own
 }
 
-// command parses a command, in quotes or not.
+// command parses a command with or without quotes.
 func (p *parser) command() string {
 	text := p.peek()
 	c := strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`)
@@ -165,7 +167,7 @@ func (p *parser) attempt(m *Message) {
 	}
 }
 
-// plainerMessage tries to name the message without its attempt, and without its server.
+// plainerMessage tries the message without its attempt, and without its server.
 func plainerMessage(f *Fault, try func(func(*Fault))) {
 	if f.Trigger.Message.Attempt > 0 {
 		try(func(f *Fault) { f.Trigger.Message.Attempt = 0 })
@@ -175,8 +177,8 @@ func plainerMessage(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// oneMessage is the part that names a message on a link: by its number, "5 of client-1 -> redis-1", or by what it says,
-// "the 2nd DEL of client-1 to redis-1".
+// oneMessage is the part of a line that identifies a message on a link, by its number ("5 of client-1 -> redis-1") or
+// by its content ("the 2nd DEL of client-1 to redis-1").
 var oneMessage = part{" NUMBER of PROCESS -> PROCESS", FieldNumber | FieldTarget | FieldPeer | FieldMessage,
 	parseOneMessage, printOneMessage, plainerMessage}
 
@@ -216,7 +218,7 @@ func printOneMessage(b []byte, f *Fault) []byte {
 	return m.appendTo(b)
 }
 
-// lostMessage is the part that names a message between the client and the server, which precede it in the line: "reply
+// lostMessage is the part of a line that identifies the lost message after the client and the server were named: "reply
 // 5", "the answer to the 2nd DEL", "the 2nd DEL".
 var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 	func(p *parser, f *Fault) {
@@ -237,25 +239,25 @@ var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 			return strconv.AppendInt(append(b, " reply "...), int64(f.Number), 10)
 		}
 		m := f.Trigger.Message
-		m.Of = f.Target // so that "the" is printed, not "its"; appendRequest does not print the name
+		m.Of = f.Target // makes appendRequest print "the" and not "its"; it does not print the name
 		return m.appendAttempt(m.appendRequest(b))
 	}, plainerMessage,
 }
 
-// passages observes the messages of a run to find those that faults name.
+// passages watches the messages of a run for those that faults refer to.
 type passages struct {
 	watched []*watched
-	asked   counts // requests by the clients of the watched messages
+	asked   counts // counts the requests of each client whose messages are watched
 }
 
-// Asked counts the requests that one client sent to one server with one command.
+// Asked is the number of requests with one command from one client to one server.
 type Asked struct {
 	Client, Server sim.ProcessID
 	Command        string
 	Times          int
 }
 
-// counts lists the Asked values in the order in which the first request of each arrived.
+// counts is a list of Asked values, in the order in which the first request of each arrived.
 type counts []Asked
 
 // add counts a request. It returns the number of requests so far with the same client, server and command.
@@ -275,40 +277,40 @@ func (a Asked) String() string {
 	return strconv.Itoa(a.Times) + " " + quotedCommand(a.Command) + " to " + string(a.Server)
 }
 
-// Missed is a message that a fault names but that was not sent in the run.
+// Missed reports that a message to which a fault refers was not sent in the run.
 type Missed struct {
 	Line  string  // the line of the fault
-	Asked []Asked // what the fault's client did send
+	Asked []Asked // the requests that the fault's client did send
 }
 
-// AmbiguousError reports that the name of a message matches requests with different commands.
+// AmbiguousError reports that a fault's description of a message matches requests with different commands.
 type AmbiguousError struct {
 	Line string // the line of the fault
 	Name string
-	Fits [2]string // two commands that match the name
+	Fits [2]string // two commands that match
 }
 
-// Error quotes the line and names the two commands.
+// Error returns a message with the line and the two commands.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%s: %q fits %q and %q: write more of the intended one", e.Line, e.Name, e.Fits[0],
 		e.Fits[1])
 }
 
-// watched is a message that a fault waits for.
+// watched is a message for which a fault is waiting.
 type watched struct {
 	Message
 	line    string
 	client  sim.ProcessID
-	attempt string   // the attempt, such as client-1/3, if the fault names one
+	attempt string   // the attempt that must send it, such as client-1/3; empty if any may
 	seen    int      // how many requests have matched so far
-	request uint64   // the number of the request, once it has left
-	passed  bool     // the message has left
-	fits    []string // the commands that have matched the name, without repetition
-	family  bool     // the name is a former one that stands for several commands
+	request uint64   // number of the request, set when it leaves
+	passed  bool     // the message has left already
+	fits    []string // the different commands that have matched so far
+	family  bool     // Command is a former name that stands for several commands
 	strikes func(arrives bool) sim.Interference
 }
 
-// await arranges for strikes to be called when the message leaves and again when it arrives.
+// await makes strikes be called when the message leaves, and again when it arrives.
 func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
 	family := false
 	if now, renamed := s.names.Former[strings.ToUpper(m.Command)]; renamed {
@@ -324,12 +326,12 @@ func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bo
 	s.watched = append(s.watched, w)
 }
 
-// NameMessages reports whether any of the faults names a message by what it says.
+// NameMessages reports whether any of the faults identifies a message by its content.
 func NameMessages(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Trigger.Message.Named() })
 }
 
-// Missed lists the messages that faults name but that have not been sent so far. A returned error is an
+// Missed returns the messages to which faults refer but that have not been sent so far. Any error that it returns is an
 // *AmbiguousError.
 func (n *Installed) Missed() (all []Missed, err error) {
 	for _, w := range n.watched {
@@ -350,8 +352,8 @@ func (n *Installed) Missed() (all []Missed, err error) {
 	return all, nil
 }
 
-// awaitOwn handles the message that the fault itself names. When that message leaves, becomes is called to decide what
-// happens to it.
+// awaitOwn waits for the message that the fault affects. When the message leaves, it calls becomes to decide what
+// happens to the message.
 func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	client := s.Target
 	if !IsClient(client) {
@@ -370,7 +372,8 @@ func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	})
 }
 
-// asks checks that a message that is named by what it says travels between a client and a process that answers clients.
+// asks checks a message that is identified by its content: it must be one between a client and a process that answers
+// clients.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return
@@ -383,7 +386,7 @@ func (v *validator) asks(f *Fault) {
 	v.is(server, answers)
 }
 
-// see looks for the messages that faults name among the messages that leave or arrive.
+// see checks whether a message that leaves or arrives is one to which faults refer.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	if !p.concerns(m.Client) {
 		return sum
@@ -409,12 +412,12 @@ func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	return sum
 }
 
-// concerns reports whether some fault names a message of the client.
+// concerns reports whether any fault waits for a message of the client.
 func (p *passages) concerns(client sim.ProcessID) bool {
 	return slices.ContainsFunc(p.watched, func(w *watched) bool { return w.client == client })
 }
 
-// fit reports whether the request matches the fault's name for a message.
+// fit reports whether a request matches the description in a fault.
 func (w *watched) fit(m *sim.Passage) bool {
 	switch {
 	case w.To != "" && m.Server != w.To, w.attempt != "" && string(m.Attempt) != w.attempt:
@@ -428,7 +431,7 @@ func (w *watched) fit(m *sim.Passage) bool {
 	return true
 }
 
-// named reports whether a name, which may end in "…", matches a command.
+// named reports whether a command matches a name, which may end in "…".
 func named(name, command string) bool {
 	if beginning, cut := strings.CutSuffix(name, "…"); cut {
 		return len(command) >= len(beginning) && strings.EqualFold(command[:len(beginning)], beginning)

@@ -74,9 +74,9 @@ func (a *answerer) Wake(uint64) {
 	a.kept = a.kept[1:]
 }
 
-// asking runs two clients under faults. Each sends SET, DEL and DEL again to redis-1 and then to redis-2. Each message
-// travels for a millisecond, and nothing is sent twice. asking returns what happened, and the messages that the plan
-// names but that were not sent.
+// asking runs two clients under the given faults. Each client sends SET, DEL and another DEL to redis-1 and then to
+// redis-2. Each message takes 1 ms, and nothing is sent again. asking returns what happened, and the messages to which
+// the plan refers but that were not sent.
 func asking(t *testing.T, lines ...string) (happened string, missed []Missed, err error) {
 	t.Helper()
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
@@ -122,7 +122,7 @@ func asking(t *testing.T, lines ...string) (happened string, missed []Missed, er
 	return b.String(), missed, err
 }
 
-// A fault strikes with the message that it names, and with no other message.
+// A fault that refers to a message is triggered by that message and by no other.
 func TestAFaultStrikesWithTheMessageThatItNames(t *testing.T) {
 	calm, _, _ := asking(t)
 	for _, c := range []struct{ line, want string }{
@@ -145,10 +145,10 @@ func TestAFaultStrikesWithTheMessageThatItNames(t *testing.T) {
 	}
 }
 
-// A pause after an answer strikes before the client's next request leaves. A pause at that request strikes once the
+// A pause after an answer begins before the client's next request leaves. A pause at that next request begins after the
 // request has left.
 func TestAPauseAfterAnAnswerHoldsTheNextRequest(t *testing.T) {
-	for line, want := range map[string]string{ // client-1 receives the answer of redis-1 to its first DEL after 21 ms
+	for line, want := range map[string]string{ // client-1 receives the answer to its first DEL from redis-1 at 21 ms
 		"pause client-1 for 10s after the answer to its DEL to redis-1":         "10.022s",
 		"pause client-1 for 10s after the answer to its SET to redis-2":         "10.022s",
 		"pause client-1 for 10s at its DEL to redis-2":                          "22ms",
@@ -163,7 +163,7 @@ func TestAPauseAfterAnAnswerHoldsTheNextRequest(t *testing.T) {
 	}
 }
 
-// A lost request reaches no server. If only the answer is lost, the request has reached the server.
+// A lost request does not reach the server. If only the answer is lost, the server has received the request.
 func TestALostMessageNeverArrives(t *testing.T) {
 	for _, c := range []struct {
 		line, command string
@@ -184,8 +184,8 @@ func TestALostMessageNeverArrives(t *testing.T) {
 	}
 }
 
-// A named message that never comes is reported, with the messages that did come. A name that is the beginning of
-// several commands is rejected, and the error names them.
+// If a message to which a fault refers is never sent, it is reported with the requests that were sent. A name that is
+// the beginning of several commands is rejected with an error that lists them.
 func TestAMessageThatNeverComesIsMissed(t *testing.T) {
 	_, missed, err := asking(t, "delay the GET of client-1 to redis-1 by 1s",
 		"pause redis-1 for 1s at the 7th DEL of client-2",

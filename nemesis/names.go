@@ -7,27 +7,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Names lists the processes of a run, so that faults can be checked against them and drawn for them. The processes in
-// every list are in the order of their numbers. A process is in at most one of the first four lists.
+// Names lists the processes of a run, so that faults can be checked and drawn for them. Each list is in the order of
+// the processes' numbers. A process is in at most one of the first four lists.
 type Names struct {
 	Clients   []sim.ProcessID
-	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
-	Consensus []sim.ProcessID   // members of a cluster that replicates one log
-	Alone     []sim.ProcessID   // other lock servers, each of which stands alone
-	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group has no replicas
-	Sentinel  sim.ProcessID     // the Sentinel process that observes the groups; empty if there is none
-	Resource  sim.ProcessID     // the protected resource; empty if there is none
-	Locks     []history.Lock    // the locks, by the names of their keys
-	// Sessions means that clients have sessions or leases, which the servers can end.
+	Redis     []sim.ProcessID // Redis nodes, masters and replicas
+	Consensus []sim.ProcessID // members of a cluster with a replicated log
+	Alone     []sim.ProcessID // other lock servers, which do not replicate
+	// groups of Redis nodes that replicate, master first; a node that is in no group has no replicas
+	Groups   [][]sim.ProcessID
+	Sentinel sim.ProcessID  // the Sentinel process that watches the groups; empty if there is none
+	Resource sim.ProcessID  // the protected resource; empty if there is none
+	Locks    []history.Lock // the locks, named by their keys
+	// Sessions means that clients have sessions or leases that the servers can end.
 	Sessions bool
-	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that faults
-	// cannot change.
+	// Guests means that the clients' code does not run as a task of the simulation. It reads clocks that faults cannot
+	// change.
 	Guests bool
-	// Passed lists the points that clients can pass, if the clients are programs that report them; nil means all
-	// points.
+	// Passed lists the points that clients can pass. It is set if the clients are programs that report points; nil
+	// means that clients can pass all points.
 	Passed []sim.Point
-	// Former maps the names that earlier versions used for requests, in upper case, to their present names, or to the
-	// beginning of several present names followed by "…". Faults may use either name.
+	// Former maps names of requests in earlier versions, in upper case, to the current names. A value that ends in "…"
+	// stands for all current names that begin with it. Faults may use both former and current names.
 	Former map[string]string
 }
 
@@ -87,7 +88,7 @@ func (n *Names) role(p sim.ProcessID) role {
 	return unknown
 }
 
-// with lists the names of the processes whose role right accepts.
+// with returns the names of the processes for whose role right returns true.
 func (n *Names) with(right func(role) bool) []string {
 	var list []string
 	add := func(r role, names ...sim.ProcessID) {
@@ -106,7 +107,7 @@ func (n *Names) with(right func(role) bool) []string {
 	return list
 }
 
-// Servers lists the lock servers.
+// Servers returns all lock servers.
 func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Consensus, n.Alone) }
 
 // unclocked reports whether faults cannot change the clocks that p reads.
@@ -115,7 +116,7 @@ func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) =
 // passes reports whether clients can pass a point.
 func (n *Names) passes(p sim.Point) bool { return n.Passed == nil || slices.Contains(n.Passed, p) }
 
-// group returns the nodes that replicate with p, including p; nil if p is in no group.
+// group returns the nodes that replicate with p, including p. It returns nil if p is in no group.
 func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	for _, group := range n.Groups {
 		if slices.Contains(group, p) {
@@ -142,13 +143,13 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 	return ra == consensusMember && rb == consensusMember
 }
 
-// Targets are the processes of a run, grouped by what can happen to them.
+// Targets groups the processes of a run by the faults that can affect them.
 type Targets struct {
-	Processes []sim.ProcessID   // all processes, without the Sentinel
+	Processes []sim.ProcessID   // all processes except the Sentinel
 	Clocked   []sim.ProcessID   // the processes whose clocks a fault can change
 	Servers   []sim.ProcessID   // lock servers
 	Crashing  []sim.ProcessID   // clients and lock servers
-	Answering []sim.ProcessID   // the processes that reply to clients
+	Answering []sim.ProcessID   // processes that answer clients
 	Groups    [][]sim.ProcessID // the replication groups with at least two nodes
 	Sessions  []sim.ProcessID   // clients that may have a session
 	Clients   []sim.ProcessID
@@ -156,16 +157,16 @@ type Targets struct {
 	Locks     []history.Lock
 
 	linked []linkEnd       // processes with at least one link
-	links  []sim.ProcessID // the other ends of their links, one range per linkEnd
+	links  []sim.ProcessID // the processes at the other ends, one range for each element of linked
 }
 
-// linkEnd is a process with the range of Targets.links that lists the processes with which it exchanges messages.
+// linkEnd is a process and the range of Targets.links that contains the processes with which it exchanges messages.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int
 }
 
-// TargetsOf groups the processes of a run by what can happen to them.
+// TargetsOf groups the processes of a run by the faults that can affect them.
 func TargetsOf(n *Names) Targets {
 	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis, Locks: n.Locks}
 	t.Crashing = slices.Concat(n.Clients, t.Servers)
@@ -197,10 +198,10 @@ func TargetsOf(n *Names) Targets {
 	return t
 }
 
-// Has reports whether a fault of kind k can strike anything.
+// Has reports whether there is a target for faults of kind k.
 func (t *Targets) Has(k Kind) bool { return k.definition().possible(t) }
 
-// drawLinked draws a process that has links, and returns it with the processes at the other ends.
+// drawLinked draws a process that has links. It also returns the processes at the other ends of its links.
 func (t *Targets) drawLinked(d Dice) (sim.ProcessID, []sim.ProcessID) {
 	end := t.linked[d.Below(len(t.linked))]
 	return end.process, t.links[end.first : end.first+end.count]

@@ -22,9 +22,9 @@ var testNames = Names{
 	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
-// TestNoFaultReachesTheClocksOfAGuest: for a guest, which is a client whose code is not a task of the simulation, a
-// jump or drift can be neither drawn nor written. Such faults can still strike all other processes, and all other
-// faults can strike a guest.
+// TestNoFaultReachesTheClocksOfAGuest: a guest is a client whose code does not run as a task of the simulation. Jumps
+// and drifts of a guest are never drawn, and a line with such a fault is refused. All other faults can affect a guest,
+// and all faults can affect other processes.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := testNames
 	n.Guests = true

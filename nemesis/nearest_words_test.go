@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// slips returns misspellings of a word: in another case, with a letter too many or too few, with two letters swapped,
-// and a word that belongs elsewhere.
+// slips returns misspellings of a word: in another case, with one letter too many or too few, with two letters swapped,
+// and replaced by a word that belongs elsewhere.
 func slips(word string) []string {
 	all := []string{
 		strings.ToUpper(word),
@@ -41,8 +41,8 @@ func slips(word string) []string {
 	return all
 }
 
-// TestTheNearestWordIsAccepted: a word that an error suggests is valid at its position. If it is written there, the
-// error disappears or moves to a later position.
+// TestTheNearestWordIsAccepted: a word that an error suggests is valid at that position. If the user writes it there,
+// the error disappears, or the next one is at a later position.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
 		Clients: []sim.ProcessID{"client-1", "client-2"},
@@ -100,8 +100,8 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// TestNoProcessIsGuessedWithoutTheRun: if the processes of the run are not known, an error suggests none, since a
-// similar name might not exist.
+// TestNoProcessIsGuessedWithoutTheRun: if the processes of the run are not known, an error does not suggest a process,
+// because a process with a similar name might not exist.
 func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	for word, meant := range map[string]string{"worker1": "", "Client1": "client-1", "client_01": "client-1",
 		"client-0": "client-1", "resorce": "resource"} {
@@ -117,8 +117,7 @@ func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	}
 }
 
-// TestAMereNumberIsOfferedWithItsUnits: for a number without a unit, the error suggests the units that may have been
-// meant.
+// TestAMereNumberIsOfferedWithItsUnits: if a duration has no unit, the error suggests units.
 func TestAMereNumberIsOfferedWithItsUnits(t *testing.T) {
 	for number, want := range map[string]string{"5000": "5000ms or 5s", "1500": "1500ms or 1.5s", "10": "10s or 10ms",
 		"1.5":   "1.5s or 1.5ms",

@@ -11,17 +11,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ParseError reports what is wrong with the line of a fault, and where.
+// ParseError reports what is wrong with a fault's line, and where.
 type ParseError struct {
-	Column  int    // of the first wrong rune, from 1; one past the end of the line if something is missing
+	Column  int    // position of the first wrong rune, from 1; if something is missing, one past the end of the line
 	Msg     string // what was expected, and what was found instead
-	Nearest string // the nearest valid text to replace what was found; empty if there is none
+	Nearest string // the nearest valid text to write instead; empty if there is none
 }
 
 // Error returns `column 3: expected "for", found "fro" (did you mean "for"?)`.
 func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.detail() }
 
-// detail is Error without the column, for callers that state the position in their own way.
+// detail is like Error but omits the column, for callers that state the position themselves.
 func (e *ParseError) detail() string {
 	if e.Nearest == "" {
 		return e.Msg
@@ -29,8 +29,8 @@ func (e *ParseError) detail() string {
 	return e.Msg + " (did you mean " + quote(e.Nearest) + "?)"
 }
 
-// Parse parses the line of one fault. Words are separated by spaces or tabs. Parse knows the grammar but not the run,
-// so the line may name any process; see ParseFor. A returned error is a *ParseError.
+// Parse parses the line of one fault. Words are separated by spaces or tabs. Parse does not know the run, so it accepts
+// any process name; compare ParseFor. Any error that it returns is a *ParseError.
 func Parse(line string) (Fault, error) {
 	f, _, err := parseLine(line, nil)
 	if err != nil {
@@ -48,8 +48,8 @@ func (f *Fault) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseLine parses a line and also returns the parser, which stores the positions of the words. known are the processes
-// of the run, or nil if the run is not known. headers are other words that may begin a line, for suggestions.
+// parseLine parses a line. It also returns the parser, which knows the positions of the words. known is the run's
+// processes, or nil if the run is not known. headers are other words that may begin a line; errors may suggest them.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
 	var err *ParseError
@@ -74,24 +74,24 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 	return f, p, nil
 }
 
-// parser walks over the tokens of a line. It keeps only the first error.
+// parser goes through the tokens of a line. It stores only the first error.
 type parser struct {
 	tokens []token
 	next   int // index of the next token
 	end    int // column after the last token
 	known  *Names
 	err    *ParseError
-	// wanted lists the alternatives that were tried at the next token, for the error message.
+	// wanted lists the alternatives tried at the next token. An error message lists them.
 	wanted  [8]wanted
 	wanting int
-	space   [24]token // holds the tokens of most lines
+	space   [24]token // memory for tokens, enough for most lines
 }
 
-// wanted is one alternative that is allowed at a position.
+// wanted is one alternative that would be valid at a position.
 type wanted struct {
 	what    string   // a description for users, or the literal word
-	literal bool     // what is the literal text of the line
-	words   []string // valid words to suggest if the user's word is similar to one of them
+	literal bool     // what is literal text of the line
+	words   []string // valid words, suggested if the user's word is similar to one of them
 }
 
 // peek returns the text of the next token, or "" at the end of the line.
@@ -107,12 +107,12 @@ func (p *parser) advance() {
 	p.wanting = 0
 }
 
-// expect records that something would be allowed as the next token.
+// expect records an alternative that would be valid as the next token.
 func (p *parser) expect(what string, words ...string) {
 	p.want(wanted{what: what, words: words})
 }
 
-// accept skips a literal word if it is next, and reports whether it was.
+// accept skips the next token if it is the given word, and reports whether it was.
 func (p *parser) accept(word string) bool {
 	if p.peek() == word {
 		p.advance()
@@ -129,7 +129,7 @@ func (p *parser) want(w wanted) {
 	}
 }
 
-// require skips words that must come next, and fails if they do not.
+// require skips the given words. If they do not come next, it fails.
 func (p *parser) require(words []string) {
 	for _, word := range words {
 		if p.err == nil && !p.accept(word) {
@@ -138,7 +138,7 @@ func (p *parser) require(words []string) {
 	}
 }
 
-// unexpected fails at the next token, with a message that lists what was tried there.
+// unexpected fails at the next token, with a message that lists the alternatives tried there.
 func (p *parser) unexpected() {
 	found, meant := p.peek(), ""
 	var near []string
@@ -167,7 +167,7 @@ func (p *parser) unexpected() {
 	p.fail(msg+", found "+quoteFound(found), meant)
 }
 
-// fail fails at the next token. Only the first failure counts.
+// fail records an error at the next token. Only the first error counts.
 func (p *parser) fail(msg, nearest string) {
 	column := p.end
 	if p.next < len(p.tokens) {
@@ -182,9 +182,9 @@ func (p *parser) failAt(column int, msg, nearest string) {
 	}
 }
 
-// kind finds the kind whose words begin the line, and skips these words. It returns 0 if there is none.
+// kind returns the kind whose words begin the line, and skips these words. If there is none, it returns 0.
 func (p *parser) kind(headers []string) Kind {
-	for _, k := range Kinds { // "delay the 2nd DEL …" is a DelayMessage, like "delay message 5 …"
+	for _, k := range Kinds { // for example, "delay the 2nd DEL …" is a DelayMessage, like "delay message 5 …"
 		if d := k.definition(); d.named != "" && len(p.tokens) > 1 && p.peek() == string(d.named) &&
 			p.tokens[1].text == "the" {
 			p.advance()
@@ -205,7 +205,7 @@ func (p *parser) kind(headers []string) Kind {
 		return 0
 	}
 	p.require(best.definition().opening)
-	// "delay" was complete, but "delay message" would have been valid too.
+	// If the line begins with "delay", an error should also list "message", since "delay message" would be valid too.
 	for _, k := range Kinds {
 		if n := p.opening(k); n == bestWords && n < len(k.definition().opening) && p.err == nil {
 			p.accept(k.definition().opening[n])
@@ -223,7 +223,7 @@ func (p *parser) opening(k Kind) int {
 	return n
 }
 
-// aProcess is how an error message describes a place for a process.
+// aProcess describes, in error messages, that a process is expected.
 const aProcess = "a process such as client-1"
 
 // process parses the name of a process.
@@ -260,8 +260,8 @@ func (p *parser) processes() []sim.ProcessID {
 	return list
 }
 
-// kindWords returns the words of all kinds, except those that begin with another kind's words: "delay" also suggests
-// "delay message".
+// kindWords returns the names of all kinds. It omits a name that begins with the name of another kind: "delay" also
+// stands for "delay message".
 func kindWords() []string {
 	var list []string
 	for _, k := range Kinds {
@@ -286,7 +286,7 @@ func firstWords() []string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteFound quotes what was found in a line, truncated if it is long.
+// quoteFound quotes what was found in a line. A long text is truncated.
 func quoteFound(s string) string {
 	if s == "" {
 		return "the end of the line"
@@ -297,17 +297,17 @@ func quoteFound(s string) string {
 	return quote(s)
 }
 
-// maxLine bounds the length of a fault line, in bytes. A cut of every link between a hundred processes fits into a
-// line.
+// maxLine is the maximum length of a fault's line in bytes. It is enough for a cut of all links between a hundred
+// processes.
 const maxLine = 4096
 
-// token is a word of a line, words in quotes, or one of the signs "->", "|" and ",".
+// token is a word of a line, several words in quotes, or one of the signs "->", "|" and ",".
 type token struct {
 	text   string
-	column int // of its first rune, from 1
+	column int // position of its first rune, from 1
 }
 
-// tokenize appends the tokens of line to into. It also returns the column after the last token.
+// tokenize appends the tokens of a line to into. It also returns the column after the last token.
 func tokenize(line string, into []token) (tokens []token, end int, err *ParseError) {
 	if len(line) > maxLine {
 		return nil, 0, &ParseError{Column: 1, Msg: "the line is longer than 4096 bytes"}
@@ -329,7 +329,7 @@ func tokenize(line string, into []token) (tokens []token, end int, err *ParseErr
 	return tokens, end, nil
 }
 
-// tokenLength returns the length in bytes of the token at the start of s, or zero at white space.
+// tokenLength returns the length in bytes of the token at the start of s, or zero if s starts with white space.
 func tokenLength(s string) int {
 	switch {
 	case strings.HasPrefix(s, "->"):
@@ -337,13 +337,13 @@ func tokenLength(s string) int {
 	case s[0] == '|' || s[0] == ',':
 		return 1
 	case s[0] == '"': // a command in quotes
-		return strings.IndexByte(s[1:], '"') + 2 // 1 if the quotes are not closed
+		return strings.IndexByte(s[1:], '"') + 2 // 1 if the closing quote is missing
 	}
 	n := strings.IndexAny(s, " \t|,")
 	if n < 0 {
 		n = len(s)
 	}
-	// An arrow ends a word: "client-1->redis-1" is three tokens.
+	// An arrow needs no spaces around it: "client-1->redis-1" is three tokens.
 	if arrow := strings.Index(s[:n], "->"); arrow >= 0 {
 		n = arrow
 	}

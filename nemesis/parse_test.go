@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// anyKind is initialized after the kinds of all earlier files have been registered.
+// anyKind is initialized after all kinds in earlier files have been registered.
 var anyKind = "expected a fault (" + strings.Join(openings(), ", ") + ")"
 
-// openings returns the words with which a line may begin. "delay" also represents "delay message".
+// openings returns the words that can begin a line. "delay" also stands for "delay message".
 func openings() (list []string) {
 	for _, k := range Kinds {
 		if !slices.ContainsFunc(list, func(o string) bool { return strings.HasPrefix(k.String(), o+" ") }) {
@@ -20,7 +20,7 @@ func openings() (list []string) {
 	return list
 }
 
-// badLine is an invalid line, with the column and the message of its error, and the nearest valid word.
+// badLine is an invalid line with its expected error: the column, the message, and the nearest valid word.
 type badLine struct {
 	line    string
 	column  int
@@ -29,7 +29,7 @@ type badLine struct {
 }
 
 var badGrammar = []badLine{
-	// The kind.
+	// Kinds.
 	{"", 1, anyKind + `, found the end of the line`, ""},
 	{" \t", 1, anyKind + `, found the end of the line`, ""},
 	{"pose client-1 for 3s at 1s", 1, anyKind + `, found "pose"`, "pause"},
@@ -166,8 +166,8 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine: if the wrong word is replaced by the suggested one, the error disappears or moves to a
-// later position.
+// TestNearestWordMendsTheLine: if the wrong word is replaced by the suggested one, the error disappears, or the next
+// one is at a later position.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

@@ -11,21 +11,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// MaxPlan bounds the size of a plan's text, in bytes.
+// MaxPlan is the maximum size of a plan's text in bytes.
 const MaxPlan = 1 << 20
 
-// Plan is everything that will go wrong in one run. Together with the scenario it determines the run: nothing is drawn
-// later.
+// Plan contains all faults of one run. The scenario and the plan together determine the run completely.
 type Plan struct {
-	Scenario string // the scenario's name or file
-	Seed     uint64 // seeds the run's random streams (delays, back-offs), and the faults if they were drawn
-	// Each of the Faults strikes at its own trigger. If several strike at the same instant, they do so in the order of
-	// the list.
+	Scenario string // name or file of the scenario
+	Seed     uint64 // seed of the run's random streams (delays, back-offs), and of the faults if they were drawn
+	// Faults lists the faults. If several strike at the same instant, they do so in the order of the list.
 	Faults []Fault
 }
 
-// String prints the plan as a text that ParsePlan reads: the line "scenario NAME", the line "seed N", then one fault
-// per line.
+// String prints the plan in the format that ParsePlan parses: the line "scenario NAME", the line "seed N", then one
+// fault per line.
 func (p Plan) String() string {
 	b := append(append([]byte("scenario "), p.Scenario...), "\nseed "...)
 	b = append(strconv.AppendUint(b, p.Seed, 10), '\n')
@@ -35,10 +33,10 @@ func (p Plan) String() string {
 	return string(b)
 }
 
-// PlanError reports what is wrong with the text of a plan, and where. Column is 1 if a whole line is missing.
+// PlanError reports what is wrong with a plan's text, and where. If a whole line is missing, Column is 1.
 type PlanError struct {
 	File string
-	Line int // from 1
+	Line int // counted from 1
 	ParseError
 }
 
@@ -47,8 +45,8 @@ func (e *PlanError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.detail())
 }
 
-// ParsePlan parses the text of a plan. name is the name of the file, for errors. Empty lines are ignored, and so is
-// everything after a "#" at the start of a line or after white space. A returned error is a *PlanError.
+// ParsePlan parses a plan. name is the file name to use in errors. Empty lines are ignored, and so is everything after
+// a "#" at the start of a line or after white space. Any error that it returns is a *PlanError.
 func ParsePlan(name string, text []byte) (Plan, error) {
 	r := planReader{file: name}
 	if len(text) > MaxPlan {
@@ -73,9 +71,9 @@ func ParsePlan(name string, text []byte) (Plan, error) {
 	return r.plan, nil
 }
 
-// Validate checks every fault of the plan against a run, and checks that no clock can be slowed to less than a tenth of
-// the true rate. The error quotes the line of the fault. If it wraps a *ParseError, its column refers to the quoted
-// line.
+// Validate checks every fault of the plan against a run. It also checks that the drifts cannot slow a clock to less
+// than a tenth of the true rate. The error quotes the line of the fault. If the error wraps a *ParseError, its column
+// refers to that line.
 func (p Plan) Validate(known Names) error {
 	if problem := badScenario(p.Scenario); problem != "" {
 		return errors.New(problem)
@@ -93,8 +91,8 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest returns by how many ppm the clocks of fault i's target are slowed if all drifts of this target up to fault i
-// are active at once. Whether they are can depend on the run.
+// slowest returns, in ppm, how much the clocks of fault i's target are slowed if all drifts of that target up to fault
+// i are active at once. Whether they are can depend on the run.
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {
@@ -107,12 +105,12 @@ func (p Plan) slowest(i int) int {
 
 type planReader struct {
 	file                 string
-	line                 int // number of the line being read
+	line                 int // number of the current line
 	plan                 Plan
 	hasScenario, hasSeed bool
 }
 
-// headers are the words that can begin a line of a plan, apart from the words of faults.
+// headers lists the words that can begin a line of a plan that is not a fault.
 var headers = []string{"scenario", "seed"}
 
 func (r *planReader) read(line string) error {
@@ -139,8 +137,8 @@ func (r *planReader) read(line string) error {
 	return nil
 }
 
-// checkText rejects bytes that no text editor writes, so that a binary file is reported as binary and not as an invalid
-// fault.
+// checkText rejects bytes that do not occur in text files. The error for a binary file then says that it is binary, and
+// not that it contains an invalid fault.
 func (r *planReader) checkText(line string) error {
 	for column := 1; line != ""; column++ {
 		c, size := utf8.DecodeRuneInString(line)
@@ -206,7 +204,7 @@ func cutComment(line string) string {
 	return line
 }
 
-// badScenario explains why a name cannot be written in a plan, or returns "" if it can.
+// badScenario returns the reason why a name cannot be written in a plan, or "" if it can.
 func badScenario(name string) string {
 	line := "scenario " + name
 	switch {

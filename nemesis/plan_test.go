@@ -123,7 +123,8 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 	}
 }
 
-// TestAPlanThatIsValidPrintsAndParsesBack: a plan that is built in code prints and parses back if Validate accepts it.
+// TestAPlanThatIsValidPrintsAndParsesBack: if Validate accepts a plan that was built in code, the plan prints and
+// parses back.
 func TestAPlanThatIsValidPrintsAndParsesBack(t *testing.T) {
 	p := Plan{Scenario: "dir with space/file.yaml", Seed: 3, Faults: []Fault{
 		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true,

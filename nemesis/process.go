@@ -11,10 +11,10 @@ import (
 // resource is the only process whose name has no number.
 const resource sim.ProcessID = "resource"
 
-// longestProcess is the largest length of the name of a process, in bytes.
+// longestProcess is the maximum length of a process name in bytes.
 const longestProcess = 64
 
-// isProcess reports whether text is a possible name of a process: "resource", or words that are each followed by a
+// isProcess reports whether text could be the name of a process: "resource", or words that are each followed by a
 // number from 1, such as client-1 or redis-1-replica-2.
 func isProcess(text string) bool {
 	if text == string(resource) {
@@ -42,8 +42,8 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// meant returns the process of the run that text probably means, among those whose role right accepts, or "" if none is
-// similar.
+// meant returns the process of the run that the user probably meant by text. It considers only processes for whose role
+// right returns true. If no name is similar, it returns "".
 func (n *Names) meant(text string, right func(role) bool) string {
 	names := n.with(right)
 	if name := processMeant(text); slices.Contains(names, name) {
@@ -52,7 +52,7 @@ func (n *Names) meant(text string, right func(role) bool) string {
 	return nearest.Word(text, names)
 }
 
-// processMeant corrects a careless spelling of a name: Client1, client_1 and client-01 become client-1.
+// processMeant corrects common misspellings of a name: Client1, client_1 and client-01 become client-1.
 func processMeant(text string) string {
 	if len(text) > longestProcess {
 		return ""
@@ -62,7 +62,7 @@ func processMeant(text string) string {
 		if trimmed := strings.TrimLeft(field, "0"); isNumber(trimmed) {
 			fields[i] = trimmed
 		} else if trimmed == "" {
-			fields[i] = "1" // the user may count from 0
+			fields[i] = "1" // the user may have counted from 0
 		}
 	}
 	if meant := strings.Join(fields, "-"); isProcess(meant) {
@@ -89,5 +89,5 @@ func splitNumbers(text string) string {
 	return b.String()
 }
 
-// IsClient reports whether a process is a client, judging by its name: client-1, client-2 and so on.
+// IsClient reports whether a process is a client according to its name: client-1, client-2 and so on.
 func IsClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

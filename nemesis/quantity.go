@@ -11,20 +11,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// MaxDuration is the longest duration, and the latest time, that a fault or a scenario may state.
+// MaxDuration is the longest duration, and the latest time, that a fault or a scenario may contain.
 const MaxDuration = 24 * time.Hour
 
-// MaxPPM is the largest drift in either direction: clocks run at between half and one and a half times the true rate.
+// MaxPPM is the largest drift in either direction. A clock then runs at half or at one and a half times the true rate.
 const MaxPPM = 500_000
 
-// SlowestPPM bounds how much all drifts of one process together may slow its clocks: they keep at least a tenth of the
-// true rate.
+// SlowestPPM limits the sum of all drifts of one process: its clocks must keep at least a tenth of the true rate.
 const SlowestPPM = 900_000
 
 // units lists the units of durations, the most likely ones first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
 
-// unitsMeant maps common spellings of units to the unit.
+// unitsMeant maps common misspellings of units to the units.
 var unitsMeant = map[string]string{
 	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
 	"msec": "ms", "msecs": "ms", "millisecond": "ms", "milliseconds": "ms", "millis": "ms",
@@ -34,15 +33,15 @@ var unitsMeant = map[string]string{
 	"hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }
 
-// These are messages for texts that are not valid durations.
+// Error messages for invalid durations.
 const (
 	notDuration = "expected a duration such as 500ms"
 	needsUnit   = "a duration needs a unit: write "
 	tooLong     = "a duration is at most 24h"
 )
 
-// WithUnit suggests how to write a bare number as a duration. A number of thousands probably means milliseconds, as in
-// Redis; any other number may mean seconds or milliseconds. sign precedes each suggestion.
+// WithUnit suggests how to write a number without a unit as a duration. Thousands probably mean milliseconds, as in
+// Redis; any other number may mean seconds or milliseconds. sign is put before each suggestion.
 func WithUnit(sign, number string) string {
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -54,8 +53,8 @@ func WithUnit(sign, number string) string {
 	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
 }
 
-// ParseDuration parses a duration as fault lines and scenario files write it: with a unit, without a sign, from 0s to
-// MaxDuration. A returned error is a *ParseError.
+// ParseDuration parses a duration in the form used in fault lines and scenario files: with a unit, without a sign, from
+// 0s to MaxDuration. Any error that it returns is a *ParseError.
 func ParseDuration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, &ParseError{Column: 1, Msg: notDuration}
@@ -75,7 +74,7 @@ func FormatDuration(d time.Duration) string {
 	return string(appendDuration(nil, d))
 }
 
-// parseDuration parses a duration in Go's notation, without a sign. On failure, problem describes what is wrong, and
+// parseDuration parses a duration in Go's notation, without a sign. If it fails, problem describes what is wrong, and
 // near is the nearest valid text, if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
@@ -95,9 +94,9 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 		return 0, notDuration, ""
 	case unit == "":
 		return 0, needsUnit + WithUnit("", number), ""
-	case strings.IndexFunc(unit, unicode.IsLetter) < 0: // as in 5%
+	case strings.IndexFunc(unit, unicode.IsLetter) < 0: // such as 5%
 		return 0, notDuration, ""
-	case meant == unit: // the unit is valid but Go does not parse the text: there are too many digits
+	case meant == unit: // the unit is valid, so Go has rejected the number because it has too many digits
 		return 0, tooLong, ""
 	case meant == strings.TrimSpace(unit):
 		return 0, notDuration, number + meant
@@ -107,7 +106,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 	return 0, "unknown unit " + quote(unit), ""
 }
 
-// splitUnit splits a text before its first letter: "1.2sec" into "1.2" and "sec".
+// splitUnit splits a text at its first letter: "1.2sec" into "1.2" and "sec".
 func splitUnit(text string) (number, unit string) {
 	n := len(text) - len(strings.TrimLeft(text, "0123456789."))
 	return text[:n], text[n:]
@@ -123,9 +122,8 @@ func nearestUnit(unit string) string {
 	return nearest.Word(unit, units)
 }
 
-// appendDuration prints d with all its decimals, in the largest of the units s, ms, us and ns that is not larger than
-// d: 90s, 1.2s, 500ms. It does not use minutes or hours, so that durations are easy to compare. A negative d is printed
-// as positive.
+// appendDuration prints d with all its decimals, in the largest unit among s, ms, us and ns that is not larger than d:
+// 90s, 1.2s, 500ms. Minutes and hours are not used, so that durations are easy to compare. The sign of d is ignored.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
 	unit, name := time.Nanosecond, "ns"
@@ -149,7 +147,7 @@ func appendDuration(b []byte, d time.Duration) []byte {
 	return append(b, name...)
 }
 
-// appendSign prints the sign, which a jump and a drift always have.
+// appendSign prints "+" or "-", one of which a jump or a drift always has.
 func appendSign(b []byte, negative bool) []byte {
 	if negative {
 		return append(b, '-')
@@ -157,7 +155,7 @@ func appendSign(b []byte, negative bool) []byte {
 	return append(b, '+')
 }
 
-// splitSign removes the sign from a text that must have one.
+// splitSign removes the sign from a text. ok is false if there is none.
 func splitSign(text string) (negative bool, rest string, ok bool) {
 	switch text[0] {
 	case '+':

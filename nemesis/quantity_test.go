@@ -36,7 +36,7 @@ func TestDurationsPrintAsTheDesignWritesThem(t *testing.T) {
 	}
 }
 
-// TestDurationsParseBack tries every combination of one to three neighboring digits at every decimal place.
+// TestDurationsParseBack tries one to three adjacent digits, with all values, at every decimal place.
 func TestDurationsParseBack(t *testing.T) {
 	for scale := time.Duration(1); scale <= MaxDuration; scale *= 10 {
 		for n := range time.Duration(1000) {

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber bounds the numbers of messages, of replies and of passings of a point.
+// MaxNumber is the maximum number of a message, a reply or a passing of a point.
 const MaxNumber = 1_000_000
 
-// time parses a duration of 0s or more. what describes it in error messages.
+// time parses a duration of 0s or more. Error messages describe it as what.
 func (p *parser) time(what string) time.Duration {
 	text := p.quantity(what)
 	if text == "" {
@@ -37,8 +37,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token without skipping it. At the end of the line it returns "" and reports an error; what
-// describes the missing token.
+// quantity returns the next token without skipping it. If there is none, it returns "" and reports an error, which
+// describes the missing token as what.
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {
@@ -151,8 +151,8 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime fails if a time follows and the preceding word is not valid before a time. right is the word that is valid
-// there.
+// refuseTime fails if a time follows but the word before it is not valid before a time. right is the word that would be
+// valid.
 func (p *parser) refuseTime(right string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]
@@ -160,7 +160,7 @@ func (p *parser) refuseTime(right string) {
 	}
 }
 
-// moment parses a message or a point.
+// moment parses the message or the point of a trigger.
 func (p *parser) moment() Trigger {
 	if p.isMessage() {
 		return Trigger{Message: p.message()}

@@ -29,9 +29,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// The tests in this file register each kind of fault a second time under another name, as its twin, and test every
-// package with both. A package that depends on the name of a kind, or keeps its own list of kinds, treats the two
-// differently.
+// The tests in this file register each kind of fault a second time under another name, called its twin. They run every
+// package with both and compare the results. These differ if a package depends on the name of a kind or keeps its own
+// list of kinds.
 
 var names = nemesis.TestNames
 
@@ -105,7 +105,7 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	}
 }
 
-// without returns a function that changes a mix so that it excludes faults of a kind.
+// without returns a function that excludes faults of a kind from a mix.
 func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	return func(m *draw.Mix) {
 		x, err := nemesis.ParseExclusion(k.String() + which)
@@ -116,8 +116,8 @@ func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs the catalogue with its own faults, and again with each fault
-// replaced by the same fault of its kind's twin, a copy that Twins registers.
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalogue twice: as they are, and with
+// each fault replaced by the same fault of its kind's twin.
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
@@ -152,7 +152,7 @@ func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	}
 }
 
-// stalls returns the pauses of a scenario as faults of the kind Stall.
+// stalls returns the pauses of a scenario, changed to the kind Stall.
 func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	for _, f := range s.Faults {
 		if f.Kind == nemesis.Pause {
@@ -163,7 +163,7 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	return list
 }
 
-// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks under drawn faults of one kind at a time, and again under the same
+// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks with random faults of one kind at a time, and again with the same
 // faults of the kind's twin.
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
@@ -206,8 +206,8 @@ var replicatedAndConsensus = []string{
 		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
 }
 
-// strikes counts the faults of a kind that a run's history records. It also checks that a fault ends at the instant at
-// which it strikes, unless the history's own table says that its kind lasts or ends a process.
+// strikes counts the faults of a kind in the history of a run. It also checks that a fault ends at the instant at which
+// it begins, unless history.FaultKinds says that the kind lasts or ends a process.
 func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -245,7 +245,7 @@ func parsed(t *testing.T, name string, text []byte) *scenarios.Scenario {
 }
 
 // reportOf runs a scenario and returns everything that is reported about the run: the history, the verdict with its
-// trials, the headline, what became of each fault, the text and the page.
+// trials, the headline, the outcome of each fault, the text and the page.
 func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -283,7 +283,7 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin: a verification places the faults of each kind in the same way as those of its twin.
+// TestEveryKindIsPlacedLikeItsTwin: a verification places the faults of a kind in the same way as those of its twin.
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{
@@ -303,7 +303,8 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 		}
 		for k, twin := range twins {
 			alike(t, k.String(), placed[k], placed[twin])
-			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd { // etcd has too many places
+			// with etcd there are too many placements
+			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd {
 				alike(t, k.String(), placements(t, s, k), placements(t, s, twin))
 			}
 		}
@@ -323,8 +324,8 @@ func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	return fmt.Sprintf("%+v %+v", v.Lengths, v.Found)
 }
 
-// TestEveryKindIsReadAndSweptLikeItsTwin writes the faults and the weight of each kind into a scenario file, and varies
-// the values of the faults.
+// TestEveryKindIsReadAndSweptLikeItsTwin writes faults and the weight of each kind into a scenario file, and runs a
+// sweep over the values in the faults.
 func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range replicatedAndConsensus {
@@ -347,7 +348,7 @@ func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	}
 }
 
-// axes lists the values of the faults that a sweep can vary, for a scenario with these faults.
+// axes returns the values that a sweep can vary in a scenario with these faults.
 func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (listed []string) {
 	t.Helper()
 	text += "faults:\n"
@@ -376,7 +377,7 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (li
 	return listed
 }
 
-// TestAKindIsCompleteOrRefused: register panics when the program starts if a kind is incomplete, and names what is
+// TestAKindIsCompleteOrRefused: if a kind is incomplete, register panics at the start of the program and says what is
 // missing.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{

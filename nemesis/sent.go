@@ -5,22 +5,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Sent is a request that a client sent in a run, with its answer.
+// Sent is a request that a client has sent, and its answer.
 type Sent struct {
 	Client, Server sim.ProcessID
 	Command        string
-	Nth            int             // position among the client's requests with this command to this server, from 1
-	Attempt        history.Attempt // the attempt that sent the request; empty if no attempt at a lock did
-	// Number is the position of the request among the messages of its link, from 1. AnswerNumber is the same for the
-	// answer, or 0 if no answer left.
+	Nth            int             // position, from 1, among the client's requests with this command to this server
+	Attempt        history.Attempt // the attempt that sent the request; empty if it does not concern a lock
+	// Number is the position of the request among the messages of its link, from 1. AnswerNumber is that of the answer,
+	// or 0 if no answer was sent.
 	Number, AnswerNumber int
 	Left                 sim.Time
-	// Arrived is the time when the request reached the server, Answered when the answer left, and Taken when the answer
-	// reached the client. Each is zero if that never happened.
+	// Arrived is when the request reached the server, Answered is when the answer left the server, and Taken is when
+	// the answer reached the client. Each is zero if that did not happen.
 	Arrived, Answered, Taken sim.Time
 }
 
-// Strike returns f, a fault of one message (DelayMessage or Break), changed to strike this request or the answer to it.
+// Strike returns a copy of f that affects this request, or the answer to it. f must be a fault of one message
+// (DelayMessage or Break).
 func (s *Sent) Strike(f Fault, answer bool) Fault {
 	f.Number, f.Target, f.Peer = 0, s.Client, s.Server
 	if answer && f.Kind != Break {
@@ -31,14 +32,14 @@ func (s *Sent) Strike(f Fault, answer bool) Fault {
 	return f
 }
 
-// Message returns a name for the request, or for the answer to it.
+// Message returns a description of the request, or of its answer.
 func (s *Sent) Message(answer bool) Message {
 	return Message{Command: s.Command, Nth: s.Nth, Of: s.Client, To: s.Server, Answer: answer}
 }
 
-// Named rewrites a fault that names its message by number so that it names the message by what it says. sent lists the
-// requests of a run under that fault. ok is false if the fault does not name a message by number, or if the message is
-// not in sent.
+// Named rewrites a fault so that it identifies its message by content and not by number. sent lists the requests of a
+// run with that fault. ok is false if the fault does not identify a message by number, or if sent does not contain the
+// message.
 func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	if f.Number == 0 {
 		return f, false
@@ -58,11 +59,11 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	return f, false
 }
 
-// Record returns a list to which it adds every request that clients of the world send from now until the world is
-// reset. The list is in the order in which the requests left.
+// Record returns a pointer to a list. Every request that clients send from now on, until the world is reset, is added
+// to the list, in the order in which the requests leave.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
-	var places []int // by number of the request: its place in list, from 1; 0 if it left before or no client sent it
+	var places []int // positions in list, from 1, by the number of the request; 0 if the request is not in list
 	var sent counts
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
 		if !IsClient(p.Client) {

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Validate checks f against a run: that every process exists and has a role that the fault can strike, and that f can
-// be written as a line. A point that the run's protocol never passes is not an error. A returned error is a *ParseError
-// whose column refers to f.String().
+// Validate checks f against a run: every process must exist and have a role for which the fault is possible, and f must
+// be writable as a line. It is not an error if the run's protocol never passes a point. Any error that it returns is a
+// *ParseError, whose column refers to f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {
@@ -20,12 +20,12 @@ func Validate(f Fault, known Names) error {
 		return &ParseError{Column: 1, Msg: "the fault has values that its line cannot state"}
 	}
 	if err := validate(f, p, &known); err != nil {
-		return err // returned directly, a nil *ParseError would become a non-nil error
+		return err // if err were nil and returned without this check, it would become an error that is not nil
 	}
 	return nil
 }
 
-// ParseFor parses and validates a line. The columns of errors refer to line as it was written.
+// ParseFor parses and validates a line. The columns in errors refer to line as given.
 func ParseFor(line string, known Names) (Fault, error) {
 	f, err := parseFor(line, &known)
 	if err == nil {
@@ -45,7 +45,7 @@ func parseFor(line string, known *Names) (Fault, *ParseError) {
 	return f, err
 }
 
-// accepted reports whether the text that err suggests would remove the error at its position, even if the line is wrong
+// accepted reports whether the text that err suggests would be valid at its position, even if the line has errors
 // elsewhere.
 func accepted(line string, err *ParseError, known *Names) bool {
 	runes := []rune(line)
@@ -55,7 +55,7 @@ func accepted(line string, err *ParseError, known *Names) bool {
 	return again == nil || again.Column < err.Column || again.Column >= err.Column+len([]rune(err.Nearest))
 }
 
-// validate returns the first error in f, which p has parsed.
+// validate returns the first error in f. p has parsed f.
 func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
 	v.fault(&f)
@@ -83,7 +83,7 @@ func (v *validator) fault(f *Fault) {
 	}
 }
 
-// trigger checks that a named point or message has a client that can pass or exchange it.
+// trigger checks that there is a client that can pass the point, or send or receive the message, of the trigger.
 func (v *validator) trigger(f Fault) {
 	switch m := &f.Trigger.Message; {
 	case !f.Kind.Has(FieldTrigger):
@@ -113,7 +113,7 @@ func (v *validator) trigger(f Fault) {
 	}
 }
 
-// message checks that a named message has a client that can send it, and a server that can answer.
+// message checks that the message has a client that can send it and a server that can answer it.
 func (v *validator) message(f Fault, m *Message) {
 	if m.Of != "" {
 		v.is(m.Of, aClient)
@@ -133,10 +133,10 @@ func anyRole(r role) bool { return true }
 
 func isRole(right role) func(role) bool { return func(r role) bool { return r == right } }
 
-// roles describes what a process may be at some position of a line.
+// roles says which processes are valid at a position of a line.
 type roles struct {
 	right func(role) bool
-	what  string // names the roles in error messages
+	what  string // describes the roles in error messages
 }
 
 var (
@@ -149,7 +149,7 @@ var (
 	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}
 )
 
-// is reports an error unless p is a process of the run with one of the roles.
+// is reports an error unless p is a process of the run and has one of the roles.
 func (v *validator) is(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {
@@ -169,8 +169,8 @@ func (v *validator) linked(f *Fault) {
 
 func (v *validator) failWord(word, msg string) { v.failNear(word, msg, "") }
 
-// failNear fails at the last occurrence of word. If a line names a process twice, the second occurrence is the wrong
-// one.
+// failNear reports an error at the last occurrence of word. If a line names the same process twice, the second one is
+// wrong.
 func (v *validator) failNear(word, msg, nearest string) {
 	column := 1
 	for _, t := range v.tokens {

@@ -12,26 +12,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Every fault that it draws is valid for the run, prints and parses back. Equal
-// seeds and equal bytes give equal faults, in any process and on any machine. A Generator must not be used by two
-// goroutines at the same time.
+// Generator draws faults for one run. Each fault is valid for the run, and prints and parses back. Equal seeds, or
+// equal bytes, give equal faults in any process and on any machine. A Generator must not be used by two goroutines at
+// the same time.
 type Generator struct {
 	mix     Mix
 	names   nemesis.Names
 	horizon time.Duration
 	targets nemesis.Targets
 	kinds   []nemesis.Kind // the kinds that can be drawn
-	enabled []nemesis.Kind // the kinds from which the current draw chooses
+	enabled []nemesis.Kind // the kinds that the current draw may use
 	weights int            // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
 	dice    *dice
 }
 
-// ErrNothing reports a mix from which no fault can be drawn for the run.
+// ErrNothing reports that the mix has no fault that is possible in the run.
 var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
 
-// NewGenerator returns a generator of faults that strike before the horizon, which is the length of a run: at least
-// 1ms, at most nemesis.MaxDuration. The error is ErrNothing if the mix has no fault that can strike the run.
+// NewGenerator returns a generator of faults that strike before the horizon, which is the length of a run. The horizon
+// must be from 1ms to nemesis.MaxDuration. If no fault of the mix is possible in the run, the error is ErrNothing.
 func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generator, error) {
 	if err := mix.check(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 	return g, nil
 }
 
-// drawStream separates the random stream of faults from other streams of the same seed.
+// drawStream makes the random stream of faults independent of other streams with the same seed.
 const drawStream = 0x66656e6365706f73
 
 // Draw draws faults for a seed.
@@ -64,15 +64,15 @@ func (g *Generator) Draw(seed uint64) []nemesis.Fault {
 	return faults
 }
 
-// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz. Each decision consumes the next
-// eight bytes, so that a small change of the input makes a small change of the plan.
+// DrawBytes draws faults from bytes that a fuzzing engine, such as go test -fuzz, provides. Each decision uses the next
+// eight bytes, so a small change of the input makes a small change of the plan.
 func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
 	return faults
 }
 
-// drawn is the result of one draw. It has its own type so that gofuzz finds the function that fills it.
+// drawn is the result of one draw. It is a separate type because gofuzz finds the function that fills it by its type.
 type drawn []nemesis.Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
@@ -85,8 +85,8 @@ func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	*faults = slices.DeleteFunc(*faults, g.excluded)
 }
 
-// enable chooses the kinds for this draw: all of them or, if the mix is a swarm, each with probability one half, but at
-// least one.
+// enable chooses the kinds for this draw. These are all kinds or, if the mix is a swarm, each kind with a probability
+// of one half, but at least one kind.
 func (g *Generator) enable(c fuzz.Continue) {
 	g.enabled, g.weights = g.enabled[:0], 0
 	for _, k := range g.kinds {
@@ -101,15 +101,15 @@ func (g *Generator) enable(c fuzz.Continue) {
 	}
 }
 
-// possible reports whether the exclusions leave some fault of the kind. It is false only if one exclusion alone
-// excludes the whole kind; exclusions that together exclude it are not recognized.
+// possible reports whether the exclusions permit any fault of the kind. It recognizes only if a single exclusion covers
+// the whole kind, not if several exclusions together do.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
-// Allows reports whether f, which need not have been drawn, could be used with this mix: the mix does not exclude f,
-// f's durations are within the mix's ranges, and f is valid for the run.
+// Allows reports whether f could be used with this mix: the mix does not exclude f, f's durations are within the mix's
+// ranges, and f is valid for the run. f need not have been drawn.
 func (g *Generator) Allows(f nemesis.Fault) bool {
 	return !g.excluded(f) && g.mix.allows(f) && nemesis.Validate(f, g.names) == nil
 }
@@ -139,8 +139,8 @@ func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
 	}
 }
 
-// choosePasser draws the client that must pass the point of the trigger, if the fault names no client. If the fault
-// names a client, choosePasser occasionally draws a different one.
+// choosePasser draws the client that must pass the trigger's point, if the fault names no client. Otherwise that client
+// is the one that the fault names; occasionally, choosePasser draws another one.
 func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
@@ -161,10 +161,10 @@ func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
 			return k
 		}
 	}
-	return g.enabled[0] // not reached: n is less than the sum of the weights
+	return g.enabled[0] // unreachable: n is less than the sum of the weights
 }
 
-// dice implements nemesis.Dice with the mix and a source of randomness.
+// dice implements nemesis.Dice. It uses a mix and a source of randomness.
 type dice struct {
 	*Generator
 	c fuzz.Continue
@@ -182,7 +182,7 @@ func (d *dice) Outage() time.Duration                    { return duration(d.c, 
 func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
 func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
 
-// orEver draws a length, or zero, which means forever.
+// orEver draws a duration, or zero, which means forever.
 func (d *dice) orEver(s Span) time.Duration {
 	if d.c.Intn(100) < d.mix.Forever {
 		return 0
@@ -193,17 +193,17 @@ func (d *dice) orEver(s Span) time.Duration {
 func (d *dice) PPM() int {
 	ppm := int(doubling(d.c, 1, int64(d.mix.PPM)))
 	if ppm > 1000 {
-		ppm -= ppm % 1000 // finer steps than a tenth of a percent would not help a reader
+		ppm -= ppm % 1000 // rounded to a tenth of a percent, which is easier to read
 	}
 	if d.c.RandBool() {
-		// The drifts of one process add up. Even if all drifts of a draw strike the same process, its clocks still run
-		// forward.
+		// The drifts of one process add up. Even if all drifts of a draw affect the same process, its clocks must still
+		// run forward.
 		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
 	}
 	return ppm
 }
 
-// Message draws low numbers more often, since many links carry few messages.
+// Message draws the number of a message. Low numbers are more frequent, since many links carry few messages.
 func (d *dice) Message() int {
 	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
 }
@@ -213,10 +213,10 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
 }
 
-// doubling draws a number from low to high, both at least 1. It divides the numbers into ranges, each of which ends at
-// twice its start. It chooses a range twice at random and takes the higher one; then it chooses a number in that range
-// with equal probability. Faults that break locks outlast a lease, so long durations are drawn more often. Short ones
-// show whether anything depends on a very small difference in time.
+// doubling draws a number from low to high; both must be at least 1. It divides the numbers into ranges, each of which
+// ends at twice its start. It chooses two ranges at random and takes the higher one, and then chooses a number in it
+// with equal probability. So large numbers are more frequent, because faults that break locks usually outlast a lease.
+// Small numbers are also needed: they show whether something depends on a very small difference in time.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {
@@ -229,7 +229,7 @@ func doubling(c fuzz.Continue, low, high int64) int64 {
 
 func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }
 
-// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no set-up; seeding
+// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no set-up. Seeding
 // math/rand's own source takes longer than drawing a plan.
 type splitMix struct{ state uint64 }
 

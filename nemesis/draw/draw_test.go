@@ -101,14 +101,14 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsDrawEqualFaults also compares a digest of all draws. If the digest changes, saved seeds no longer show
-// the failures for which they were saved.
+// TestEqualSeedsDrawEqualFaults also compares a digest of all draws with a known one. If the digest changes, saved
+// seeds no longer reproduce the failures for which they were saved.
 func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	g := newGenerator(t, nil)
 	digest, different := fnv.New64a(), map[string]bool{}
 	for seed := range uint64(1000) {
 		first := fmt.Sprint(g.Draw(seed))
-		g.Draw(seed + 7) // another draw in between changes nothing
+		g.Draw(seed + 7) // another draw in between must not change the result
 		again := newGenerator(t, nil).Draw(seed)
 		if fmt.Sprint(again) != first || fmt.Sprint(g.Draw(seed)) != first {
 			t.Fatalf("seed %d: drew %s, then %v", seed, first, again)
@@ -301,7 +301,7 @@ func TestSplitMixIsThePublishedGenerator(t *testing.T) {
 	}
 }
 
-// FuzzDrawBytes checks that whatever bytes a fuzzing engine finds, the faults drawn from them are valid for the run.
+// FuzzDrawBytes checks that faults drawn from any bytes are valid for the run.
 func FuzzDrawBytes(f *testing.F) {
 	g, err := NewGenerator(Default(), testNames, time.Minute)
 	if err != nil {
@@ -318,7 +318,7 @@ func FuzzDrawBytes(f *testing.F) {
 	})
 }
 
-// BenchmarkDraw draws plans of five faults; the time per operation is the time of one plan.
+// BenchmarkDraw measures the time to draw one plan of five faults.
 func BenchmarkDraw(b *testing.B) {
 	five := func(m *Mix) { m.Fewest = 5 }
 	b.Run("kept generator", func(b *testing.B) {

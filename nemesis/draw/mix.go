@@ -1,11 +1,11 @@
 // Package draw draws random faults. A mix says which kinds of faults are drawn, how often, and how large they are. A
-// generator draws from a mix the faults that can strike the processes of a run.
+// generator uses a mix to draw faults that are possible for the processes of a run.
 //
-// Goals: equal seeds give equal faults everywhere, so that a seed in a report reproduces its run; every fault drawn is
-// valid and readable; durations are spread over the orders of magnitude at which locks break; excluding faults from a
-// mix removes them from a draw and changes nothing else in it.
+// Goals: equal seeds give equal faults everywhere, so that a seed in a report reproduces its run. Every drawn fault is
+// valid and readable. Durations are spread over the orders of magnitude at which locks break. If faults are excluded
+// from a mix, they are removed from each draw, and nothing else in the draw changes.
 //
-// Non-goals: nothing here carries out a fault, runs a scenario or judges a run. A mix does not say what is likely in
+// Non-goals: this package does not inject faults, run scenarios or check runs. A mix does not say what is likely in
 // production.
 package draw
 
@@ -20,14 +20,14 @@ import (
 
 // Mix says which faults are drawn, how often, and how large they are.
 type Mix struct {
-	// Fewest and Most bound the number of faults in one draw: 0 <= Fewest <= Most <= MaxFaults.
+	// Fewest and Most limit the number of faults in one draw: 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
-	// Weights says how often each kind is drawn relative to the others. A kind that cannot strike any process of the
-	// run is never drawn.
+	// Weights says how often each kind is drawn relative to the others. A kind that is not possible in the run is never
+	// drawn.
 	Weights Weights
-	// Pause, Jump, Delay, Fsync, Outage and Downtime are ranges of durations: the length of a pause; how far a clock
-	// jumps, in either direction; the delay of a message; the delay of an fsync; the length of a cut, drift, slow link
-	// or slow fsync; the time until a restart.
+	// Pause, Jump, Delay, Fsync, Outage and Downtime are ranges of durations. Pause is the length of a pause, Jump how
+	// far a clock jumps in either direction, Delay the delay of a message, and Fsync the delay of an fsync. Outage is
+	// the length of a cut, drift, slow link or slow fsync, and Downtime the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
 	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
 	PPM int
@@ -35,30 +35,30 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points. The other triggers are times.
 	AtPoint int
-	// Aimed is the percentage of faults without a point that are moved to an event of a run without faults. A Generator
+	// Aimed is the percentage of faults without a point that are moved to an event of a fault-free run. A Generator
 	// does not know such a run, so its caller moves them.
 	Aimed int
-	// Guided is the percentage of draws that are replaced by a variation of another plan, whose run came close to
-	// breaking a law. A Generator does not know how close a run came, so its caller replaces them.
+	// Guided is the percentage of draws that are replaced by a variation of an earlier plan whose run nearly broke a
+	// law. A Generator does not know how close a run came to this, so its caller replaces them.
 	Guided int
-	// Points are the points at which faults may be drawn. List only points that the protocol passes.
+	// Points lists the points that triggers may use. It should contain only points that the protocol passes.
 	Points []sim.Point
-	// Swarm lets each draw choose from a random half of the kinds. So some runs have only crashes, others only pauses
-	// and cuts, and faults that hide each other's effects also occur alone (Groce and others, Swarm Testing, 2012).
+	// Swarm makes each draw use only a random half of the kinds. So some runs have only crashes, others only pauses and
+	// cuts. Faults that can hide each other's effects then also occur alone (Groce and others, Swarm Testing, 2012).
 	Swarm bool
-	// Without lists faults that are removed from each draw. The other faults of the draw do not change.
+	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest number drawn for a message or a reply, from 1. Passes is the largest number drawn for the
-	// passing of a point, from 1.
+	// Messages is the largest number that is drawn for a message or a reply, and Passes the largest for the passing of
+	// a point. Both are at least 1.
 	Messages, Passes int
 
-	ttl time.Duration // the TTL that was passed to For
+	ttl time.Duration // the TTL passed to For
 }
 
 // Weights holds one weight per kind, from 0 to MaxWeight, indexed by kind.
 type Weights [nemesis.MaxKinds + 1]int
 
-// defaultWeights returns the weights that the definitions of the kinds state.
+// defaultWeights returns the weights in the definitions of the kinds.
 func defaultWeights() Weights {
 	var w Weights
 	for _, k := range nemesis.Kinds {
@@ -67,8 +67,8 @@ func defaultWeights() Weights {
 	return w
 }
 
-// With returns the weights with those of the named kinds raised to the average of the weights above zero, but to at
-// least 1. A kind that has a weight keeps it, and a name that is no kind's is ignored.
+// With returns the weights with the named kinds enabled. A named kind with weight 0 gets the average of the weights
+// above zero, but at least 1. A kind that already has a weight keeps it. Names that are not a kind are ignored.
 func (w Weights) With(kinds []string) Weights {
 	sum, drawn := 0, 0
 	for _, weight := range w {
@@ -84,7 +84,7 @@ func (w Weights) With(kinds []string) Weights {
 	return w
 }
 
-// Additions lists the kinds that the mix draws although no mix draws them unless it asks for them.
+// Additions returns the kinds that the mix draws only because it was asked to: their default weight is zero.
 func (m *Mix) Additions() (kinds []nemesis.Kind) {
 	for _, k := range nemesis.Kinds {
 		if k.Weight() == 0 && m.Weights[k] > 0 {
@@ -94,15 +94,16 @@ func (m *Mix) Additions() (kinds []nemesis.Kind) {
 	return kinds
 }
 
-// Span is a range of durations, both ends included. Draws are whole milliseconds of every order of magnitude, long ones
-// more often: if Min can be doubled n times, the k-th doubling is drawn with probability (2k-1)/n².
+// Span is a range of durations that includes both ends. Draws are whole milliseconds. They cover all orders of
+// magnitude, with long durations more frequent: if Min can be doubled n times, the k-th doubling is drawn with
+// probability (2k-1)/n².
 type Span struct{ Min, Max time.Duration }
 
-// Default returns a mix that suits locks with a TTL of 10 s.
+// Default returns a mix for locks with a TTL of 10 s.
 func Default() Mix { return For(10 * time.Second) }
 
-// For returns a mix with durations around a TTL, because a lock breaks when something outlasts the TTL, or just fails
-// to. A TTL below 100 ms counts as 100 ms, a TTL above an hour as an hour.
+// For returns a mix with durations around the TTL, because locks break when something lasts slightly longer than the
+// TTL, or slightly less. A TTL below 100 ms counts as 100 ms, and a TTL above an hour as an hour.
 func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
@@ -126,8 +127,9 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether the durations of a fault, which need not have been drawn, lie within the mix's ranges. A range
-// that equals the one that For sets for the same TTL does not limit them: an aimed fault may be shorter or longer.
+// allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. A
+// range that equals the default that For sets for the same TTL does not count as a limit, since an aimed fault may be
+// shorter or longer.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {
@@ -188,6 +190,6 @@ func (m *Mix) check() error {
 
 // Limits of a mix.
 const (
-	MaxFaults = 1000      // faults in one draw
-	MaxWeight = 1_000_000 // per kind, so that the sum of all weights fits an int32
+	MaxFaults = 1000      // maximum number of faults in one draw
+	MaxWeight = 1_000_000 // maximum weight of a kind, so that the sum of all weights fits into an int32
 )

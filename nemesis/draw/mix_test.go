@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestExclusionsTakeOutAndLeaveTheRest: a draw from a mix with exclusions equals the draw from the same mix without
-// them, minus the excluded faults.
+// TestExclusionsTakeOutAndLeaveTheRest: a draw from a mix with exclusions equals the draw without exclusions, minus the
+// excluded faults.
 func TestExclusionsTakeOutAndLeaveTheRest(t *testing.T) {
 	all := newGenerator(t, nil)
 	lines := []string{"jump of servers", "crash losing everything, restart within 10s", "drift above 1000ppm", "pause"}

@@ -18,7 +18,7 @@ var testNames = nemesis.Names{
 	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
-// only returns weights of 1 for the given kinds, and of 0 for all others.
+// only returns weights of 1 for the given kinds and 0 for all others.
 func only(kinds ...nemesis.Kind) Weights {
 	var w Weights
 	for _, k := range kinds {

@@ -2,14 +2,14 @@ package shrink
 
 import "time"
 
-// This file decides which of two numbers is rounder, and so easier to read, to remember and to communicate.
-// Counterexamples use round numbers: "a pause of 20s" instead of "a pause of 17.386s", if both show the failure.
+// This file defines which of two numbers is rounder, and so easier to read and remember. A counterexample should use
+// round numbers: "a pause of 20s" instead of "a pause of 17.386s", if both show the failure.
 
-// roughness returns a measure of how far a number is from round: of two numbers, the rounder one has the smaller
-// roughness. The first of these rules that distinguishes two numbers decides: the one with fewer significant digits is
-// rounder; a last digit of 5 is rounder than others, and so are 1 and 2 if there is only one digit; a first digit
-// closer to the power of ten home is rounder; the smaller number is rounder. Different numbers have different
-// roughness. n must not be negative; the roughness of 0 is 0.
+// roughness measures how far a number is from round: the rounder of two numbers has the smaller roughness. The first of
+// these rules that distinguishes two numbers decides. The number with fewer significant digits is rounder. A last digit
+// of 5 is rounder than others, and so are 1 and 2 if there is only one digit. A first digit closer to the power of ten
+// home is rounder. The smaller number is rounder. Different numbers have different roughness. n must not be negative;
+// the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -19,7 +19,7 @@ func roughness(n int64, home int) int64 {
 	if last := mantissa % 10; last == 5 || digits == 1 && last <= 2 {
 		uneven = 0
 	}
-	away := 2 * (digits - 1 + zeros - home) // distance of the first digit from home, doubled; odd below home
+	away := 2 * (digits - 1 + zeros - home) // twice the distance of the first digit from home; odd if it is below home
 	if away < 0 {
 		away = -away - 1
 	}
@@ -27,7 +27,7 @@ func roughness(n int64, home int) int64 {
 	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa
 }
 
-// significant splits n into its digits without trailing zeros, the number of these digits, and the number of trailing
+// significant returns the digits of n without trailing zeros, the number of these digits, and the number of trailing
 // zeros.
 func significant(n int64) (mantissa int64, digits, zeros int) {
 	for mantissa = n; mantissa%10 == 0; mantissa /= 10 {
@@ -39,10 +39,10 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder lists numbers that may be rounder than n and are worth trying in its place: n rounded down and up to fewer
-// digits, and to a last digit of 0 or 5; if n has only one digit, the other digits; and 1, 2 and 5 times each power of
-// ten from 10^lowest to 10^highest. Some numbers may be listed twice, and some may not be rounder than n. Nothing is
-// rounder than 0; n must not be negative.
+// rounder returns numbers to try in place of n that may be rounder. These are n rounded down and up to fewer digits,
+// and to a last digit of 0 or 5; the other digits, if n has only one digit; and 1, 2 and 5 times each power of ten from
+// 10^lowest to 10^highest. Some may be listed twice, and some may not be rounder than n. For 0, the list is empty. n
+// must not be negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil
@@ -73,12 +73,13 @@ func power(tens int) int64 {
 	return p
 }
 
-// second is the power of ten of a second in nanoseconds. Durations near a second count as roundest.
+// second is the exponent of a second in nanoseconds (10^9). Durations near a second count as the roundest.
 const second = 9
 
 func durationRoughness(d time.Duration) int64 { return roughness(int64(max(d, -d)), second) }
 
-// rounderDurations returns round durations from 1 ms to 500 s, and round ones near d. They have the sign of d.
+// rounderDurations returns round durations from 1 ms to 500 s, and round durations near d. They have the same sign as
+// d.
 func rounderDurations(d time.Duration) []time.Duration {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -91,7 +92,7 @@ func rounderDurations(d time.Duration) []time.Duration {
 	return list
 }
 
-// weaker returns rounder drifts, with the sign of ppm.
+// weaker returns rounder drifts with the same sign as ppm.
 func weaker(ppm int) []int {
 	sign := 1
 	if ppm < 0 {
@@ -104,7 +105,7 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers from 1 to n-1 to try in place of n: the first twelve, then fewer and fewer, and always n-1.
+// smaller returns numbers below n to try in its place: 1 to 12, then with larger and larger gaps, and always n-1.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Durations are ordered from round to rough.
+// The durations are in the expected order, from the roundest on.
 func TestDurationsFromRoundToRough(t *testing.T) {
 	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s",
 		"1ms", "1000s",
@@ -38,9 +38,9 @@ func mustDuration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// TestRounderNumbersHaveTheFewestDigitsThatARangeAllows: however narrow the range of numbers that show the failure,
-// rounder lists a number in it that has as few significant digits as possible. So Shrink can find such a number. The
-// test compares the result with all numbers of the range.
+// TestRounderNumbersHaveTheFewestDigitsThatARangeAllows: if only the numbers in some range show the failure, rounder
+// lists one of them with as few significant digits as possible. The test compares the result with all numbers of the
+// range.
 func TestRounderNumbersHaveTheFewestDigitsThatARangeAllows(t *testing.T) {
 	digitsOf := func(n int) int { _, digits, _ := significant(int64(n)); return digits }
 	for n := 1; n <= 1200; n++ {

@@ -1,11 +1,10 @@
-// Package shrink makes a failing plan small: it leaves fewer faults, and the simplest faults that still show the
-// failure.
+// Package shrink makes a failing plan small: it removes and simplifies faults as long as the plan still fails.
 //
-// Goals: no remaining fault can be removed, and none can be replaced by a simpler one, without the failure going away
-// or becoming rarer; the plan uses round numbers, as a person would; equal inputs give equal results.
+// Goals: no remaining fault can be removed or replaced by a simpler one without the failure going away or becoming
+// rarer. The plan uses round numbers, as a person would. Equal inputs give equal results.
 //
-// Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce a scenario's
-// clients, cycles or servers.
+// Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce the clients, cycles
+// or servers of a scenario.
 package shrink
 
 import (
@@ -18,19 +17,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// OtherSeeds is the number of seeds, besides a plan's own, that are tried before a fault is kept: seeds 1 to 16. Often
-// a fault seems necessary only because, without it, the messages arrive in a different order under this one seed.
+// OtherSeeds is the number of additional seeds to try before a fault is kept: seeds 1 to 16. Often a fault seems
+// necessary only because messages arrive in a different order without it, under this one seed.
 const OtherSeeds = 16
 
-// Shrink makes a failing plan small. No fault can be removed from the plan that it returns without the failure going
-// away, under the plan's own seed and under each of the OtherSeeds. No fault can be replaced by one that Simpler lists
-// for it without the failure going away or becoming rarer, which means that fewer of the OtherSeeds show it. So the
-// result depends on the luck of a seed no more than necessary, and states no more than necessary.
+// Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away
+// under the plan's own seed and under each of the OtherSeeds. If any fault is replaced by one that Simpler lists for
+// it, the failure goes away or becomes rarer, which means that fewer of the OtherSeeds show it. So the result contains
+// no more than necessary, and depends on a lucky seed no more than necessary.
 //
 // fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
-// twice for many of them. The caller may stop the search by making fails return false for every further plan; Shrink
-// then returns soon, with the smallest failing plan that it knows. p must fail and must be valid for a run with the
-// known processes. Every plan that is tried is valid for this run, too.
+// twice for many plans. To stop the search, the caller may let fails return false for all further plans. Shrink then
+// returns soon, with the smallest failing plan that it knows. p must fail and must be valid for a run with the known
+// processes. Every plan that Shrink tries is valid for this run, too.
 func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
 	s := shrinker{known, func(p nemesis.Plan) bool { return p.Validate(known) == nil && fails(p) }}
 	for again := true; again; {
@@ -43,11 +42,12 @@ func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) 
 	return p
 }
 
-// Reduce is the first half of Shrink. It removes faults until none can be removed, under the plan's own seed or
-// another. Then it chooses the lowest of the OtherSeeds that shows the failure, if that seed is below the plan's own.
+// Reduce is the first half of Shrink. It removes faults until none can be removed, under the plan's own seed or any of
+// the OtherSeeds. Then it changes the seed to the lowest of the OtherSeeds that shows the failure, if that is below the
+// plan's own.
 //
-// This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): it tries to
-// remove all faults at once, then halves, quarters and so on down to single faults, until none of these can be removed.
+// This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): Reduce
+// tries to remove all faults at once, then halves, quarters and so on down to single faults.
 func Reduce(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.Plan {
 	for again := true; again; {
 		p = reduceUnderOwnSeed(p, fails)
@@ -71,15 +71,15 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 				from += n
 			}
 		}
-		if n > 1 || !taken { // after one fault is removed, another may have become removable
+		if n > 1 || !taken { // removing one fault may make another one removable
 			n /= 2
 		}
 	}
 	return p
 }
 
-// reduceUnderOthers looks for a plan that fails under any of the seeds and has no faults, or only one fault, or one
-// fault fewer.
+// reduceUnderOthers looks for a smaller plan that fails under any of the seeds. It tries plans without faults, with a
+// single fault, and with one fault fewer.
 func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nemesis.Plan, found bool) {
 	n := len(p.Faults)
 	if n == 0 {
@@ -100,7 +100,8 @@ func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nem
 	return p, false
 }
 
-// UnderSomeSeed looks for a seed under which the plan fails: first its own, then each of the OtherSeeds.
+// UnderSomeSeed returns the plan with a seed under which it fails. It tries the plan's own seed first, and then each of
+// the OtherSeeds.
 func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemesis.Plan, found bool) {
 	if fails(p) {
 		return p, true
@@ -113,7 +114,7 @@ func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemes
 	return p, false
 }
 
-// Often returns the number of seeds, among the OtherSeeds, under which the plan fails.
+// Often returns how many of the OtherSeeds make the plan fail.
 func Often(p nemesis.Plan, fails func(nemesis.Plan) bool) int {
 	n := 0
 	for seed := uint64(1); seed <= OtherSeeds; seed++ {
@@ -129,8 +130,8 @@ type shrinker struct {
 	fails func(nemesis.Plan) bool // reports whether a plan is valid and fails
 }
 
-// simplify replaces each fault by the simplest fault that still shows the failure as often, until none can be
-// simplified further.
+// simplify replaces each fault by the simplest one with which the failure is no rarer, until no fault can be simplified
+// further.
 func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	often := Often(p, s.fails)
 	for i := 0; i < len(p.Faults); {
@@ -150,8 +151,8 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// renumber gives processes lower numbers in all faults at once, by swapping a process with another of its kind. It
-// keeps a swap only if it does not make the failure rarer.
+// renumber gives processes lower numbers, in all faults at once, by swapping two processes of the same kind. It keeps a
+// swap only if the failure does not become rarer.
 func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	for again := true; again; {
 		again = false
@@ -170,7 +171,7 @@ func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// pair is two processes of the same kind; low has the lower number.
+// pair is a pair of processes of the same kind; low has the lower number.
 type pair struct{ low, high sim.ProcessID }
 
 func (two pair) swap(p sim.ProcessID) sim.ProcessID {
@@ -183,9 +184,9 @@ func (two pair) swap(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// swaps lists the pairs of processes whose exchange would lower the sum of all process numbers in the plan.
+// swaps returns the pairs of processes that should be exchanged to lower the sum of all process numbers in the plan.
 func swaps(p nemesis.Plan, known nemesis.Names) []pair {
-	times := map[sim.ProcessID]int{} // how often each process is named
+	times := map[sim.ProcessID]int{} // how many times each process is named
 	var all []sim.ProcessID
 	for i := range p.Faults {
 		for _, id := range named(&p.Faults[i]) {
@@ -205,8 +206,8 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	return list
 }
 
-// tidy sorts the faults in the order in which they are likely to strike, unless that makes the failure go away or
-// become rarer.
+// tidy sorts the faults in the order in which they probably strike. It keeps the old order if the failure would go away
+// or become rarer.
 func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	q := p
 	q.Faults = slices.Clone(p.Faults)
@@ -223,9 +224,9 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for a single fault that has the effect of two faults together. It tries each of the two with one
-// change. For example, a jump of 1s may break a lock only because the lock's holder has crashed; a jump of 10s breaks
-// it whatever the holder does.
+// exchange looks for a single fault that can replace two faults. It tries each of the two with one change. For example,
+// a jump of 1s may break a lock only if the lock's holder has crashed, whereas a jump of 10s breaks the lock whatever
+// the holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
 		return p, false // with more faults, trying all pairs would take too many runs
@@ -240,13 +241,13 @@ func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	return p, false
 }
 
-// under returns the plan with another seed.
+// under returns the plan with the given seed.
 func under(p nemesis.Plan, seed uint64) nemesis.Plan {
 	p.Seed = seed
 	return p
 }
 
-// without returns the plan without n faults, starting with fault number from.
+// without returns the plan without n of its faults, from index from on.
 func without(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p

@@ -21,7 +21,7 @@ func numbered(n int) nemesis.Plan {
 	return p
 }
 
-// set returns the numbers of a plan's faults as a bit set; the lowest bit stands for number 1.
+// set returns the numbers in a plan's faults as a bit set. The lowest bit stands for number 1.
 func set(p nemesis.Plan) uint {
 	s := uint(0)
 	for _, f := range p.Faults {
@@ -30,9 +30,9 @@ func set(p nemesis.Plan) uint {
 	return s
 }
 
-// TestReduceLeavesNoFaultThatCanBeTaken tries every possible set of subsets of four faults that fail, as long as the
-// whole plan fails; adding a fault need not preserve the failure. The reduced plan fails, and no fault can be removed
-// from it.
+// TestReduceLeavesNoFaultThatCanBeTaken considers the subsets of four faults. It tries every way in which some of them
+// fail and others do not, as long as the whole plan fails; adding a fault may make a failure go away. The reduced plan
+// must fail, and no fault can be removed from it.
 func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	const faults, whole = 4, 1<<4 - 1
 	plan := numbered(faults)
@@ -50,8 +50,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	}
 }
 
-// TestReduceFindsTheSetThatFails: if a plan fails exactly when it contains a certain set of faults, Reduce leaves that
-// set. Plans have up to eight faults.
+// TestReduceFindsTheSetThatFails: if a plan fails exactly when it contains a certain set of faults, Reduce returns that
+// set. The plans have up to eight faults.
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
@@ -63,8 +63,8 @@ func TestReduceFindsTheSetThatFails(t *testing.T) {
 	}
 }
 
-// Which sets of faults fail depends on the seed and is random. No fault can be removed from the reduced plan, under any
-// seed that is tried.
+// For each seed, random sets of faults fail. Reduce must return a plan from which no fault can be removed under any of
+// the seeds that it tries.
 func TestReduceTriesOtherSeeds(t *testing.T) {
 	const faults = 5
 	lower := 0
@@ -124,8 +124,8 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 	}
 }
 
-// A plan breaks reply 1, reply 2 or no reply of each of two servers, which makes nine plans. The test tries every set
-// of these plans that contains the largest plan as the set that fails.
+// A plan breaks reply 1, reply 2 or no reply of each of two servers, so there are nine plans. The test tries every
+// choice of failing plans that includes the largest plan.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	reply := func(server sim.ProcessID, n int) nemesis.Fault {
 		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}
@@ -152,8 +152,8 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	}
 }
 
-// Whether a plan fails is random for each plan and seed, with a probability from low to high. Plans have up to five
-// drawn faults.
+// Plans fail at random: for each plan and seed, with a probability from low to high. Plans have up to five drawn
+// faults.
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {
@@ -178,8 +178,8 @@ func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	}
 }
 
-// A plan fails if the lock's holder is paused past its lease; its other faults do not matter. Shrink leaves only the
-// pause.
+// The plan fails if the lock's holder is paused for longer than its lease; its other faults have no effect. Shrink must
+// return only the pause.
 func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 12345}
 	for _, line := range []string{
@@ -204,8 +204,8 @@ func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	}
 }
 
-// A pause of 10s shows the failure under one seed only, a pause of 20s under every seed. Shrink leaves the pause that
-// does not depend on the seed.
+// A pause of 10s shows the failure under one seed only, and a pause of 20s under every seed. Shrink must return the
+// latter.
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "pause client-1 for 14.5s after acquired")}}
@@ -221,8 +221,8 @@ func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	}
 }
 
-// The plan fails with a small jump and a crash, or with a large jump alone. No fault can be removed, but one fault can
-// replace two.
+// The plan fails with a small jump and a crash, or with only a large jump. Neither the small jump nor the crash can be
+// removed, but the large jump can replace both.
 func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"),
@@ -239,7 +239,8 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	}
 }
 
-// A client crashes and is cut off. Shrink gives it the lowest number in both faults at once, and sorts the faults.
+// A client crashes and is cut off. Shrink must change its number to the lowest one in both faults at once, and sort the
+// faults.
 func TestShrinkTidiesUp(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
@@ -260,7 +261,8 @@ func TestShrinkTidiesUp(t *testing.T) {
 	}
 }
 
-// A search that has no runs left answers false for every plan. Shrink then returns the smallest plan known to fail.
+// When a search has no runs left, fails returns false for every plan. Shrink must return the smallest plan known to
+// fail.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
 	g := newGenerator(t, func(m *draw.Mix) { m.Fewest, m.Most = 6, 6 })
 	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}

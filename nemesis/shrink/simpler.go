@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// measure is how complex a fault is for a reader. Of two faults the simpler one has the smaller measure; measures are
-// compared number by number from the left. No number is negative, so a fault cannot be simplified forever.
+// measure states how complex a fault is for a reader. The simpler of two faults has the smaller measure, compared
+// number by number from the left. Since no number is negative, repeated simplification always ends.
 type measure [16]int64
 
 func measureOf(f *nemesis.Fault) measure {
 	t := &f.Trigger
 	return measure{
-		int64(f.Loss), // a lock that breaks although less is lost is the stronger finding
+		int64(f.Loss), // less loss is simpler, and makes the finding stronger
 		int64(len(f.Left) + len(f.Right)),
-		flag(f.OneWay), // a cut in one direction only takes more words
+		flag(f.OneWay), // a cut in only one direction needs more words
 		flag(f.For > 0) + flag(f.Restart > 0),
 		class(t),
 		flag(t.By != "") + flag(t.Message.Of != "") + flag(t.Message.To != "") + flag(t.Message.Attempt > 0),
@@ -26,7 +26,7 @@ func measureOf(f *nemesis.Fault) measure {
 		int64(slices.Index(familiarPoints[:], t.Point) + 1),
 		durationRoughness(t.Time),
 		durationRoughness(f.By),
-		durationRoughness(f.For) + durationRoughness(f.Restart), // a fault has at most one of these
+		durationRoughness(f.For) + durationRoughness(f.Restart), // a fault uses at most one of these two
 		roughness(int64(max(f.PPM, -f.PPM)), 0),
 		int64(f.Number),
 		numbers(named(f)...),
@@ -44,9 +44,9 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// class ranks the triggers of faults, the simplest first. A fault that strikes at the start of the run needs no moment
-// to be named. A point gives a reason why the fault strikes then, and so does a message named by what it says. A time
-// gives no reason.
+// class ranks triggers, the simplest first. The start of the run is the simplest, because the line then need not say
+// when. A point shows the reason why the fault strikes then, and so does a message that is identified by its content. A
+// time shows no reason.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -65,12 +65,12 @@ var familiarPoints = [...]sim.Point{
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
 }
 
-// turned reports whether a cut in both directions names the servers before the clients.
+// turned reports whether the line of a cut in both directions names the servers before the clients.
 func turned(f *nemesis.Fault) bool {
 	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
 
-// numbers returns the sum of the numbers in the names of the processes.
+// numbers returns the sum of all numbers in the names of the processes.
 func numbers(processes ...sim.ProcessID) int64 {
 	sum := int64(0)
 	for _, p := range processes {
@@ -87,20 +87,19 @@ func numbers(processes ...sim.ProcessID) int64 {
 	return sum
 }
 
-// Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the known processes and
-// is simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. The following
-// make a fault simpler, the most important first:
+// Simpler returns faults to try in place of f, the simplest first. Each is valid for a run with the known processes and
+// simpler than f. The following make a fault simpler, the most important first:
 //
 //   - less is lost: everything, then unsynced writes, then nothing (the server is shut down);
 //   - fewer processes are cut off, and in both directions; it has no end and no restart;
 //   - it strikes at the start of the run; else at a point, which is one of the better known points, at its first
-//     passing, by the client that the fault itself names; else with a message named by what it says; else at a time;
+//     passing, by the client that the fault itself names; else with a message identified by its content; else at a time;
 //   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
 //     rounder and weaker; messages and replies are earlier;
 //   - processes have lower numbers.
 //
-// f must be valid. Each fault in the list differs from f in one respect, so the list is short. Calling Simpler again on
-// its results simplifies further.
+// f must be valid. Each of the returned faults differs from f in only one respect, so the list is short. To simplify
+// further, call Simpler again on a result.
 func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	type candidate struct {
 		fault   nemesis.Fault
@@ -123,8 +122,8 @@ func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	return simpler
 }
 
-// variantsOf lists faults that differ from f in one respect, whether simpler or not. Some of them may be invalid, and
-// some may be listed twice.
+// variantsOf returns faults that differ from f in one respect, whether or not they are simpler. Some may be invalid,
+// and some may be listed twice.
 func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v := variants{of: f, known: known}
 	f.Plainer(v.add)
@@ -148,14 +147,14 @@ func (v *variants) add(change func(*nemesis.Fault)) {
 	v.list = append(v.list, f)
 }
 
-// moments adds faults that strike at other moments.
+// moments adds faults that strike at other times or with other triggers.
 func (v *variants) moments() {
 	t := v.of.Trigger
 	if !v.of.Kind.Has(nemesis.FieldTrigger) {
 		return
 	}
 	v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{} })
-	if t.Time > 0 { // a fault that strikes earlier may have to last longer, until the same moment
+	if t.Time > 0 { // a fault that begins earlier may have to last longer, so that it ends at the same time
 		v.add(func(f *nemesis.Fault) {
 			f.Trigger = nemesis.Trigger{}
 			if f.For > 0 {
@@ -211,7 +210,7 @@ func (v *variants) quantities() {
 	}
 }
 
-// processes adds faults that strike other processes of the same kind, with lower numbers.
+// processes adds faults that affect other processes of the same kind, with lower numbers.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
 		for _, lower := range below(&v.known, p) {
@@ -225,7 +224,7 @@ func (v *variants) processes() {
 	}
 }
 
-// named lists the processes that the fault names, each once.
+// named returns the processes that the fault names, each only once.
 func named(f *nemesis.Fault) []sim.ProcessID {
 	var list []sim.ProcessID
 	for _, p := range append(f.On(), f.Trigger.By, f.Trigger.Message.Of, f.Trigger.Message.To) {
@@ -236,8 +235,8 @@ func named(f *nemesis.Fault) []sim.ProcessID {
 	return list
 }
 
-// below lists the processes of the same kind as p that have lower numbers. For redis-3 these are redis-1 and redis-2;
-// for redis-1-replica-2 it is redis-1-replica-1.
+// below returns the processes of the same kind as p with lower numbers. For redis-3, these are redis-1 and redis-2. For
+// redis-1-replica-2, it is redis-1-replica-1.
 func below(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
 	var list []sim.ProcessID
 	for _, q := range slices.Concat(known.Clients, known.Servers()) {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// simplerLines lists, for each line, faults that may replace it: first must be the first of the list, listed must be in
-// it, missing must not.
+// simplerLines contains, for each line, what Simpler must return: first is the first result, listed are other results,
+// and missing must not be among the results.
 var simplerLines = []struct {
 	line    string
 	first   string
@@ -71,7 +71,7 @@ var simplerLines = []struct {
 }
 
 func TestWhatCountsAsSimpler(t *testing.T) {
-	stated := map[nemesis.Field]bool{} // by the examples
+	stated := map[nemesis.Field]bool{} // the fields that occur in the examples
 	for _, c := range simplerLines {
 		f := mustParse(t, c.line)
 		eachField(f.Kind, func(field nemesis.Field) { stated[field] = true })
@@ -102,7 +102,7 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 	}
 }
 
-// eachField visits the fields that a fault of the kind states, always or sometimes.
+// eachField calls visit for each field that faults of the kind use, always or sometimes.
 func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	for field := nemesis.Field(1); field <= nemesis.FieldTrigger; field <<= 1 {
 		if k.Has(field) {
@@ -111,7 +111,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// TestTheSimplestFaults: for the simplest faults of each kind, Simpler lists no others.
+// TestTheSimplestFaults: if a fault is the simplest of its kind, Simpler returns nothing for it.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",
@@ -126,8 +126,8 @@ func TestTheSimplestFaults(t *testing.T) {
 	}
 }
 
-// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd: for thousands of drawn faults, each fault that is listed as simpler is
-// valid, prints and parses back, and has a smaller measure. The list begins with the simplest fault, and repeated
+// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd: for thousands of drawn faults, each result of Simpler is valid, prints
+// and parses back, and has a smaller measure than the fault. The first result is the simplest, and repeated
 // simplification ends.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
@@ -143,7 +143,8 @@ func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 				continue
 			}
 			steps := 0
-			for ; len(simpler) > 0 && !t.Failed(); steps++ { // the smallest step each time, or any
+			// goes on with the last result, which is the smallest step, or with another
+			for ; len(simpler) > 0 && !t.Failed(); steps++ {
 				f = simpler[len(simpler)-1-(i*steps)%len(simpler)]
 				simpler = checkSimpler(t, f)
 			}
