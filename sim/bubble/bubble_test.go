@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// newWorld returns a world with one Redis and delays of a millisecond.
+// newWorld returns a world with one Redis server and delays of a millisecond.
 func newWorld(d *Driver, stacks *sim.Stacks, seed uint64) *sim.World {
 	w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}, Stacks: stacks,
 		Wall: d.Wall()})
@@ -66,8 +66,8 @@ func TestAGuestAsksAServer(t *testing.T) {
 	})
 }
 
-// TestAGuestsClockIsTheServers: a request that waits until a given time on the guest's clock takes equally long in the
-// first and in the third run of a bubble.
+// TestAGuestsClockIsTheServers: a guest sets a key that expires at a given time on the guest's clock. The key must last
+// equally long in every run of a bubble.
 func TestAGuestsClockIsTheServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)

@@ -29,13 +29,13 @@ func commands(list ...string) string {
 	return string(b)
 }
 
-// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that is paused, or busy with an fsync, first reads the
-// commands that a client has sent, and then the end of the connection. The counts are those of redis-server 7.0 with
-// appendfsync always, stopped by SIGSTOP while the same commands arrive.
+// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that was paused, or busy with an fsync, first reads the
+// commands that a client has sent, and then the end of the connection. The expected counts were measured with
+// redis-server 7.0 with appendfsync always, stopped by SIGSTOP while the same commands arrive.
 func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []string
-		want string // how many of the keys a and b exist
+		want string // how many of the keys a and b exist afterwards
 	}{
 		"a transaction without EXEC does nothing":         {[]string{"MULTI", "SET a 1", "SET b 1"}, ":0"},
 		"a whole transaction is executed":                 {[]string{"MULTI", "SET a 1", "SET b 1", "EXEC"}, ":2"},
@@ -51,8 +51,8 @@ func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// closedEarly sends commands on a connection, closes it without reading an answer, and counts the keys that the
-// commands have set. In the meantime, the server writes to its disk on behalf of another connection.
+// closedEarly sends commands on a connection and closes it without reading an answer. It returns how many keys the
+// commands have set. Meanwhile, the server writes to its disk for another connection.
 func closedEarly(t *testing.T, sent []string, paused bool) (count string) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
@@ -81,7 +81,7 @@ func closedEarly(t *testing.T, sent []string, paused bool) (count string) {
 				other.Close()
 			})
 		})
-		if paused { // from before the commands arrive
+		if paused { // the pause begins before the commands arrive
 			at(w, 4, func() { w.Pause("redis-1") })
 			at(w, 400, func() { w.Resume("redis-1") })
 		}

@@ -16,28 +16,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// errOver is the error of every read, write and dial of a guest after the end of the run.
+// errOver is the error of all reads, writes and dials of a guest after the end of the run.
 var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
 
 // Conn is a guest's end of a simulated connection. It implements [net.Conn].
 type Conn struct {
 	guest  *Guest
 	server sim.ProcessID
-	pipe   *sim.Pipe // set once the driver has seen the dial
+	pipe   *sim.Pipe // set when the driver has handled the dial
 	wire   sim.Wire
 	wake   chan struct{}
 
-	// The fields below are guarded by the run's mu.
-	out      []byte // written and not yet collected
-	in       []byte // arrived and not yet read
+	// The fields below are protected by the run's mu.
+	out      []byte // written by the guest and not collected yet
+	in       []byte // arrived and not read yet
 	open     bool
-	err      error // returned by reads when in is empty, and by writes at once
+	err      error // the error of reads when in is empty, and of all writes
 	closed   bool  // closed by the guest
-	listed   bool  // the connection is in run.changed
-	blocked  bool  // a read, or the dial, is blocked
+	listed   bool  // the connection is in Guest.changed
+	blocked  bool  // a read or the dial is blocked
 	deadline time.Time
-	expired  bool      // the deadline has passed, and the guest has seen that
-	armed    time.Time // when the world will check the deadline; zero: never
+	expired  bool      // the deadline has passed, and the world has told the guest so
+	armed    time.Time // when the world will next check the deadline; zero if it will not
 }
 
 // Addr returns the address of a server.
@@ -62,14 +62,14 @@ type AddressError struct {
 	Servers []string // the addresses that exist
 }
 
-// Error names the address and the addresses that exist.
+// Error returns a message with the address and the addresses that exist.
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s dialled %s, which is no server of the simulated world: there are %s", e.Client, e.Address,
 		strings.Join(e.Servers, ", "))
 }
 
-// DialContext opens a connection to a server of the world. The address contains the server's IP address or, as a
-// Sentinel reports it, its name. Any other address results in an *AddressError, which also fails the run.
+// DialContext opens a connection to a server of the world. The address contains the server's IP address, or its name as
+// Sentinel reports it. Any other address gives an *AddressError, which also fails the run.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -103,7 +103,7 @@ func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error
 	case <-c.wake:
 	case <-ctx.Done():
 		if ctx.Err() == context.DeadlineExceeded {
-			<-c.wake // after a pause, the world decides what the guest sees first
+			<-c.wake // wait, because after a pause the world decides what the guest sees first
 		}
 	}
 	g.mu.Lock()
@@ -131,7 +131,7 @@ func (c *Conn) number() uint64 {
 	return c.pipe.Number()
 }
 
-// list adds the connection to those that the driver will examine. It must be called with mu held.
+// list adds the connection to the list that the driver will go through. mu must be held.
 func (c *Conn) list() {
 	if !c.listed {
 		c.listed = true
@@ -140,10 +140,10 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect passes the written bytes, and a close if there was one, to the world.
+// collect passes to the world what the guest has written, and its close if there was one.
 func (c *Conn) collect() {
 	c.listed = false
-	if c.pipe == nil { // abandoned before it was dialed
+	if c.pipe == nil { // the guest gave up before the driver had handled the dial
 		return
 	}
 	if len(c.out) > 0 {
@@ -171,7 +171,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// unarmed reports whether the connection has a deadline that the world will not check in time.
+// unarmed reports whether there is a deadline that the world is not going to check in time.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -180,7 +180,8 @@ func (g *Guest) forget(c *Conn) {
 	g.conns = slices.DeleteFunc(g.conns, func(o *Conn) bool { return o == c })
 }
 
-// arm makes the world check the deadline when it is due, or, if the guest is paused then, after the pause.
+// arm makes the world check the deadline when it is due. If the guest is paused then, the check waits until the pause
+// ends.
 func (c *Conn) arm() {
 	at, r := c.deadline, c.guest.run
 	c.armed = at
@@ -188,7 +189,7 @@ func (c *Conn) arm() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		switch {
-		case !c.armed.Equal(at): // it will be checked earlier
+		case !c.armed.Equal(at): // another check has replaced this one
 			return false
 		case !c.blocked || c.deadline.IsZero():
 			c.armed = time.Time{}
@@ -210,7 +211,7 @@ func (c *Conn) arm() {
 // passed reports whether the deadline has passed.
 func (c *Conn) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
-// rouse makes a blocked read or dial check its state again.
+// rouse makes a blocked read or dial look at the state again.
 func (c *Conn) rouse() {
 	c.guest.touched = true
 	c.signal()
@@ -223,7 +224,7 @@ func (c *Conn) signal() {
 	}
 }
 
-// end ends the connection for the guest. It must be called with mu held.
+// end ends the connection at the guest's end. mu must be held.
 func (c *Conn) end(err error) {
 	if c.err == nil {
 		c.err = err
@@ -231,9 +232,9 @@ func (c *Conn) end(err error) {
 	c.rouse()
 }
 
-// The methods below implement sim.Endpoint, which the driver calls.
+// The methods below implement sim.Endpoint. The driver calls them.
 
-// Opened ends the dial.
+// Opened reports the result of the dial to the guest.
 func (c *Conn) Opened(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -255,7 +256,7 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.wire.Arrived(line{c}, b, to)
 }
 
-// Ended records that nothing more will arrive.
+// Ended records that the connection has ended.
 func (c *Conn) Ended(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -266,7 +267,7 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// line is the connection as its Wire sees it. Its methods must be called with the run's mu held.
+// line is the connection from the point of view of its Wire. The run's mu must be held when its methods are called.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time { return l.guest.world.Now() }
@@ -289,7 +290,7 @@ func (l line) HangUp() {
 // The methods below implement net.Conn.
 
 // Read blocks until something has arrived, the connection has ended, or the deadline has passed. After the deadline it
-// reads nothing more, like a connection of package net.
+// returns no more data, like a connection of package net.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -327,7 +328,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write keeps b until the driver collects it. It blocks only during a pause.
+// Write stores b until the driver collects it. It blocks only while the guest is paused.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -361,10 +362,10 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadline of reads. Writes do not block and need no deadline.
+// SetDeadline sets the deadline for reads. Writes do not block and need no deadline.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetReadDeadline sets the deadline of reads, including a read that is already blocked.
+// SetReadDeadline sets the deadline for reads, including a read that is blocked already.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()

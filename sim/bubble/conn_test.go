@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// trial is one guest and one Redis, a millisecond away.
+// trial is a world with one guest and one Redis server. Messages take a millisecond.
 type trial struct {
 	*Driver
 	g     *Guest
@@ -40,7 +40,7 @@ func (r *trial) dial(ctx context.Context) net.Conn {
 	return c
 }
 
-// kind classifies an error.
+// kind returns a short name for the kind of an error.
 func kind(err error) string {
 	var timeout net.Error
 	switch {
@@ -64,13 +64,13 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// attempt runs guest code with the faults that plan installs, and returns the guest's notes. Times are in ms.
+// attempt runs guest code with the faults that plan injects, and returns what the guest noted. Times are in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	return attemptOf(t, 1, plan, guest)
 }
 
-// attemptOf is like attempt, with a given seed.
+// attemptOf is like attempt, but with the given seed.
 func attemptOf(t *testing.T, seed uint64, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	var said []string
@@ -192,7 +192,7 @@ func TestConnections(t *testing.T) {
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c)) // the keepalive probes give up before the retransmissions do
+				line(r, c, bufio.NewReader(c)) // the keepalive probes fail before the retransmissions do
 			}, `135002 "" reset`},
 		"a connection without traffic is probed": {func(w *sim.World) {
 			at(w, 1000, func() { w.Stop("redis-1", sim.PowerLoss) })
@@ -320,7 +320,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// pauseAfter pauses client-1 when it receives the first answer to the given command.
+// pauseAfter pauses client-1 when it receives the first answer to a given command.
 func pauseAfter(w *sim.World, command string, d time.Duration) {
 	done := false
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -333,10 +333,10 @@ func pauseAfter(w *sim.World, command string, d time.Duration) {
 	})
 }
 
-// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: if an answer arrives during a pause and the read deadline also
-// passes, both take effect at the end of the pause, whichever came first. The seed decides which of them the client
-// sees. The same is true of a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads
-// the answer about every other time, and CPython always does.
+// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: during a pause, an answer arrives and the read deadline passes.
+// Both take effect when the pause ends, and the seed decides which of them the client sees, whichever came first. The
+// same holds for a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads the answer
+// about half of the time, and CPython always does.
 func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	pause := func(w *sim.World) {
 		at(w, 3, func() { w.Pause("client-1") })
@@ -395,8 +395,8 @@ func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	}
 }
 
-// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork: a mutex that is held while its holder waits for the network
-// does not stop the network.
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork: if a goroutine holds a mutex while it waits for the network,
+// and others wait for the mutex, the network continues.
 func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	if !countMutexes() {
 		t.Fatal("the table of this version of Go is not known: see mutex.go")
@@ -436,7 +436,7 @@ func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNoRequestAreReported: if a library uses another protocol, the run fails.
+// TestBytesThatAreNoRequestAreReported: if a library uses the wrong protocol, the run fails.
 func TestBytesThatAreNoRequestAreReported(t *testing.T) {
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*1\r\n$x\r\n", "*0\r\n",
 		"*+1\r\n$4\r\nPING\r\n", "*01\r\n$4\r\nPING\r\n"} {

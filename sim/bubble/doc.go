@@ -1,30 +1,32 @@
-// Package bubble lets Go code that knows nothing about the simulator be a client of a simulated world. The code uses
-// goroutines, timers and net.Conn like any lock library. It runs inside a bubble of testing/synctest, and has the same
-// servers, network and faults as modeled clients. A client of this kind is called a guest.
+// Package bubble lets Go code that was not written for the simulator run as a client of a simulated world. The code
+// uses goroutines, timers and net.Conn like any lock library. It runs inside a bubble of testing/synctest, with the
+// same servers, network and faults as modeled clients. Such a client is called a guest.
 //
 // The goroutine that called [testing/synctest.Test] drives the world. It sleeps on the bubble's clock until the next
-// event of the world is due, or until a guest has written or dialed. It then waits until all guests are blocked and
-// passes their actions to the world, in an order that does not depend on how the guests were scheduled: client by
-// client; for each, the returns of calls, then dials, then writes by connection. Then it lets one event happen.
+// event of the world is due, or until a guest has written or dialed. It then waits until all guests are blocked, and
+// passes their actions to the world in an order that does not depend on how the guests were scheduled: client by client
+// and, for each client, first the returns of calls, then the dials, then the writes by connection. Then it executes one
+// event of the world.
 //
 // # What stays random
 //
 // Equal seeds give equal runs if the tested program is deterministic, but Go's runtime does not promise that. It
 // chooses at random which of several ready cases a select takes, the order in which timers that are due at the same
 // instant fire, the order of a map, and the numbers of math/rand/v2. Goroutines on more than one processor are not
-// deterministic either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before reporting a failing
-// seed, run it twice and compare the digests. In addition, if a goroutine has waited for a mutex for more than a
-// millisecond of real time, the mutex is handed to that goroutine rather than to the next one that asks.
+// deterministic either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before you report a failing
+// seed, run it twice and compare the digests. There is one more source of randomness: if a goroutine has waited for a
+// mutex for more than a millisecond of real time, Go hands the mutex to that goroutine and not to the next one that
+// asks.
 //
 // # Mutexes
 //
-// While a goroutine waits for a sync.Mutex or RWMutex, virtual time must go on: some libraries hold a mutex while they
-// wait for the network, and other goroutines of theirs wait for that mutex, as in go-redis' PubSub while it dials. But
-// Go does not count a goroutine that waits for a mutex as durably blocked. Therefore a Driver changes a table of Go's
-// runtime in memory for the rest of the process. Three of the table's entries then say that a bubble whose goroutines
-// wait for a mutex is idle. This works with Go 1.26 and 1.27. In other versions, or if a table with the known content
-// is not found, nothing is changed, and a goroutine that waits for a mutex stops the clock. A program that is not a
-// test never reaches this code.
+// While a goroutine waits for a sync.Mutex or RWMutex, virtual time must continue. Some libraries hold a mutex while
+// they wait for the network, and other goroutines of the library wait for that mutex; go-redis' PubSub does this while
+// it dials. But Go does not count a goroutine that waits for a mutex as durably blocked. Therefore a Driver changes
+// three entries of a table of Go's runtime, in memory, for the rest of the process. A bubble then counts as idle while
+// its goroutines wait for a mutex. This works with Go 1.26 and 1.27. With other versions, or if a table with the known
+// contents is not found, nothing is changed, and a goroutine that waits for a mutex stops the clock. A program that is
+// not a test never reaches this code.
 //
 // # What a fault cannot do
 //
@@ -45,6 +47,6 @@
 //
 // # Connections
 //
-// Connections behave like TCP connections as Linux and Go's net.Dialer set them up. See sim/tcp.go for what is
+// Connections behave like TCP connections on Linux with the settings of Go's net.Dialer. See sim/tcp.go for what is
 // retransmitted, when an unanswered dial or connection fails, and how an idle connection is probed.
 package bubble

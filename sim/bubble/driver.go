@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Driver lets the events of a sequence of worlds happen in step with the guests. It must be created and used in the
-// goroutine with which a bubble begins.
+// Driver executes the events of worlds, one world after another, and keeps them in step with the guests. It must be
+// created and used in the goroutine in which the bubble starts.
 type Driver struct {
 	*run
 	timer *time.Timer
@@ -24,8 +24,8 @@ type Driver struct {
 	workers []*worker // idle workers
 }
 
-// run is the state that the guests of one run share. Code that continues after its run still uses that run's state, so
-// that nothing that it does or reads belongs to a later run.
+// run is the state that the guests of one run share. Code that is still running after its run continues to use that
+// run's state, and so cannot affect a later run.
 type run struct {
 	d       *Driver
 	world   *sim.World
@@ -33,22 +33,23 @@ type run struct {
 	servers []sim.ProcessID
 	front   sim.Front
 	callers sim.Callers
-	touched bool          // the world has acted on a guest since all guests were last known to be blocked
-	wake    chan struct{} // contains one element if a guest has done something
+	// the world may have woken a guest, so the driver must wait until all guests are blocked again
+	touched bool
+	wake    chan struct{} // has one element if a guest has done something
 
 	mu      sync.Mutex
 	guests  []*Guest
 	refused []Refused
-	over    bool  // the run has ended: every further action of a guest fails
+	over    bool  // the run has ended, so all further actions of guests fail
 	err     error // the first failure of a guest's own code
 }
 
-// MutexesPass makes time pass while goroutines wait for a mutex, in all bubbles of the process, and reports whether it
+// MutexesPass lets time pass while goroutines wait for a mutex, in all bubbles of the process. It reports whether it
 // succeeded. During the first call, no goroutine of a bubble may be waiting for a mutex.
 func MutexesPass() bool { return countMutexes() }
 
-// NewDriver returns a driver. It advances the bubble's clock, which starts in the year 2000, to the time at which the
-// worlds' clocks start.
+// NewDriver returns a driver. It advances the bubble's clock, which starts in the year 2000, to the default start time
+// of the worlds' clocks.
 func NewDriver() *Driver {
 	MutexesPass()
 	time.Sleep(time.Until(time.Unix(0, sim.Epoch)))
@@ -57,8 +58,8 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall returns the bubble's current time, which the wall clocks of the next world must show at the start. It first
-// advances the bubble's clock to a whole second, so that times that a guest rounds to milliseconds are rounded in the
+// Wall returns the bubble's current time, which must be the start time of the next world's wall clocks. It first
+// advances the bubble's clock to a whole second. If a guest rounds times to milliseconds, they are then rounded in the
 // same way in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
@@ -66,8 +67,8 @@ func (d *Driver) Wall() int64 {
 	return time.Now().UnixNano()
 }
 
-// Begin starts a run. No event of the world may have happened yet, and its wall clocks must show the time that Wall
-// returned. servers are the servers that guests can dial, and front is their wire protocol.
+// Begin starts a run. No event of the world may have happened yet, and the world's wall clocks must show the time that
+// Wall returned. servers lists the servers that guests can dial, and front implements their wire protocol.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,14 +77,14 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	w.OnStop(d.stop)
 }
 
-// Recorded passes a server's record of a change to a lock's key to the front.
+// Recorded passes an event in which a server has recorded a change of a lock's key to the front.
 func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 
 // now returns the world's time according to the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
-// Run is like World.Run, in step with the guests. It also ends when the clock reaches the limit; after that, neither
-// the world nor a guest can do anything.
+// Run is like World.Run, but keeps the world in step with the guests. It also ends when the clock reaches the limit.
+// After that, neither the world nor a guest does anything.
 func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
 	r.touched = true
 	for {
@@ -119,7 +120,7 @@ func (r *run) failed() error {
 	return r.err
 }
 
-// Refused is a request that is not simulated. Its connection was closed, unless the request was answered with an error.
+// Refused describes a request that is not simulated. Its connection was closed, unless an error reply was sent.
 type Refused struct {
 	Client, Server sim.ProcessID
 	Request        string
@@ -132,7 +133,7 @@ func (r *run) Refused() []Refused {
 	return slices.Clone(r.refused)
 }
 
-// Fail records a failure of code that cannot be attributed to a guest. It ends the current run.
+// Fail records a failure that cannot be attributed to a guest. It ends the current run.
 func (d *Driver) Fail(err error) {
 	d.mu.Lock()
 	r := d.run
@@ -142,7 +143,7 @@ func (d *Driver) Fail(err error) {
 	r.fail(err)
 }
 
-// fail records the first failure of a guest's own code, which ends the run. It must be called with mu held.
+// fail records the first failure of a guest's own code, which ends the run. mu must be held.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -150,7 +151,7 @@ func (r *run) fail(err error) {
 	r.rouse()
 }
 
-// rouse makes the driver examine what the guests have done.
+// rouse makes the driver look at what the guests have done.
 func (r *run) rouse() {
 	select {
 	case r.wake <- struct{}{}:
@@ -158,7 +159,7 @@ func (r *run) rouse() {
 	}
 }
 
-// sleep advances the bubble's clock by t, or until a guest does something.
+// sleep advances the bubble's clock by t, but stops as soon as a guest does something.
 func (r *run) sleep(t sim.Time) {
 	timer := r.d.timer
 	timer.Reset(t.Duration())
@@ -170,7 +171,7 @@ func (r *run) sleep(t sim.Time) {
 	r.touched = true
 }
 
-// collect passes the actions of guests to the world, client by client.
+// collect passes the actions of all guests to the world, one client after another.
 func (r *run) collect() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,14 +181,14 @@ func (r *run) collect() {
 		}
 		g.dirty = false
 		if r.world.Down(g.name) {
-			continue // the client has crashed: its actions have no effect
+			continue // the client has crashed, so its actions have no effect
 		}
 		r.world.Advance(r.now())
 		g.collect()
 	}
 }
 
-// note notifies the driver that a guest has done something. It must be called with mu held.
+// note tells the driver that a guest has done something. mu must be held.
 func (g *Guest) note() {
 	if !g.dirty || g.over {
 		g.dirty = true
@@ -195,12 +196,12 @@ func (g *Guest) note() {
 	}
 }
 
-// patience is the time on the bubble's clock that the guests have to finish after a run.
+// patience is how long the guests may take to finish after a run, on the bubble's clock.
 const patience = 10 * time.Minute
 
-// End ends the run for the guests: their contexts are canceled, their connections are broken, and every further dial
-// fails. It waits, on the bubble's clock, until their calls have returned, and then until the functions given to AtEnd
-// have returned. It returns the first failure of the guests' own code.
+// End ends the run for the guests: it cancels their contexts and breaks their connections, and further dials fail. It
+// waits, on the bubble's clock, until their calls have returned, and then until the functions passed to AtEnd have
+// returned. It returns the first failure of the guests' own code.
 func (r *run) End() error {
 	r.mu.Lock()
 	r.over = true
@@ -223,7 +224,7 @@ func (r *run) End() error {
 	return r.settle()
 }
 
-// settle waits until no call is under way, even after a failure, or until patience has passed.
+// settle waits until no call is running, even after a failure, or until patience has passed.
 func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
@@ -254,15 +255,15 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close lets the bubble end. It waits on the bubble's clock for everything that guests have left running, for as long
-// as libraries may keep dialing after their end. It then ends the goroutines of the driver.
+// Close lets the bubble end. First it waits, on the bubble's clock, for everything that guests have left running. It
+// waits for as long as libraries may keep dialing after their end. Then it ends the driver's goroutines.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
 	d.Dismiss()
 }
 
-// Dismiss ends the goroutines of a driver that is no longer used. It does not wait for them.
+// Dismiss ends the goroutines of a driver that is no longer used. It does not wait until they have ended.
 func (d *Driver) Dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -273,10 +274,10 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another, so that its stack, once grown, is reused.
+// worker is a goroutine that runs one function after another. This reuses its stack, which may have grown.
 type worker struct{ jobs chan func() }
 
-// work runs f on a goroutine.
+// work runs f on a worker.
 func (d *Driver) work(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -295,7 +296,7 @@ func (d *Driver) work(f func()) {
 	}()
 }
 
-// employ runs f. If f ends with runtime.Goexit, the worker is lost.
+// employ runs f on a worker. If f calls runtime.Goexit, the worker ends too.
 func (d *Driver) employ(w *worker, f func()) {
 	whole := false
 	defer func() {
@@ -309,13 +310,13 @@ func (d *Driver) employ(w *worker, f func()) {
 	whole = true
 }
 
-// StuckError reports calls of a guest that did not return although the run was over.
+// StuckError reports that calls of guests did not return after the end of the run.
 type StuckError struct {
 	Calls    []string // such as "Lock of client-1"
 	Patience time.Duration
 }
 
-// Error names the calls.
+// Error returns a message that lists the calls.
 func (e *StuckError) Error() string {
 	return fmt.Sprintf("%s did not return within %v after its context was cancelled and its connections were broken",
 		strings.Join(e.Calls, ", "), e.Patience)

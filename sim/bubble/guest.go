@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest is a client process whose code is not a task.
+// Guest is a client process whose code does not run as a task.
 type Guest struct {
 	*run
 	name   sim.ProcessID
@@ -18,21 +18,21 @@ type Guest struct {
 	cancel context.CancelFunc
 	caller sim.Caller
 
-	// The fields below are guarded by the run's mu.
+	// The fields below are protected by the run's mu.
 	stopped bool       // the client is paused or has crashed
-	goes    *sync.Cond // signals that stopped is false, or that the run is over
-	dirty   bool       // one of the fields below has to be collected
+	goes    *sync.Cond // signaled when stopped becomes false or the run ends
+	dirty   bool       // one of the fields below has something to collect
 	calls   []*call
 	dials   []*Conn
 	dialled int
 	conns   []*Conn
-	changed []*Conn // connections that have been written to or closed
+	changed []*Conn // connections that the guest has written to or closed
 	raised  []*sim.Signal
 	atEnd   []ending
 	serial  int
 }
 
-// Guest returns the guest of a client process of the world.
+// Guest returns the guest that belongs to a client process of the world.
 func (r *run) Guest(client sim.ProcessID) *Guest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,10 +47,11 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 	return g
 }
 
-// Context returns a context that is canceled when the run is over.
+// Context returns a context that is canceled at the end of the run.
 func (g *Guest) Context() context.Context { return g.ctx }
 
-// stop stops the guest of a client or lets it continue. Its goroutines stop at their next action on a connection.
+// stop stops a client's guest, or lets it continue. A stopped guest's goroutines stop at their next action on a
+// connection.
 func (r *run) stop(client sim.ProcessID, stopped bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +66,7 @@ func (r *run) stop(client sim.ProcessID, stopped bool) {
 	}
 }
 
-// proceed waits until the guest is not stopped, or its run is over. It must be called with mu held.
+// proceed waits until the guest is not stopped or the run has ended. mu must be held.
 func (g *Guest) proceed() {
 	for g.stopped && !g.over {
 		g.goes.Wait()
@@ -102,7 +103,7 @@ func (g *Guest) collect() {
 	g.changed = g.changed[:0]
 }
 
-// breakAll breaks every connection of a guest whose run is over.
+// breakAll breaks all connections of a guest after the end of its run.
 func (g *Guest) breakAll() {
 	for _, c := range slices.Concat(g.dials, g.conns) {
 		c.end(errOver)
@@ -110,20 +111,20 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin begins an attempt: from now on, the client's requests are sent on its behalf.
+// Begin begins an attempt: from now on, the client's requests belong to it.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try ends the requests for the lock. It returns when the first request of the latest round was sent, and the servers
-// that granted the lock in that round. If no request acquired the lock, since is the time at which the attempt began.
+// Try ends the requests for the lock. It returns the time of the first request in the last round, and the servers that
+// granted the lock in that round. If no request acquired the lock, since is the time at which the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }
 
-// Mark returns a Mark of the given instant, for the history.
+// Mark converts an instant to a Mark for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world, for code that is not a task. It returns the time of the call. In a pause, that is
-// earlier than the time at which the signal is seen. If the run is over, it returns history.Never.
+// Raise raises a signal of the world, for code that is not a task, and returns the time of the call. During a pause,
+// this is earlier than the time at which tasks see the signal. After the end of the run, it returns history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +136,7 @@ func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	return g.now()
 }
 
-// call is a function that runs on a goroutine and for which a task waits.
+// call is a function that runs on its own goroutine while a task waits for it.
 type call struct {
 	serial   int
 	what     string
@@ -144,22 +145,23 @@ type call struct {
 	at       sim.Time // when the function returned
 }
 
-// ending is a function that runs after the end of a run.
+// ending is a function to run after the end of a run.
 type ending struct {
 	what string
 	f    func()
 }
 
-// AtEnd runs f on a goroutine when the run is over and all calls have returned, even if the client has crashed.
+// AtEnd makes f run on a goroutine after the end of the run, when all calls have returned, even if the client has
+// crashed.
 func (g *Guest) AtEnd(what string, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.atEnd = append(g.atEnd, ending{what, f})
 }
 
-// Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned;
-// in a pause, that is earlier than the time at which the task continues. what describes the call in case it never
-// returns.
+// Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned.
+// During a pause, this is earlier than the time at which the task continues. what describes the call, for an error
+// message in case it never returns.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -169,7 +171,7 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returne
 	return k.at
 }
 
-// Start is like Call, for code that is not a task. done is closed when f has returned or panicked; a panic fails the
+// Start is like Call, for code that is not a task. done is closed when f has returned or panicked. A panic fails the
 // run.
 func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
 	over := make(chan struct{})
@@ -182,14 +184,14 @@ func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{
 	return over
 }
 
-// Dialled returns the number of connections that the guest has dialed.
+// Dialled returns how many connections the guest has dialed.
 func (g *Guest) Dialled() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.dialled
 }
 
-// start begins a call. It must be called with mu held.
+// start starts a call. mu must be held.
 func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}
@@ -201,7 +203,7 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	return k
 }
 
-// returned records the end of a call, including one that panicked or called runtime.Goexit.
+// returned records that a call has ended. It may have panicked or called runtime.Goexit.
 func (g *Guest) returned(k *call) {
 	r := recover()
 	g.mu.Lock()
@@ -213,7 +215,7 @@ func (g *Guest) returned(k *call) {
 	g.note()
 }
 
-// Go runs f on a goroutine in parallel with the client's work.
+// Go runs f on a goroutine, concurrently with the client's work.
 func (g *Guest) Go(f func(context.Context)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

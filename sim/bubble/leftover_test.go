@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// leftover is what a guest leaves running when its run is over: goroutines that continue to use everything that the run
-// has given them.
+// leftover is what a guest leaves running at the end of its run: goroutines that continue to use everything that the
+// run gave them.
 type leftover struct {
 	g     *Guest
 	conns []net.Conn
@@ -33,7 +33,7 @@ func (l *leftover) keep(err error) {
 	l.wrong = append(l.wrong, err)
 }
 
-// loop calls act every few milliseconds until it is stopped. Once the run is over, each act must fail with errOver.
+// loop calls act every few milliseconds until it is stopped. After the end of the run, each call must return errOver.
 func (l *leftover) loop(act func() error) {
 	go func() {
 		for {
@@ -53,9 +53,9 @@ func (l *leftover) loop(act func() error) {
 	}()
 }
 
-// TestWhatARunLeavesBehindReachesNoOther: goroutines of past runs continue to use their connections, dials and
-// addresses during later runs. The later runs are the same as without these goroutines. With -race, the test shows that
-// nothing is shared.
+// TestWhatARunLeavesBehindReachesNoOther: goroutines of earlier runs continue to use their connections, dials and
+// addresses during later runs. The later runs must be the same as without these goroutines. With -race, the test also
+// shows that runs share no data.
 func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func (*silent) Stop(sim.Stop)         {}
 func (*silent) Fault(sim.ServerFault) {}
 func (*silent) Wake(uint64)           {}
 
-// lock sends requests to one server. If haunts is true, it leaves its goroutines behind.
+// lock sends requests to one server. If haunts is true, it leaves goroutines running.
 func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.ProcessID, haunts bool) {
 	for range 2 {
 		c, err := l.g.DialContext(ctx, "tcp", l.g.Addr("redis-1"))
@@ -126,7 +126,7 @@ func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.Process
 	if !haunts {
 		return
 	}
-	over := func(err error) error { // during the run, only the first request is sent
+	over := func(err error) error { // ignores errors during the run
 		if l.g.Context().Err() == nil {
 			return nil
 		}
@@ -159,7 +159,7 @@ func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.Process
 		if l.g.Context().Err() == nil {
 			return nil
 		}
-		l.g.DialContext(context.Background(), "tcp", "localhost:6379") // fails only its own run, which is over
+		l.g.DialContext(context.Background(), "tcp", "localhost:6379") // may fail only its own run, which has ended
 		l.g.Raise(new(sim.Signal))
 		l.conns[1].Close()
 		return l.conns[1].Close()

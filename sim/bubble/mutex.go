@@ -4,22 +4,22 @@ package bubble
 
 import (
 	"sync"
-	"unsafe" // also for go:linkname
+	"unsafe" // also needed for go:linkname
 )
 
-// The clock of a bubble advances when all its goroutines are durably blocked. Go does not count a goroutine that waits
-// for a mutex as durably blocked, because the holder of the mutex may be outside the bubble. If a client library holds
-// a mutex while it waits for the network, and another of its goroutines waits for that mutex, the clock stops, and with
-// it the library's own network.
+// The clock of a bubble advances when all its goroutines are durably blocked. A goroutine that waits for a mutex does
+// not count as durably blocked for Go, because the mutex may be held by a goroutine outside the bubble. If a client
+// library holds a mutex while it waits for the network, and another of its goroutines waits for the mutex, the clock
+// stops, and the simulated network stops with it.
 //
-// Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no setting to
-// change it. So this file changes three entries of the table in memory. It does so only in a process that performs
-// runs, before its first run has started a goroutine, and only if it finds the whole table, with the values of Go 1.26
-// and 1.27, at exactly one place. Otherwise it changes nothing; a wait for a mutex then stops the clock, and package
-// remote reports that.
+// Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no way to change
+// it. So this file changes three entries of the table in memory. It does this only in a process that makes runs, before
+// the first run starts a goroutine. It also requires that the whole table, with the values of Go 1.26 and 1.27, is
+// found at exactly one place. Otherwise it changes nothing. A wait for a mutex then stops the clock, and package remote
+// reports this.
 
-// waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if all its goroutines wait for
-// a reason in idle. mutexWaits are the reasons that this file adds (runtime2.go: waitReason, isIdleInSynctest).
+// waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if each of its goroutines waits
+// for a reason in idle. mutexWaits lists the reasons that this file adds (runtime2.go: waitReason, isIdleInSynctest).
 const waitReasons = 47
 
 var (
@@ -27,7 +27,7 @@ var (
 	mutexWaits = []int{22, 23, 24} // Mutex.Lock, RWMutex.RLock, RWMutex.Lock
 )
 
-// countMutexes makes time pass while goroutines wait for a mutex, in all bubbles of the process. It reports whether it
+// countMutexes lets time pass while goroutines wait for a mutex, in all bubbles of the process. It reports whether it
 // succeeded.
 var countMutexes = sync.OnceValue(func() bool {
 	table := idleTable()
@@ -70,7 +70,7 @@ func idleTable() (table []bool) {
 	return table
 }
 
-// inside is a variable that the linker is known to put into the same section as the table.
+// inside is a variable that the linker puts into the same section as the table.
 var inside = [4]byte{1, 2, 3, 4}
 
 // lastmoduledatap is the runtime's description of the program's sections.

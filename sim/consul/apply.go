@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// op is what a request asks for. Its value names the request.
+// op is the operation that a request asks for. Its value is the operation's name.
 type op string
 
 const (
@@ -24,24 +24,24 @@ const (
 	opSessionRenew   op = "SessionRenew"
 	opSessionInfo    op = "SessionInfo"
 
-	opExpire op = "expire" // the leader's own: a session has reached its TTL
+	opExpire op = "expire" // proposed by the leader: a session has reached its TTL
 )
 
-// change is why and on whose behalf a key changes.
+// change says why a key changes and who caused it.
 type change struct {
-	entry *raft.Entry // nil: nobody keeps the key
+	entry *raft.Entry // the log entry; nil if no member keeps the key
 	why   history.Why
 	by    history.Attempt
-	of    *session // whose end releases the key, if one's does
+	of    *session // the session whose end releases the key, if any
 }
 
-// Replies of Apply: their first byte says whether an error follows, or the body of a reply.
+// First byte of Apply's replies. It says whether a body or an error follows.
 const (
 	done   = '+'
 	failed = '-'
 )
 
-// Apply carries out a command of the log. Its value is the call of a client, or one that the leader proposed.
+// Apply executes a command of the log. The command's value is a client's call, or one that the leader proposed.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c, before := e.Value.(*call), max(s.store.kvIndex, s.store.sessionIndex)
 	body, err := s.apply(m, e, c)
@@ -93,8 +93,8 @@ func (s *server) apply(m *raft.Member, e *raft.Entry, c *call) (body string, err
 	return encode(ok), nil
 }
 
-// write stores the value of a key for whoever asks. It keeps the session that holds the key, but not the LockIndex,
-// which begins anew (kvsSetTxn).
+// write sets the value of a key, whoever holds it. The key stays locked by its session, but its LockIndex starts again
+// at 0 (kvsSetTxn).
 func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	n := entry{Key: c.key, Flags: c.flags, Value: c.value}
 	if old != nil {
@@ -156,7 +156,7 @@ func (s *server) create(m *raft.Member, e *raft.Entry, c *call) (body string, er
 	return encode(struct{ ID string }{x.ID}), nil
 }
 
-// end ends a session: its keys are released or deleted, and cannot be acquired until its lock delay is over
+// end ends a session. Its keys are released or deleted, and cannot be acquired until the lock delay has passed
 // (deleteSessionTxn).
 func (s *server) end(m *raft.Member, id string, why change) {
 	x := s.store.sessions[id]
@@ -182,15 +182,15 @@ func (s *server) end(m *raft.Member, id string, why change) {
 	}
 }
 
-// maxLockDelay is the longest lock delay (structs.MaxLockDelay).
+// maxLockDelay is the maximum lock delay (structs.MaxLockDelay).
 const maxLockDelay = time.Minute
 
-// TTLMultiplier times its TTL is how long a session lives without a renewal (structs.SessionTTLMultiplier).
+// TTLMultiplier is how many TTLs a session lasts without a renewal (structs.SessionTTLMultiplier).
 const TTLMultiplier = 2
 
 const forever = time.Duration(1<<63 - 1)
 
-// renew restarts the time of a session, if this member leads. Otherwise the member does not know when it ends.
+// renew restarts the time of a session. Only the leader does this; other members do not know when a session ends.
 func (s *server) renew(m *raft.Member, x *session) {
 	x.expiry, x.timer = forever, 0
 	if m.Leading() && x.ttl > 0 {
@@ -199,7 +199,7 @@ func (s *server) renew(m *raft.Member, x *session) {
 	}
 }
 
-// expire proposes the end of sessions, if this member leads.
+// expire proposes to end the sessions for which which returns true. It has an effect only on the leader.
 func (s *server) expire(m *raft.Member, which func(*session) bool) {
 	for _, x := range s.store.ordered() {
 		if which(x) {

@@ -13,32 +13,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// call is a request that a member has received. Nobody changes it after that.
+// call is a decoded request that a member has received. It is never changed afterwards.
 type call struct {
 	op      op
 	key     string
 	value   []byte
 	flags   uint64
 	cas     uint64
-	session session // that is to be created, or only its ID
+	session session // the session to create; for other operations, only its ID
 	mode    mode
-	raw     bool // the reply is the value alone
+	raw     bool // the reply must be just the value
 
-	// These fields are for a blocking query.
-	index uint64 // 0: it does not block
+	// The fields below are for blocking queries.
+	index uint64 // 0 if the query does not block
 	wait  time.Duration
 }
 
-// mode is a consistency mode of reads.
+// mode is the consistency mode of a read.
 type mode uint8
 
 const (
-	byLeader   mode = iota // the leader answers: the default
-	consistent             // the leader asks a majority first
-	stale                  // any member answers
+	byLeader   mode = iota // the leader answers without asking the others (the default)
+	consistent             // the leader answers after asking a majority
+	stale                  // the member that received the request answers
 )
 
-// reads reports whether a call changes nothing.
+// reads reports whether the operation changes nothing.
 func (o op) reads() bool { return o == opGet || o == opSessionInfo }
 
 // reply is the reply to a call.
@@ -46,9 +46,9 @@ type reply struct {
 	code   int
 	body   string
 	json   bool
-	query  bool // it answers a read, and has an index
+	query  bool // the reply is to a read and has an index
 	index  uint64
-	leader bool // known to the member that answered
+	leader bool // the member that answered knows a leader
 }
 
 func (r *reply) bytes() []byte {
@@ -65,20 +65,20 @@ func (r *reply) bytes() []byte {
 	return http1.Reply(r.code, []byte(r.body), fields...)
 }
 
-// fail returns a reply with an error.
+// fail returns a reply with an error message.
 func fail(code int, format string, args ...any) *reply {
 	return &reply{code: code, body: fmt.Sprintf(format, args...)}
 }
 
-// options lists the query options that are accepted for each kind of path. Those without effect here are hints, or name
-// the only datacenter.
+// options lists the accepted query options for each kind of path. Some have no effect here, because they are hints or
+// name the only datacenter.
 var options = map[string][]string{
 	"kv": {"dc", "flags", "cas", "acquire", "release", "index", "wait", "stale", "consistent", "leader", "raw",
 		"pretty"},
 	"session": {"dc", "index", "wait", "stale", "consistent", "leader", "pretty"},
 }
 
-// readCall decodes a request; it returns a reply instead if it is refused.
+// readCall decodes a request. If the request is refused, it returns the reply to send instead.
 func readCall(r *http1.Request) (*call, *reply) {
 	u, err := url.ParseRequestURI(r.URI)
 	if err != nil {
@@ -129,10 +129,10 @@ func (c *call) readQuery(query url.Values) *reply {
 	return nil
 }
 
-// maxValue is the longest value of a key (limits.kv_max_value_size).
+// maxValue is the maximum length in bytes of a key's value (limits.kv_max_value_size).
 const maxValue = 512 << 10
 
-// readKV decodes a request about a key.
+// readKV decodes a request that concerns a key.
 func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 	if c.key == "" {
 		return fail(400, "Missing key name")
@@ -184,7 +184,7 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 	return refused
 }
 
-// sessionOps are the requests about sessions, with their methods.
+// sessionOps lists the requests that concern sessions, with their HTTP methods.
 var sessionOps = map[string]struct {
 	op     op
 	method string
@@ -193,7 +193,7 @@ var sessionOps = map[string]struct {
 	"info": {opSessionInfo, "GET"},
 }
 
-// readSession decodes a request about a session, given the rest of its path.
+// readSession decodes a request that concerns a session. path is the rest of the request's path.
 func (c *call) readSession(r *http1.Request, path string) *reply {
 	what, id, _ := strings.Cut(path, "/")
 	o, known := sessionOps[what]
@@ -212,19 +212,19 @@ func (c *call) readSession(r *http1.Request, path string) *reply {
 	return nil
 }
 
-// These are the defaults and limits of sessions.
+// Defaults and limits of sessions.
 const (
 	DefaultLockDelay = 15 * time.Second
-	// MinTTL is the least TTL that a server accepts by default (session_ttl_min), and MaxTTL the greatest.
+	// MinTTL and MaxTTL are the smallest and the largest TTL that a server accepts by default (session_ttl_min).
 	MinTTL = 10 * time.Second
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// lockDelays below this number are in seconds (lockDelayMinThreshold).
+	// inSeconds is a threshold: a lock delay below this number is in seconds (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 
-// read decodes the session that is to be created.
+// read decodes the session to create from the body of a request.
 func (x *session) read(body string) *reply {
 	in := struct {
 		Name, Node, Behavior, TTL string
@@ -263,7 +263,7 @@ func (x *session) read(body string) *reply {
 	return x.check()
 }
 
-// check refuses a session that the leader would refuse.
+// check returns an error reply if the leader would refuse the session.
 func (x *session) check() *reply {
 	switch x.Behavior {
 	case "":
@@ -285,7 +285,7 @@ func (x *session) check() *reply {
 	return nil
 }
 
-// Name returns the name of a request: what Consul's client library calls it.
+// Name returns the name that Consul's client library has for a request.
 func Name(args []string) string {
 	if r, ok := http1.Read(args); ok {
 		if c, refused := readCall(&r); refused == nil {

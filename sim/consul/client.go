@@ -16,15 +16,15 @@ func Front() sim.Front {
 	return http1.Front{At: 8500, Longest: maxValue + 1<<20, TooLong: fail(413, "Request body too large").bytes()}
 }
 
-// SessionOptions are the settings of a new session. Empty fields are left to the server.
+// SessionOptions are the options of a new session. The server chooses the values of empty fields.
 type SessionOptions struct {
 	Name      string `json:",omitempty"`
-	TTL       string `json:",omitempty"` // "15s"
+	TTL       string `json:",omitempty"` // such as "15s"
 	LockDelay string `json:",omitempty"`
 	Behavior  string `json:",omitempty"`
 }
 
-// CreateSession returns the request for a session.
+// CreateSession returns the request that creates a session.
 func CreateSession(o SessionOptions) http1.Request { return put("/v1/session/create", encode(o)) }
 
 // RenewSession returns the request that restarts the TTL of a session.
@@ -33,7 +33,7 @@ func RenewSession(id string) http1.Request { return put("/v1/session/renew/"+id,
 // DestroySession returns the request that ends a session.
 func DestroySession(id string) http1.Request { return put("/v1/session/destroy/"+id, "") }
 
-// lockFlag marks the keys of locks (api.LockFlagValue).
+// lockFlag is the query option that marks a key as a lock (api.LockFlagValue).
 const lockFlag = "flags=3304740253564472344"
 
 // Acquire returns the request that locks a key for a session.
@@ -41,7 +41,7 @@ func Acquire(key, session, value string) http1.Request {
 	return put(path(key)+"?acquire="+session+"&"+lockFlag, value)
 }
 
-// ReleaseKey returns the request that unlocks a key that a session holds.
+// ReleaseKey returns the request that unlocks a key held by a session.
 func ReleaseKey(key, session, value string) http1.Request {
 	return put(path(key)+"?"+lockFlag+"&release="+session, value)
 }
@@ -49,8 +49,9 @@ func ReleaseKey(key, session, value string) http1.Request {
 // DeleteKey returns the request that deletes a key, whoever holds it.
 func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
 
-// GetKey returns the request that reads a key, in the mode consistent if asked. If index is not 0, the reply comes once
-// the key's index exceeds it, or after the given wait; 0: after the default wait.
+// GetKey returns the request that reads a key. If consistent is true, it uses the consistency mode consistent. If index
+// is not 0, the reply comes when the key's index exceeds it, or after the given wait; 0 means the server's default
+// wait.
 func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
 	var options []string
 	if consistent {
@@ -78,10 +79,10 @@ func put(uri, body string) http1.Request {
 	return r
 }
 
-// Answer is a reply as a client reads it.
+// Answer is a decoded reply.
 type Answer struct {
-	Code  int    // of HTTP; 0: there is no valid reply
-	Index uint64 // X-Consul-Index; 0: none
+	Code  int    // HTTP status; 0 if there is no valid reply
+	Index uint64 // X-Consul-Index; 0 if there is none
 	Body  string
 }
 
@@ -103,10 +104,10 @@ func ReadAnswer(r *sim.Reply) (a Answer) {
 	return a
 }
 
-// True reports whether the request was carried out: a lock was acquired or released.
+// True reports whether the request to acquire or release a lock has succeeded.
 func (a Answer) True() bool { return a.Code == 200 && strings.TrimSpace(a.Body) == "true" }
 
-// Session returns the ID of the new session; empty if there is none.
+// Session returns the ID of the new session, or "" if the reply contains none.
 func (a Answer) Session() string {
 	var s struct{ ID string }
 	if a.Code != 200 || json.Unmarshal([]byte(a.Body), &s) != nil {
@@ -115,12 +116,12 @@ func (a Answer) Session() string {
 	return s.ID
 }
 
-// Pair is a key as a read shows it. The zero Pair says that it does not exist.
+// Pair is a key as returned by a read. The zero Pair means that the key does not exist.
 type Pair struct {
 	Key         string
 	Value       []byte
-	Session     string // that holds it; empty: none
-	LockIndex   uint64 // how often it was acquired
+	Session     string // ID of the session that holds the key; empty if none does
+	LockIndex   uint64 // how many times the key was acquired
 	ModifyIndex uint64
 }
 

@@ -18,26 +18,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// answersFile has requests, and what Consul 1.10.12 answered. A case begins with a line "# NAME". Lines that begin with
-// a method are requests: S1 is the ID of the first session that the case has created, and I1 the first index that was
-// seen. "& " before a request sends it in the background, and "JOIN" waits for its answer. "SLEEP 21s" waits. Each
-// request or JOIN is followed by the answer: "CODE TYPE INDEX BODY". The answers are recorded anew by
+// answersFile contains requests and the answers of Consul 1.10.12. A case starts with the line "# NAME". A line that
+// begins with a method is a request; S1 stands for the ID of the first session that the case has created, and I1 for
+// the first index in an answer. "& " before a request sends it in the background, and "JOIN" waits for its answer.
+// "SLEEP 21s" waits. After each request or JOIN, there is a line with the answer: "CODE TYPE INDEX BODY". To record the
+// answers again, run
 //
 //	FENCEPOST_CONSUL=http://127.0.0.1:8500 go test ./sim/consul -run TestRequestsAreAnsweredAsByConsul
 //
 // with the address of a server that was started with "consul agent -dev" or "consul agent -server -bootstrap".
 const answersFile = "testdata/answers.txt"
 
-// exchange is one side of the comparison: the simulated server or a real one.
+// exchange is one side of the comparison: a simulated server or a real one.
 type exchange interface {
-	// ask sends a request, and returns the answer with its header fields.
+	// ask sends a request and returns the answer with some of its header fields.
 	ask(r http1.Request) (code int, contentType, index, body string)
-	// begin calls f in the background, with a connection of its own. The result waits for its end.
+	// begin calls f in the background, on a separate connection. Call join to wait until f has returned.
 	begin(f func(exchange)) (join func())
 	sleep(d time.Duration)
 }
 
-// real is a real Consul.
+// real is a real Consul server.
 type real struct {
 	t    *testing.T
 	base string
@@ -97,7 +98,7 @@ func (x modeled) begin(f func(exchange)) func() {
 
 func (x modeled) sleep(d time.Duration) { x.env.Sleep(d) }
 
-// play carries out the lines of a case, and returns them with the answers of x.
+// play executes the lines of a case. It returns the lines together with the answers of x.
 func play(x exchange, lines []string) (shown []string) {
 	n := &names{}
 	var join func()
@@ -129,7 +130,7 @@ func answerOf(code int, contentType, index, body string) string {
 	return fmt.Sprintf("%d %s index=%s %s", code, contentType, index, strings.TrimSpace(body))
 }
 
-// names maps the IDs of sessions and the indexes of a case, which differ from run to run, to names.
+// names replaces the session IDs and indexes of a case by names, because they differ from run to run.
 type names struct {
 	sessions []string
 	indexes  []string
@@ -168,7 +169,7 @@ func (n *names) hide(text string) string {
 	return node.ReplaceAllString(text, `"Node":"NODE"`)
 }
 
-// number returns the place of a text in a list, from 1, and adds it if it is new.
+// number returns the position of a text in a list, from 1. It adds the text if it is new.
 func number(list *[]string, text string) string {
 	i := slices.Index(*list, text)
 	if i < 0 {
@@ -178,7 +179,7 @@ func number(list *[]string, text string) string {
 	return strconv.Itoa(i + 1)
 }
 
-// cases reads the file, without the answers.
+// cases reads answersFile and separates the requests from the answers.
 func cases(t *testing.T) (titles []string, requests, answered map[string][]string) {
 	b, err := os.ReadFile(answersFile)
 	if err != nil {
@@ -203,7 +204,7 @@ func cases(t *testing.T) (titles []string, requests, answered map[string][]strin
 	return titles, requests, answered
 }
 
-// TestRequestsAreAnsweredAsByConsul compares the simulated server with what a real one answered.
+// TestRequestsAreAnsweredAsByConsul compares the answers of the simulated server with those of a real one.
 func TestRequestsAreAnsweredAsByConsul(t *testing.T) {
 	titles, requests, answered := cases(t)
 	if base := os.Getenv("FENCEPOST_CONSUL"); base != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leaders lists the members that take themselves for the leader.
+// leaders returns the members that believe that they are the leader.
 func (l *lab) leaders() (all []int) {
 	for _, m := range l.Members() {
 		if m.Leading() {
@@ -19,8 +19,8 @@ func (l *lab) leaders() (all []int) {
 	return all
 }
 
-// TestANewLeaderRestartsTheTTL: it does not know what its predecessor has renewed, so that the session lives for twice
-// its TTL after the election.
+// TestANewLeaderRestartsTheTTL: a new leader does not know which sessions its predecessor has renewed. So after the
+// election, each session lasts for twice its TTL.
 func TestANewLeaderRestartsTheTTL(t *testing.T) {
 	l := newLab(t, 3)
 	var ended time.Duration
@@ -39,8 +39,8 @@ func TestANewLeaderRestartsTheTTL(t *testing.T) {
 	}
 }
 
-// TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver: from then on it serves no reads in the default mode. Until then it
-// shows what it knows, while ?consistent fails.
+// TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver: a leader that is cut off answers reads in the default mode until
+// its lease ends, and not after that. ?consistent fails from the start.
 func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	l := newLab(t, 3)
 	for _, other := range l.names[1:] {
@@ -74,7 +74,7 @@ func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	}
 }
 
-// TestASessionEndsByAFault: the sessions of one client end, and the lock delay begins.
+// TestASessionEndsByAFault: the fault ends the sessions of one client only, and their lock delay begins.
 func TestASessionEndsByAFault(t *testing.T) {
 	l := newLab(t, 3)
 	l.At(sim.Time(5*time.Second), func() {
@@ -104,7 +104,7 @@ func TestASessionEndsByAFault(t *testing.T) {
 	}
 }
 
-// TestAnEmptyDiskLosesAllLocks: the only member comes back without keys, and indexes begin anew.
+// TestAnEmptyDiskLosesAllLocks: if the only member loses its disk, it comes back without keys, and indexes start again.
 func TestAnEmptyDiskLosesAllLocks(t *testing.T) {
 	l := newLab(t, 1)
 	l.At(sim.Time(time.Second), func() { l.Stop("consul-1", sim.LoseAllState) })
@@ -127,7 +127,7 @@ func TestAnEmptyDiskLosesAllLocks(t *testing.T) {
 	}
 }
 
-// TestARunIsAFunctionOfItsSeed: two runs with faults on the same servers are equal.
+// TestARunIsAFunctionOfItsSeed: two runs with the same seed, faults and servers are equal.
 func TestARunIsAFunctionOfItsSeed(t *testing.T) {
 	l := newLab(t, 3)
 	run := func() sim.Digest {

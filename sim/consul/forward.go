@@ -15,9 +15,9 @@ import (
 type ask struct {
 	*call
 	attempt history.Attempt
-	from    sim.ProcessID // the member whose client asked
+	from    sim.ProcessID // the member that received the client's call
 	number  uint64        // number of the call at that member
-	key     sim.Key       // key of the message, and of the answer
+	key     sim.Key       // random key of the message and of the answer
 }
 
 // answer is the leader's answer to an ask.
@@ -26,14 +26,14 @@ type answer struct {
 	*reply
 }
 
-// pending is an ask without an answer.
+// pending is an ask that has not been answered.
 type pending struct {
 	ask
-	sent bool // a leader has it
+	sent bool // it has been sent to a leader
 	to   *sim.Incoming
 }
 
-// hold is how long a member waits for a leader before it fails a call (rpc_hold_timeout).
+// hold is how long a call may wait for a leader before it fails (rpc_hold_timeout).
 const hold = 7 * time.Second
 
 // Serve handles a client's request.
@@ -48,7 +48,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		r.Reply(refused.bytes())
 		return
 	}
-	if c.op == opSessionCreate { // the leader chooses the ID in Consul, but no other member could have the same
+	// In Consul, the leader chooses the ID. Here the member does, whose IDs are also unique.
+	if c.op == opSessionCreate {
 		s.last++
 		c.session.ID, c.session.Node = s.newID(m), string(m.Name())
 	}
@@ -63,13 +64,13 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.passOn(m, p.number)
 }
 
-// newID returns the ID of a new session: a random UUID.
+// newID returns a random UUID as the ID of a new session.
 func (s *server) newID(m *raft.Member) string {
 	a, b := m.Rand("session", sim.Key(m.Life()).Word(s.last)), m.Rand("session id", sim.Key(m.Life()).Word(s.last))
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }
 
-// passOn sends a call to the leader. If no leader is known, the call waits for one.
+// passOn sends a call to the leader. If no leader is known, the call waits until one is.
 func (s *server) passOn(m *raft.Member, number uint64) {
 	i := s.pending(number)
 	if i < 0 || m.Leader() == "" {
@@ -83,7 +84,7 @@ func (s *server) pending(number uint64) int {
 	return slices.IndexFunc(s.asks, func(p pending) bool { return p.number == number })
 }
 
-// deliver answers a client, if it has not been answered.
+// deliver sends an answer to the client, unless the client has been answered already.
 func (s *server) deliver(a answer) {
 	if i := s.pending(a.number); i >= 0 {
 		to := s.asks[i].to
@@ -92,15 +93,15 @@ func (s *server) deliver(a answer) {
 	}
 }
 
-// giveUp fails a call for which no leader was found in time.
+// giveUp fails a call because no leader was found in time.
 func (s *server) giveUp(number uint64) {
 	if i := s.pending(number); i >= 0 && !s.asks[i].sent {
 		s.deliver(answer{number, fail(500, "No cluster leader")})
 	}
 }
 
-// passOnAgain sends a new leader the calls that have not been sent to a leader, and repeats the reads. Writes that a
-// leader has received fail, because they may have been carried out.
+// passOnAgain sends a new leader the calls that no leader has been sent yet, and all reads. A write that an earlier
+// leader may have executed fails.
 func (s *server) passOnAgain(m *raft.Member) {
 	for _, p := range slices.Clone(s.asks) {
 		switch {
@@ -116,7 +117,7 @@ func (s *server) passOnAgain(m *raft.Member) {
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
-		if m.Leading() { // otherwise the asking member will learn about the new leader and ask that one
+		if m.Leading() { // if it is not the leader, the other member will ask the new leader as soon as it knows it
 			s.decide(m, b)
 		}
 	case answer:
@@ -124,7 +125,7 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	}
 }
 
-// decide carries out a call as the leader.
+// decide executes a call as the leader.
 func (s *server) decide(m *raft.Member, a ask) {
 	answerWith := func(r *reply) {
 		if a.from == m.Name() {
@@ -145,7 +146,8 @@ func (s *server) decide(m *raft.Member, a ask) {
 		s.renew(m, x)
 		s.recordProlonged(m, x, a.attempt)
 		answerWith(&reply{code: 200, body: encode([]*session{x}), json: true})
-	case a.op == opAcquire && s.delays[a.call.key] > m.Monotonic(): // checked before the log (kvsPreApply)
+	// checked before the command is proposed (kvsPreApply)
+	case a.op == opAcquire && s.delays[a.call.key] > m.Monotonic():
 		answerWith(&reply{code: 200, body: "false", json: true})
 	default:
 		args := []string{string(a.op), a.call.key, a.session.ID}

@@ -8,24 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// query is a blocking query that waits for a change.
+// query is a read that is not answered yet, for example a blocking query that waits for a change.
 type query struct {
 	ask
-	index    uint64 // that the result must exceed
-	missing  bool   // what it asks for did not exist when it was looked up last
+	index    uint64 // the result's index must be higher than this
+	missing  bool   // the requested key or session did not exist when this was last checked
 	timer    uint64
 	answered bool
 	done     func(*reply)
 }
 
-// These are the default and the longest time that a blocking query waits. Up to a sixteenth is added at random.
+// Default and maximum time that a blocking query waits. Up to a sixteenth of the time is added at random.
 const (
 	defaultWait = 5 * time.Minute
 	longestWait = 10 * time.Minute
 	waitJitter  = 16
 )
 
-// read answers a read from what this member has applied; a blocking query perhaps later.
+// read answers a read from what this member has applied. The answer to a blocking query may come later.
 func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	q := &query{ask: a, index: a.index, done: done}
 	if a.index > 0 {
@@ -40,7 +40,8 @@ func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	s.look(m, q)
 }
 
-// look answers a query unless it blocks. With ?consistent, it first confirms that this member leads.
+// look answers a query if it need not wait any longer. With ?consistent, it first confirms that this member is the
+// leader.
 func (s *server) look(m *raft.Member, q *query) {
 	if q.mode != consistent {
 		s.show(m, q)
@@ -55,8 +56,8 @@ func (s *server) look(m *raft.Member, q *query) {
 	})
 }
 
-// show answers a query with what is there, unless the query waits for a later index. A query for something that still
-// does not exist waits on, although the index has grown (blockingQuery).
+// show answers a query with the current state, unless the query must wait for a higher index. A query for something
+// that does not exist keeps waiting even if the index has become higher (blockingQuery).
 func (s *server) show(m *raft.Member, q *query) {
 	index, found := s.store.index(q.call)
 	if !found && q.missing {
@@ -96,7 +97,7 @@ func (s *server) finish(q *query, r *reply) {
 	q.done(r)
 }
 
-// answerQueries looks again at what queries wait for, after a change.
+// answerQueries is called after a change. It answers the queries that need not wait any longer.
 func (s *server) answerQueries(m *raft.Member) {
 	for _, q := range slices.Clone(s.waiting) {
 		if q.timer != 0 {
@@ -105,7 +106,7 @@ func (s *server) answerQueries(m *raft.Member) {
 	}
 }
 
-// endQuery answers a query that has waited for as long as it may.
+// endQuery answers a query that has waited for its maximum time.
 func (s *server) endQuery(m *raft.Member, timer uint64) {
 	if i := slices.IndexFunc(s.waiting, func(q *query) bool { return q.timer == timer }); i >= 0 {
 		s.finish(s.waiting[i], s.result(m, s.waiting[i].call))

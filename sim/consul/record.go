@@ -6,7 +6,7 @@ import (
 )
 
 // due returns the true time at which a session ends if it is not renewed. Only the leader knows this time. If another
-// member applies a command first, it records the earliest possible time.
+// member applies a command first, due returns the earliest possible time.
 func due(m *raft.Member, x *session) history.Time {
 	switch {
 	case x.ttl == 0:
@@ -17,8 +17,8 @@ func due(m *raft.Member, x *session) history.Time {
 	return m.Due(max(x.expiry-m.Monotonic(), 0))
 }
 
-// record records what happens to a locked key: the member that applies the entry first does, and the others record that
-// they have a copy, or no longer have one.
+// record records what happens to a locked key. The member that applies the entry first records the event itself. The
+// others record that they now have a copy, or no longer have one.
 func record(m *raft.Member, e *raft.Entry, k *entry, what history.Event, copied history.F) {
 	what.Type, what.Lock, what.Of = history.OK, history.Lock(k.Key), k.owner
 	switch {
@@ -44,7 +44,7 @@ func recordGone(m *raft.Member, k *entry, c change) {
 	record(m, c.entry, k, e, history.CopyGone)
 }
 
-// recordProlonged records that the keys of a session live longer because of a renewal or a change of leader.
+// recordProlonged records that the keys of a session will last longer, after a renewal or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt) {
 	for _, key := range s.store.locked(x.ID) {
 		k := s.store.keys[key]
@@ -57,8 +57,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 	}
 }
 
-// agent returns the attempt on whose behalf a client that acts on the session changes a key. This is by, or the key's
-// owner if by is the attempt that created the session.
+// agent returns the attempt to record as the cause of a change to a key of this session. If by is the attempt that
+// created the session, this is the key's owner, and otherwise by itself.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

@@ -12,14 +12,14 @@ import (
 
 // Config configures a cluster.
 type Config struct {
-	// Multiplier stretches the timeouts of raft (performance.raft_multiplier, 1 to 10); 0 means 5, as in Consul. The
-	// election timeout is as many seconds, and the leader's lease half of that.
+	// Multiplier makes raft's timeouts longer (performance.raft_multiplier, 1 to 10); 0 means 5, as in Consul. The
+	// election timeout is this number of seconds, and the leader's lease is half of that.
 	Multiplier int
-	// Fsync is the duration of a write to disk.
+	// Fsync is how long a write to disk takes.
 	Fsync time.Duration
 }
 
-// DefaultMultiplier is the Multiplier of a Consul that is not configured.
+// DefaultMultiplier is Consul's default for Multiplier.
 const DefaultMultiplier = 5
 
 func (c Config) log() raft.Config {
@@ -45,26 +45,26 @@ func New(c Config, names []sim.ProcessID) *Cluster {
 // Reset returns the cluster to its initial state, for the next run.
 func (c *Cluster) Reset() { c.Cluster.Reset(c.config.log()) }
 
-// server is Consul on one member.
+// server is the Consul server of one member.
 type server struct {
 	store store
 
-	// The following fields are the state of this member in its current life.
-	delays  map[string]time.Duration // when keys can be acquired again, on the monotonic clock
+	// The fields below are lost when the member stops.
+	delays  map[string]time.Duration // when each key can be acquired again, on the monotonic clock
 	leading bool
 	leader  sim.ProcessID
-	last    uint64    // number of the latest timer, request or session
-	asks    []pending // requests of this member's clients that it has not answered
-	waiting []*query  // blocking queries that this member will answer
+	last    uint64    // last number given to a timer, request or session
+	asks    []pending // unanswered requests of this member's clients
+	waiting []*query  // reads that this member must answer
 }
 
-// Reset begins a life with an empty state.
+// Reset gives a starting member an empty state.
 func (s *server) Reset(*raft.Member) {
 	*s = server{store: store{keys: map[string]*entry{}, sessions: map[string]*session{}},
 		delays: map[string]time.Duration{}}
 }
 
-// Kinds of timers, in the upper half of a tag. The lower half is a number.
+// Kinds of timers. A timer's tag has its kind in the upper half and a number in the lower half.
 const (
 	timerTTL uint64 = (iota + 1) << 48
 	timerQuery
@@ -72,7 +72,7 @@ const (
 	timerKinds uint64 = 0xff << 48
 )
 
-// after starts a timer and returns its number.
+// after sets a timer and returns its number.
 func (s *server) after(m *raft.Member, d time.Duration, kind uint64) uint64 {
 	s.last++
 	m.After(d, kind|s.last)
@@ -102,8 +102,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	})
 }
 
-// LeaderChanged restarts the time of all sessions if this member leads from now on, and passes on the requests that
-// the previous leader has not answered.
+// LeaderChanged restarts the time of all sessions if this member has become the leader. It also sends the new leader
+// the requests that the previous one has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if leading := m.Leading(); leading != s.leading {
 		s.leading = leading
@@ -119,18 +119,18 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// Lost records that all locks are gone.
+// Lost records that all locks are lost.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	for _, key := range s.store.locked("") {
 		recordGone(m, s.store.keys[key], change{why: why})
 	}
 }
 
-// encode returns a value as JSON.
+// encode encodes a value as JSON.
 func encode(value any) string {
 	b, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // all values are texts, numbers and lists of them
+		panic(err) // cannot happen: all values consist of strings, numbers and lists
 	}
 	return string(b)
 }

@@ -43,7 +43,7 @@ func (l *lab) run(until time.Duration) {
 	}
 }
 
-// caller is the client of a script.
+// caller is a client that runs a script.
 type caller struct {
 	*lab
 	env     sim.Env
@@ -51,14 +51,14 @@ type caller struct {
 	attempt history.Attempt
 }
 
-// ask sends a request to a member, and returns the answer.
+// ask sends a request to a member and returns the answer.
 func (c *caller) ask(r http1.Request, timeout time.Duration) Answer {
 	replies := c.env.Call(timeout, nil, sim.Request{Conn: sim.Conn{Server: c.names[c.member]}, Args: r.Args(),
 		Attempt: c.attempt, Phase: Name(r.Args())})
 	return ReadAnswer(&replies[0])
 }
 
-// want sends a request, and checks the code and the beginning of the body.
+// want sends a request and checks the answer's code and the beginning of its body.
 func (c *caller) want(r http1.Request, code int, body string) Answer {
 	c.t.Helper()
 	a := c.ask(r, time.Minute)
@@ -89,7 +89,8 @@ func (c *caller) pair(key string) Pair {
 	return p
 }
 
-// TestASessionLocksAKey: one session holds a key at a time, and only it can release it. LockIndex counts acquisitions.
+// TestASessionLocksAKey: only one session at a time holds a key, and only that session can release it. LockIndex counts
+// acquisitions.
 func TestASessionLocksAKey(t *testing.T) {
 	l := newLab(t, 3)
 	l.client("client-1", func(c *caller) {
@@ -116,8 +117,8 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
-// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends between its TTL and twice its TTL after its
-// creation or latest renewal, and its key can be acquired once the lock delay is over.
+// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends not before its TTL and not after twice its TTL,
+// counted from its creation or last renewal. Its key can be acquired after the lock delay.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 	for _, delay := range []string{"", "0s", "5s"} {
 		for _, behavior := range []string{Release, Delete} {

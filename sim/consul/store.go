@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// store is the replicated state.
+// store is the replicated state of a cluster.
 type store struct {
 	keys     map[string]*entry
 	sessions map[string]*session
-	kvIndex  uint64 // index of the latest change of a key, deletions included
-	// sessionIndex is the index of the latest creation or end of a session.
+	kvIndex  uint64 // index of the last change of any key, including deletions
+	// sessionIndex is the index at which a session was last created or ended.
 	sessionIndex uint64
 }
 
-// entry is a key (structs.DirEntry), in the form and order of its JSON.
+// entry is a key (structs.DirEntry). The fields are in the order of Consul's JSON.
 type entry struct {
 	LockIndex   uint64
 	Key         string
@@ -28,10 +28,10 @@ type entry struct {
 	CreateIndex uint64
 	ModifyIndex uint64
 
-	owner history.Attempt // who has acquired it; empty if it is not locked
+	owner history.Attempt // the attempt that has acquired it; empty if it is not locked
 }
 
-// session is a session (structs.Session), in the form and order of its JSON.
+// session is a session (structs.Session). The fields are in the order of Consul's JSON.
 type session struct {
 	ID            string
 	Name          string
@@ -44,26 +44,26 @@ type session struct {
 	CreateIndex   uint64
 	ModifyIndex   uint64
 
-	ttl     time.Duration // 0: it ends only by a request
+	ttl     time.Duration // 0 if only a request can end it
 	creator history.Attempt
-	expiry  time.Duration // on the leader's monotonic clock; forever on other members
-	timer   uint64        // number of the timer for its end; 0: none
+	expiry  time.Duration // when it ends, on the leader's monotonic clock; forever on other members
+	timer   uint64        // number of the timer for its end; 0 if there is none
 }
 
-// Behaviors of a session: what happens to the keys that it holds when it ends.
+// Behaviors of a session. They say what happens to its keys when it ends.
 const (
 	Release = "release"
 	Delete  = "delete"
 )
 
-// ordered returns the sessions in the order of their creation.
+// ordered returns the sessions in the order in which they were created.
 func (s *store) ordered() []*session {
 	return slices.SortedFunc(maps.Values(s.sessions), func(a, b *session) int {
 		return cmp.Compare(a.CreateIndex, b.CreateIndex)
 	})
 }
 
-// locked returns the keys that a session holds, sorted; those of any session if id is empty.
+// locked returns the sorted keys that a session holds. If id is empty, it returns all keys that are held.
 func (s *store) locked(id string) (list []string) {
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if of := s.keys[key].Session; of != "" && (id == "" || of == id) {
@@ -73,8 +73,8 @@ func (s *store) locked(id string) (list []string) {
 	return list
 }
 
-// index returns the index of the sessions (table sessions), or of a key: that of its latest change if it exists,
-// otherwise that of the latest change of any key.
+// index returns the index for a read. For a session, it is the index of the table of sessions. For a key that exists,
+// it is that of the key's last change, and otherwise that of the last change of any key.
 func (s *store) index(c *call) (index uint64, found bool) {
 	if c.op == opSessionInfo {
 		return s.sessionIndex, s.sessions[c.session.ID] != nil
@@ -85,7 +85,7 @@ func (s *store) index(c *call) (index uint64, found bool) {
 	return s.kvIndex, false
 }
 
-// put stores an entry, given what was there before. An entry that does not change keeps its index (kvsSetTxn).
+// put stores an entry. If the entry equals the existing one, the index does not change (kvsSetTxn).
 func (s *store) put(index uint64, e entry) *entry {
 	old := s.keys[e.Key]
 	e.CreateIndex, e.ModifyIndex = index, index
@@ -99,7 +99,7 @@ func (s *store) put(index uint64, e entry) *entry {
 	return &e
 }
 
-// equal reports whether two entries of a key differ at most in their indexes and owners (DirEntry.Equal).
+// equal reports whether two entries of a key differ only in their indexes and owners, or not at all (DirEntry.Equal).
 func (e *entry) equal(o *entry) bool {
 	return e.LockIndex == o.LockIndex && e.Flags == o.Flags && string(e.Value) == string(o.Value) &&
 		e.Session == o.Session

@@ -1,10 +1,10 @@
-// Package http1 is HTTP/1.1 between clients and simulated servers, reduced to the parts on which replies depend.
-// Clients that are no tasks of a world connect through a [Front]. Tasks send the same requests ([Request.Args]).
+// Package http1 implements the parts of HTTP/1.1 between clients and simulated servers on which replies depend. Clients
+// that do not run as tasks of a world connect through a [Front]. Tasks send the same requests ([Request.Args]).
 //
-// Goals: what clients write is cut into requests as net/http's server does it, bodies with a length or in chunks; a
-// connection carries one request after another.
+// Goals: the bytes that clients write are split into requests as net/http's server does it. Bodies may have a length or
+// be sent in chunks. A connection carries one request after another.
 //
-// Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and replies in chunks for tasks.
+// Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and chunked replies to tasks.
 package http1
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Front is the [sim.Front] of servers that speak HTTP/1.1.
+// Front is the [sim.Front] of servers that use HTTP/1.1.
 type Front struct {
-	At      int    // the port
-	Longest int    // the largest size of a request, in bytes
-	TooLong []byte // the reply to a longer one, which ends the connection
+	At      int    // the servers' port
+	Longest int    // maximum size of a request in bytes
+	TooLong []byte // the reply to a larger request, after which the connection is closed
 }
 
-// Port is the server's.
+// Port returns the servers' port.
 func (f Front) Port() int { return f.At }
 
 // Serial returns true, because HTTP/1.1 answers the requests of a connection in order.
@@ -34,16 +34,16 @@ func (Front) Serial() bool { return true }
 // Begin starts a run.
 func (f Front) Begin() sim.Callers { return callers{f} }
 
-// callers are the clients of a run.
+// callers stands for the clients of a run.
 type callers struct{ front Front }
 
-// Recorded does nothing, because a cluster grants a lock as a whole.
+// Recorded does nothing, because only the cluster as a whole grants a lock.
 func (callers) Recorded(*history.Event) {}
 
-// Caller returns a client that has not requested anything yet.
+// Caller returns a new client that has not sent a request yet.
 func (c callers) Caller(sim.ProcessID) sim.Caller { return &caller{front: c.front} }
 
-// caller is a client. All its requests are sent on behalf of its latest attempt.
+// caller is a client. All its requests belong to its latest attempt.
 type caller struct {
 	front   Front
 	attempt history.Attempt
@@ -56,19 +56,19 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns the time at which the current attempt began. It returns no servers, since a cluster grants a lock as a
-// whole.
+// Try returns the time at which the current attempt began. It returns no servers, because only the cluster as a whole
+// grants a lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// wire is an HTTP/1.1 connection.
+// wire implements one HTTP/1.1 connection.
 type wire struct {
 	caller *caller
-	half   []byte // of a request
+	half   []byte // an incomplete request
 	over   bool
 }
 
-// Written handles bytes from the client. Bytes that are not HTTP/1.1 are answered as by net/http's server, which then
-// ends the connection.
+// Written handles bytes from the client. Bytes that are not HTTP/1.1 get the reply of net/http's server, and the
+// connection is closed.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -79,7 +79,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 		switch {
 		case len(w.half) > w.caller.front.Longest:
 			w.hangUp(l, string(w.caller.front.TooLong))
-		case err != nil && w.half[0] == 0x16: // a handshake of TLS
+		case err != nil && w.half[0] == 0x16: // the start of a TLS handshake
 			w.hangUp(l, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTPS request to an HTTP server.\n")
 		case err != nil:
 			w.hangUp(l,
@@ -103,7 +103,7 @@ func (w *wire) hangUp(l sim.Line, last string) {
 
 var errMalformed = errors.New("no HTTP/1.1")
 
-// cut removes the first request from b; whole is false if the request is not complete yet.
+// cut removes the first request from b. whole is false if the request is not complete yet.
 func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	if !plain(b) {
 		return r, b, false, errMalformed
@@ -137,7 +137,7 @@ func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	return r, []byte(body[n:]), true, nil
 }
 
-// unchunked decodes a body with chunked encoding.
+// unchunked decodes a chunked body.
 func unchunked(b string) (body, rest string, whole bool, err error) {
 	for {
 		line, after, found := strings.Cut(b, "\r\n")
@@ -157,11 +157,11 @@ func unchunked(b string) (body, rest string, whole bool, err error) {
 	}
 }
 
-// plain reports whether b may be the beginning of a request, which starts with a method in capital letters.
+// plain reports whether b could be the start of a request, which begins with a method in capital letters.
 func plain(b []byte) bool {
 	method, _, _ := strings.Cut(string(b[:min(len(b), 10)]), " ")
 	return method != "PRI" && strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Arrived takes what the server has sent.
+// Arrived delivers what the server has sent.
 func (w *wire) Arrived(l sim.Line, b []byte, _ *sim.Incoming) { l.Deliver(b) }

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostRequest is the longest request of the servers in tests, in bytes.
+// mostRequest is the maximum size in bytes of a request in these tests.
 const mostRequest = 1000
 
 var front = Front{Longest: mostRequest, TooLong: []byte("413 too long")}
 
-// line is a connection that records what happens on it.
+// line is a sim.Line that records what happens on it.
 type line struct {
 	asked     [][]string
 	delivered string
@@ -25,8 +25,8 @@ func (l *line) Ask(args []string, _ history.Attempt, _ string) { l.asked = appen
 func (l *line) Deliver(b []byte)                               { l.delivered += string(b) }
 func (l *line) HangUp()                                        { l.over = true }
 
-// TestRequestsAreCutFromAnyPieces: a request can have a body with a stated length or in chunks, several requests can
-// follow each other, and all of them can arrive in arbitrary pieces.
+// TestRequestsAreCutFromAnyPieces: a body may have a length or be chunked, several requests may follow each other, and
+// all of them may arrive in arbitrary pieces.
 func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	const two = "PUT /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: " +
 		"4\r\n\r\n{12}" +
@@ -48,7 +48,7 @@ func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	}
 }
 
-// TestOtherProtocolsGetAClearAnswer: what is no HTTP/1.1 is answered, and its connection ends.
+// TestOtherProtocolsGetAClearAnswer: bytes that are not HTTP/1.1 get a reply, and the connection is closed.
 func TestOtherProtocolsGetAClearAnswer(t *testing.T) {
 	for sent, want := range map[string]string{
 		"\x16\x03\x01\x02\x00\x01\x00":                     "Client sent an HTTPS request to an HTTP server",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Request is a request, reduced to the parts on which the reply depends.
+// Request is an HTTP request, reduced to the parts on which the reply depends.
 type Request struct {
 	Method      string
 	URI         string // path and query
@@ -15,15 +15,15 @@ type Request struct {
 	Body        string
 }
 
-// Word is the first word of a request that is a Request.
+// Word is the first argument of a simulated request that contains a Request.
 const Word = "HTTP"
 
-// Args returns the words of a request that carries r.
+// Args encodes r as the arguments of a simulated request.
 func (r *Request) Args() []string {
 	return []string{Word, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
 }
 
-// Read returns the Request in the words of a request. ok is false if it is none.
+// Read decodes the Request in the arguments of a simulated request. ok is false if they do not contain one.
 func Read(args []string) (r Request, ok bool) {
 	if len(args) != 6 || args[0] != Word {
 		return r, false
@@ -31,12 +31,12 @@ func Read(args []string) (r Request, ok bool) {
 	return Request{args[1], args[2], args[3], args[4], args[5]}, true
 }
 
-// phrases are the status texts of net/http, which simulated code does not import.
+// phrases contains the status texts of net/http, which simulated code must not import.
 var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
 	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
 	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
 
-// Head returns the first line of a reply with some of its fields, each written as "Name: value".
+// Head returns the status line of a reply, followed by the given header fields, each written as "Name: value".
 func Head(code int, fields ...string) string {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\n", code, phrases[code])
 	for _, f := range fields {
@@ -45,13 +45,13 @@ func Head(code int, fields ...string) string {
 	return head
 }
 
-// Reply returns a whole reply.
+// Reply returns a complete reply.
 func Reply(code int, body []byte, fields ...string) []byte {
 	head := Head(code, append(fields, "Content-Length: "+strconv.Itoa(len(body)))...)
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// fieldsOf reads the fields of a head, by their names in lower case. It returns nil if a line is no field.
+// fieldsOf returns the header fields by name, in lower case. It returns nil if a line is not a field.
 func fieldsOf(lines []string) map[string]string {
 	fields := map[string]string{}
 	for _, line := range lines {

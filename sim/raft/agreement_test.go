@@ -12,10 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workload is a lab with clients that write and read through all members while faults strike.
+// workload is a lab with clients that write and read through all members during faults.
 type workload struct {
 	*lab
-	acked []string // values of acknowledged writes
+	acked []string // the values whose writes were acknowledged
 }
 
 func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
@@ -23,8 +23,8 @@ func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
 	w.acked = nil
 }
 
-// add adds a client that writes values and reads after each write. If a member does not answer, the client asks another
-// one.
+// add adds a client that writes values and reads after each write. If a member does not answer, the client tries
+// another.
 func (w *workload) add(n, writes int, pace time.Duration) {
 	name := sim.ProcessID(fmt.Sprintf("c-%d", n))
 	members := names(len(w.Members()))
@@ -56,7 +56,7 @@ func (w *workload) add(n, writes int, pace time.Duration) {
 	})
 }
 
-// agree checks the properties that must hold once the faults have ended and the members have had time to catch up.
+// agree checks what must hold after the faults have ended and the members have caught up.
 func (w *workload) agree() {
 	w.t.Helper()
 	var all [][]string
@@ -94,7 +94,7 @@ func (w *workload) agree() {
 	}
 }
 
-// fault is a fault that begins, lasts and ends, on one member or between it and the others.
+// fault is a fault of one member, or between one member and the others, that lasts for a time.
 type fault struct {
 	kind  string
 	on    int

@@ -13,14 +13,14 @@ import (
 
 const ms = time.Millisecond
 
-// register is a Machine that keeps the list of written values, in order.
+// register is a Machine that keeps a list of all written values, in order.
 type register struct {
 	applied []string // index, term and arguments of each entry
 	report  []string
-	leads   []string // the changes of leader that were reported to it
+	leads   []string // the reported changes of leader
 	served  int
 
-	proposed, values []any // values of the commands that it proposed, and of those that it applied
+	proposed, values []any // values of the commands that it proposed and of those that it applied
 }
 
 func (g *register) Reset(*Member) { *g = register{} }
@@ -106,7 +106,7 @@ func newLab(t testing.TB, members int, c Config) *lab {
 	return l
 }
 
-// again begins another run and reuses the memory.
+// again starts another run with the same cluster, whose memory is reused.
 func (l *lab) again(seed uint64, opts sim.Options, c Config) {
 	l.World.Reset(seed, opts)
 	l.Cluster.Reset(c)
@@ -128,7 +128,7 @@ func (l *lab) leaders() (all []int) {
 // at calls f at the given time.
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// say logs a line with its true time, which only a test may see.
+// say logs a line with the true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {
 	l.log = append(l.log, fmt.Sprintf("%v %s", l.Now().Duration(), fmt.Sprintf(format, args...)))
 }

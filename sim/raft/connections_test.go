@@ -7,12 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connectedMembers configures members that keep connections, tolerate a long silence of the leader, and campaign
+// connectedMembers configures members that keep connections, accept a long silence of the leader, and then campaign
 // quickly.
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
 
-// ledFrom runs until a member other than the first one leads, and returns how long after the given time that happens.
+// ledFrom runs the world until a member other than the first one leads. It returns how long after the given time this
+// is.
 func (l *lab) ledFrom(at time.Duration) time.Duration {
 	l.t.Helper()
 	other := func() bool {
@@ -26,8 +27,8 @@ func (l *lab) ledFrom(at time.Duration) time.Duration {
 	return l.Now().Duration() - at
 }
 
-// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater distinguishes the time until the loss of a leader is noticed from
-// the duration of the election.
+// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater measures separately how long it takes to notice the loss of a
+// leader and how long the election takes.
 func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	const at = 3500 * ms
 	for _, test := range []struct {
@@ -58,7 +59,8 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	}
 }
 
-// TestMembersThatStartElectAtOnce: members that start do not know a leader, so they need not wait for its silence.
+// TestMembersThatStartElectAtOnce: members that start know no leader, so they do not wait for a silence before they
+// campaign.
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {
@@ -71,7 +73,8 @@ func TestMembersThatStartElectAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderWithoutConnectionsToAMajorityResigns observes only the leader: the other members are down and elect nobody.
+// TestLeaderWithoutConnectionsToAMajorityResigns looks only at the leader: the other members are down and cannot elect
+// another one.
 func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -96,8 +99,8 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	}
 }
 
-// TestLeaderAloneIsAskedHowFarTheLogIs: unlike a read, which a majority confirms, CatchUp asks only the leader. A
-// leader that has been replaced without knowing it answers with its own log.
+// TestLeaderAloneIsAskedHowFarTheLogIs: CatchUp asks only the leader, unlike a read, which a majority confirms. A
+// leader that has been replaced without knowing it still answers, with its own log.
 func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	l.ask(time.Second, 2, time.Second, "catch up")
@@ -112,8 +115,8 @@ func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 		"6s read: 0")
 }
 
-// TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns after its lease, and not only after an
-// election timeout. A leader with a majority keeps its office.
+// TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns when its lease ends, which is earlier than
+// an election timeout. A leader that is connected to a majority stays leader.
 func TestALeaderWithALeaseResignsWhenItIsOver(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{0: time.Second, 300 * ms: 300 * ms} {
 		l := newLab(t, 3, Config{Lease: lease})

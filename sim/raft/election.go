@@ -8,15 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// heartbeat is the state of a leader's ticks.
+// heartbeat is the state of a leader's heartbeats, which are also the ticks of raft.
 type heartbeat struct {
-	number uint64        // number of the timers of the current reign; timers of earlier reigns are obsolete
-	last   time.Duration // monotonic time of the latest tick
-	gap    time.Duration // time between the latest two ticks
-	odd    bool          // the number of ticks in this reign is odd
+	// identifies the current timers; timers from earlier times as leader have other numbers and are ignored
+	number uint64
+	last   time.Duration // monotonic time of the last tick
+	gap    time.Duration // time between the last two ticks
+	odd    bool          // the number of ticks so far is odd
 }
 
-// missedTicks is the number of heartbeats that a leader may miss before it must consider its leadership uncertain
+// missedTicks is the number of missed heartbeats after which a leader can no longer be sure that it is the leader
 // (etcd's isActive).
 const missedTicks = 3
 
@@ -33,7 +34,8 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	if m.node.BasicStatus().RaftState == raft.StateLeader { // otherwise it was deposed, which m learns after the write
+	// raft may have been deposed already, which m learns only when the current write ends
+	if m.node.BasicStatus().RaftState == raft.StateLeader {
 		m.node.Tick()
 	}
 	m.checkLines()
@@ -42,25 +44,26 @@ func (m *Member) tick(number uint64) {
 	}
 }
 
-// Active reports whether this member leads and has been ticking. After a pause it is false until the second tick. By
-// then, everything that another leader has sent in the meantime has been read.
+// Active reports whether this member leads and its heartbeats are regular. After a pause, it returns false until the
+// second heartbeat. By then, the member has read everything that another leader has sent it in the meantime.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
 }
 
-// watch is the state with which a follower observes its leader.
+// watch is how a follower watches its leader.
 type watch struct {
 	number   uint64        // number of the current timer
-	latest   time.Duration // monotonic time of the last sign of a leader
-	patience time.Duration // how long after that the follower campaigns
-	tries    uint64        // number of failed campaigns since it last learned of a leader
+	latest   time.Duration // monotonic time of the last message from a leader
+	patience time.Duration // how long after that time the follower campaigns
+	tries    uint64        // number of failed campaigns since it last knew a leader
 }
 
-// receivedFromLeader records a sign of life from the leader. The timer is not changed; it checks again when it fires.
+// receivedFromLeader records that a message from the leader has arrived. It does not change the timer, which checks the
+// time again when it expires.
 func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
-// listen restarts the watch. tries is the number of campaigns that have failed.
+// listen starts to watch for a leader again. tries is the number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
 	m.receivedFromLeader()
 	m.watch.tries = tries
@@ -73,12 +76,12 @@ func (m *Member) listen(tries uint64) {
 	m.watchAgain()
 }
 
-// draw returns a random time below a bound. It depends on this term and on the number of failed campaigns in it.
+// draw returns a random time shorter than below. It depends on the term and on the number of failed campaigns.
 func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
 
-// maxDoublings limits how many times a member with connections doubles the time between its campaigns.
+// maxDoublings limits how often a member with connections doubles the time between its campaigns.
 const maxDoublings = 4
 
 // campaignTime returns how long a member without a leader waits before it campaigns.
@@ -87,9 +90,9 @@ func (m *Member) campaignTime() time.Duration {
 	return least + m.draw(least)
 }
 
-// giveUp forgets the leader after the connection to it has broken, and prepares to campaign.
+// giveUp forgets the leader because the connection to it has broken, and sets the timer for a campaign.
 func (m *Member) giveUp() {
-	_ = m.node.ForgetLeader() // raft never refuses this to a follower
+	_ = m.node.ForgetLeader() // cannot fail for a follower
 	m.drain()
 	m.watch.tries = 0
 	m.watch.patience = m.host.Monotonic() - m.watch.latest + m.campaignTime()
@@ -106,8 +109,8 @@ func (m *Member) watchAgain() {
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect forgets a leader that has been silent for too long, so that this member may vote for another. When the
-// member's patience ends, it campaigns.
+// suspect is called when the watch's timer expires. It forgets a leader that has been silent for too long, so that this
+// member may vote for another. If the member's patience has ended, it starts a campaign.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return
@@ -116,15 +119,15 @@ func (m *Member) suspect(number uint64) {
 	switch {
 	case quiet >= m.watch.patience:
 		unled := m.Unled()
-		_ = m.node.Campaign() // raft refuses this only to a leader
+		_ = m.node.Campaign() // can fail only for a leader
 		m.listen(m.watch.tries + 1)
 		if unled {
 			m.machine.LeaderChanged(m)
 		}
 		return
 	case quiet >= m.config.Silence:
-		_ = m.node.ForgetLeader() // raft never refuses this to a follower
+		_ = m.node.ForgetLeader() // cannot fail for a follower
 	}
-	m.drain() // the timer depends on whether a leader is known
+	m.drain() // updates m.lead, on which the timer depends
 	m.watchAgain()
 }

@@ -7,15 +7,15 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// enter stores a command and returns the bytes that represent it in the log: the ID of the request that proposes it.
+// enter stores a command. It returns the bytes that stand for it in the log: the ID of the request that proposes it.
 func (c *Cluster) enter(id uint64, command Command) []byte {
 	command.Args = slices.Clone(command.Args)
 	c.commands[id] = &command
 	return binary.LittleEndian.AppendUint64(nil, id)
 }
 
-// command returns the command of an entry and the ID of the request that proposed it. It returns nil for the first
-// entry of a new leader, which is empty.
+// command returns the command of a log entry and the ID of the request that proposed it. The first entry of a new
+// leader is empty; for it, command returns nil.
 func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	if len(raw.GetData()) == 0 {
 		return nil, 0
@@ -24,7 +24,7 @@ func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	return c.commands[id], id
 }
 
-// apply carries out a committed entry. A new leader's first entry is empty and is not passed to the machine.
+// apply applies a committed entry. The empty first entry of a new leader is not passed to the machine.
 func (m *Member) apply(raw *raftpb.Entry) {
 	index := raw.GetIndex()
 	first := index > m.cluster.first

@@ -10,14 +10,14 @@ import (
 
 // line is a leader's connection to another member.
 type line struct {
-	latest time.Duration // monotonic time of the latest raft message from that member
-	down   bool          // one side hung up or ended, and nothing has been received since
+	latest time.Duration // monotonic time of the last raft message from that member
+	down   bool          // one side has closed the connection or ended, and no message has arrived since
 }
 
-// hangUp is the last message on a line. It ends the connection.
+// hangUp is the last message on a line. It closes the connection.
 type hangUp struct{ term uint64 }
 
-// beginLines opens the lines of a new leader, if the members keep connections or the leader has a lease.
+// beginLines opens a new leader's lines. A leader has lines if the members keep connections, or if it has a lease.
 func (m *Member) beginLines() {
 	m.lines = m.lines[:0]
 	if !m.config.Connections && m.config.Lease == 0 {
@@ -28,8 +28,8 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo returns the line to a member. It is nil for the member itself, if this member does not lead, or if the leader
-// has no lines.
+// lineTo returns the line to the member with the given ID. It returns nil for the member itself, if this member is not
+// the leader, or if the leader has no lines.
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
 		return nil
@@ -48,8 +48,8 @@ func (m *Member) hasHungUp(id uint64) bool {
 	return l != nil && l.down
 }
 
-// checkLines hangs up on members that have been silent for too long. After a pause, it waits until the leader has read
-// what has arrived.
+// checkLines closes the lines to members that have been silent for too long. After a pause, it does nothing until the
+// leader has read what has arrived.
 func (m *Member) checkLines() {
 	if !m.config.Connections || !m.Active() {
 		return
@@ -64,15 +64,15 @@ func (m *Member) checkLines() {
 	}
 }
 
-// leave forgets the leader, because the leader has hung up.
+// leave gives up the leader because the leader has closed the connection.
 func (m *Member) leave(leader sim.ProcessID, h hangUp) {
 	if h.term == m.term && leader == m.Leader() {
 		m.giveUp()
 	}
 }
 
-// lostConnection handles the end of another member's process: if that member was the leader, it is abandoned; if this
-// member leads, its line to the other member is down.
+// lostConnection handles the end of another member's process. If that member was the leader, this member gives it up.
+// If this member is the leader, its line to the other member is down.
 func (m *Member) lostConnection(from sim.ProcessID) {
 	if !m.leading && from == m.Leader() {
 		m.giveUp()
@@ -85,7 +85,7 @@ func (m *Member) lostConnection(from sim.ProcessID) {
 	}
 }
 
-// isAbandoned reports whether this leader, counting itself, is connected to less than a majority.
+// isAbandoned reports whether this leader is connected to less than a majority, counting itself.
 func (m *Member) isAbandoned() bool {
 	if len(m.lines) == 0 || !m.Active() {
 		return false
@@ -99,7 +99,7 @@ func (m *Member) isAbandoned() bool {
 	return connected <= len(m.lines)/2
 }
 
-// leaseOver reports whether a majority, counting this leader, has not been in contact for as long as its lease.
+// leaseOver reports whether the leader's lease has ended: for that long, it has had no contact to a majority.
 func (m *Member) leaseOver() bool {
 	if m.config.Lease == 0 || !m.Active() {
 		return false
@@ -113,7 +113,7 @@ func (m *Member) leaseOver() bool {
 	return contacts <= len(m.cluster.voters)/2
 }
 
-// resign makes this leader a follower. raft has no call for that, but a message of a later term has this effect.
+// resign makes this leader a follower. raft has no call for this, but a message with a later term has this effect.
 func (m *Member) resign() {
 	term := m.node.BasicStatus().GetTerm() + 1
 	for _, from := range m.cluster.voters {

@@ -13,32 +13,32 @@ import (
 // Member is the program of one server of a cluster. It is not safe for concurrent use.
 type Member struct {
 	cluster *Cluster
-	id      uint64 // the member's raft ID: from 1, in the order of names
+	id      uint64 // the member's raft ID: 1 for the first name, 2 for the second, and so on
 	name    sim.ProcessID
 	machine Machine
 	config  Config
 
-	// These fields are state that outlives the process.
+	// The fields below are kept when the process ends.
 	disk     *raft.MemoryStorage
 	lives    uint64
-	excluded bool          // its disk is lost, while other members have theirs
-	emptied  bool          // its disk is lost, and it is the only member, so its next life starts with an empty disk
-	slow     time.Duration // added to each fsync by a fault
-	reached  uint64        // the highest index that it has applied in any life
+	excluded bool          // its disk was lost, and there are other members
+	emptied  bool          // its disk was lost, and there are no other members, so it will start with an empty disk
+	slow     time.Duration // extra duration of each fsync, caused by a fault
+	reached  uint64        // highest index that it has ever applied
 
-	// These fields are the state of one life.
+	// The fields below are lost when the process ends.
 	host    sim.Host
 	node    *raft.RawNode // nil while the member is down or excluded
 	term    uint64
-	lead    uint64 // raft ID of the leader; 0 if unknown
+	lead    uint64 // raft ID of the leader; 0 if none is known
 	leading bool
-	led     bool // it has learned about a leader
+	led     bool // it has known a leader since its start
 	applied uint64
-	reigned uint64 // term of the entry applied last
-	entry   Entry  // passed to the machine; its memory is reused
+	reigned uint64 // term of the last applied entry
+	entry   Entry  // passed to Machine.Apply; reused for each entry
 	loop    readyLoop
 	beat    heartbeat
-	lines   []line // while leading: the lines to the members, in the order of their ids
+	lines   []line // lines to the members, in the order of their IDs, if this member is the leader
 	watch   watch
 	waiting requests
 }
@@ -50,7 +50,7 @@ func (m *Member) reset(c Config) {
 	m.endLife()
 }
 
-// endLife drops the state that a process has in memory.
+// endLife drops everything that the process has in memory.
 func (m *Member) endLife() {
 	m.host, m.node = nil, nil
 	m.term, m.lead, m.leading, m.led, m.applied, m.reigned = 0, 0, false, false, 0, 0
@@ -58,7 +58,7 @@ func (m *Member) endLife() {
 	m.waiting.clear()
 }
 
-// Start begins a life. The entries that had been committed are applied again.
+// Start starts the member and applies all committed entries again.
 func (m *Member) Start(h sim.Host) {
 	m.host = h
 	m.lives++
@@ -80,8 +80,8 @@ func (m *Member) Start(h sim.Host) {
 	m.drain()
 }
 
-// beginAnew gives the only member an empty disk instead of the lost one. Before that, it applies again all entries that
-// the member had applied in any life, so that the machine can record what is lost.
+// beginAnew replaces the lost disk of the only member by an empty one. Before that, it applies all entries that the
+// member had ever applied again, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
 	if m.reached > before {
@@ -107,7 +107,8 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
-// Closer is a Machine that keeps state for connections of clients that are not tasks, and is notified of their end.
+// Closer is a Machine that keeps state for the connections of clients that are not tasks. It is notified when such a
+// connection ends.
 type Closer interface {
 	Closed(m *Member, connID uint64)
 }
@@ -156,7 +157,8 @@ type connected struct{ *Member }
 
 var _ sim.PeerCloser = (*connected)(nil)
 
-// Tags of timers: the top byte is the kind, the other bytes are the timer's number. Kind 0 is for the machine's timers.
+// Tags of timers. The top byte is the kind of timer, and the other bytes are its number. Kind 0 is for timers of the
+// machine.
 const (
 	wakeBegin  uint64 = 1 << 56
 	wakeBeat   uint64 = 2 << 56
@@ -167,7 +169,7 @@ const (
 	timerKind  uint64 = 0xff << 56
 )
 
-// Wake is called when a timer fires.
+// Wake handles a timer that has expired.
 func (m *Member) Wake(tag uint64) {
 	if m.excluded {
 		return
@@ -189,10 +191,10 @@ func (m *Member) Wake(tag uint64) {
 	m.drain()
 }
 
-// ClockChanged does nothing: all times are measured on the monotonic clock, and the kernel adjusts its timers.
+// ClockChanged does nothing, because all timers use the monotonic clock and the kernel adjusts them.
 func (m *Member) ClockChanged() {}
 
-// Fault carries out sim.SlowFsync and passes other faults to the machine.
+// Fault handles sim.SlowFsync and passes all other faults to the machine.
 func (m *Member) Fault(f sim.ServerFault) {
 	switch {
 	case f.Kind != sim.SlowFsync:
@@ -207,8 +209,8 @@ func (m *Member) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. Only data that was being written is lost. With sim.LoseAllState, the member also loses its
-// membership, or all data if there is no other member.
+// Stop stops the member. Only data that is being written at this time is lost. With sim.LoseAllState, the member also
+// loses its membership, or all data if it is the only member.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
 		m.emptied = m.Alone()
@@ -217,12 +219,12 @@ func (m *Member) Stop(how sim.Stop) {
 	m.endLife()
 }
 
-// machineMessage is the message that SendToPeer sends.
+// machineMessage is a message that SendToPeer sends.
 type machineMessage struct{ body any }
 
-// SendToPeer sends body to the machine of another member; if to is this member, its own machine gets it at once.
-// Messages to one member arrive in order, and are lost if that member dies first. The body must not be changed after
-// the call. phase and key identify the message; its delay is drawn from them.
+// SendToPeer sends body to the machine of another member. If to is this member, its own machine receives body at once.
+// Messages to a member arrive in order, and are lost if the member stops before they arrive. body must not be changed
+// after the call. phase and key identify the message; its delay depends on them.
 func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
 		m.machine.ReceiveFromPeer(m, m.name, body)
@@ -242,22 +244,22 @@ func (m *Member) Peers() (names []sim.ProcessID) {
 	return names
 }
 
-// Alone reports whether it is the only member of its cluster.
+// Alone reports whether this is the only member of the cluster.
 func (m *Member) Alone() bool { return len(m.cluster.members) == 1 }
 
-// Number returns the member's place in the cluster, from 1.
+// Number returns the member's position in the cluster, from 1.
 func (m *Member) Number() int { return int(m.id) }
 
-// Life returns the number of the member's current life in this run, from 1.
+// Life returns how many times the member has started in this run.
 func (m *Member) Life() uint64 { return m.lives }
 
-// Unled reports whether the member has neither learned about a leader in its current life nor campaigned.
+// Unled reports whether the member, since its start, has not known a leader and has not campaigned either.
 func (m *Member) Unled() bool { return !m.led && m.watch.tries == 0 }
 
-// Up reports whether the member is running and belongs to the cluster.
+// Up reports whether the member is running and has not lost its membership.
 func (m *Member) Up() bool { return m.node != nil }
 
-// Config returns the cluster's configuration with defaults filled in.
+// Config returns the cluster's configuration, with default values filled in.
 func (m *Member) Config() Config { return m.config }
 
 // Leading reports whether this member believes that it is the leader. A member that was paused or cut off may be wrong.
@@ -266,33 +268,34 @@ func (m *Member) Leading() bool { return m.leading }
 // Leader returns the leader that this member knows, or "" if it knows none.
 func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
 
-// CaughtUp reports whether this member leads and has applied all entries that were committed before its reign.
+// CaughtUp reports whether this member leads and has applied all entries that were committed before it became leader.
 func (m *Member) CaughtUp() bool { return m.leading && m.reigned == m.term }
 
-// Term returns the raft term known to this member.
+// Term returns the newest raft term that this member knows.
 func (m *Member) Term() uint64 { return m.term }
 
 // Applied returns the index of the entry that this member applied last.
 func (m *Member) Applied() uint64 { return m.applied }
 
-// After wakes the machine with tag, which must be below 1<<56, once d has passed on the monotonic clock.
+// After calls the machine's Wake with tag once d has passed on the monotonic clock. tag must be below 1<<56.
 func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^timerKind) }
 
 // Monotonic reads the monotonic clock.
 func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 
-// Wall reads the wall clock, in ns since the Unix epoch. The replicated state must not depend on it, except through
-// commands that carry a time.
+// Wall reads the wall clock, in ns since the Unix epoch. The replicated state must not depend on it, except through a
+// time that is part of a command.
 func (m *Member) Wall() int64 { return m.host.Wall() }
 
-// Due returns the true time at which d will have passed if the clock is accurate. It is used only for records.
+// Due returns the true time at which d will have passed if the clock is accurate. It must be used only for records in
+// the history.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
-// Record adds an event to the history. Only the member with Entry.First may record the effect of an entry. A member
-// with Entry.Copied may record that it has a copy.
+// Record adds an event to the history. Only a member with Entry.First set may record the effect of an entry. A member
+// with Entry.Copied set may record that it has a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
-// Rand returns 64 random bits for a purpose. key distinguishes the draws for that purpose.
+// Rand returns 64 random bits for the given purpose. key distinguishes draws for the same purpose.
 func (m *Member) Rand(purpose string, key sim.Key) uint64 { return m.host.Rand(purpose, key) }
 
 // Push sends a copy of b to the client at the other end of a connection of this member. key identifies the content.

@@ -46,8 +46,8 @@ func TestAnyMemberTakesRequests(t *testing.T) {
 	l.ask(40*ms, 2, time.Second, "read")
 	l.run(time.Second)
 	l.want(l.log,
-		"14ms write a: :11", // one round trip to the client, and one to a majority
-		"26ms write b: :21", // one more round trip, to the leader
+		"14ms write a: :11", // a round trip to the client, and one to a majority
+		"26ms write b: :21", // one more round trip, from the member to the leader
 		"34ms read: :21",
 		"46ms read: :21")
 	for i := 1; i <= 3; i++ {
@@ -87,11 +87,11 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		}
 		sum += l.Now().Duration() - 500*ms
 	}
-	if len(late) > 1 { // in one run of 250, both become candidates within a few ms of each other, and neither wins
+	if len(late) > 1 { // in one of 250 runs, both become candidates within a few ms, and neither wins
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
-	// The follower with less patience campaigns first. If the other has not forgotten the leader by then, the election
-	// waits for the one with more patience, 1.67 s on average.
+	// The follower with less patience campaigns first. If the other one has not forgotten the leader by then, the
+	// election must wait until that one campaigns, after 1.67 s on average.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
 	}
@@ -193,7 +193,7 @@ func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 		})
 	}
 	l.ask(400*ms, 1, 10*time.Second, "active")
-	// This request waits in the buffer of the paused member, ahead of any message from the next leader.
+	// This request waits in the paused member's buffer, ahead of all messages from the next leader.
 	l.ask(900*ms, 1, 10*time.Second, "active")
 	l.run(10 * time.Second)
 	l.want(l.log, "402ms active: +true1", "5.001s active: +false1")
@@ -206,7 +206,8 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
-	// This request waits ahead of the message from the next leader. While m-1 writes that message, it is blocked.
+	// This request waits ahead of the next leader's message. The following requests arrive while m-1 writes that
+	// message to disk.
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
@@ -219,7 +220,7 @@ func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
 		l := newLab(t, 3, Config{Connections: hangsUp})
 		leads := func() []string { return l.register(3).leads }
-		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // the last message from m-3 was received at 0.502 s
+		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // the last message from m-3 arrived at 0.502 s
 		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
 		l.at(1602*ms, func() {
 			if hangsUp {
@@ -285,8 +286,8 @@ func TestASlowDiskDelaysTheAcknowledgementOfThatMember(t *testing.T) {
 		return l.log
 	}
 	l := &lab{t: t}
-	l.want(slow("m-3"), "14ms write a: :11") // the other two are a majority
-	// The leader applies an entry when its own write is finished. It replicates the entry in the meantime.
+	l.want(slow("m-3"), "14ms write a: :11") // the other two members are a majority
+	// The leader applies an entry only after its own write. It replicates the entry during the write.
 	l.want(slow("m-1"), "62ms write a: :11")
 	l.want(slow("m-2", "m-3"), "64ms write a: :11") // there was no majority before that
 }
@@ -304,7 +305,7 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	l.at(30*ms, func() { l.Restart("m-1") })
 	l.at(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
 	l.run(10 * time.Second)
-	// The cut has held back what the leader had sent. By now its term is old, so it is refused.
+	// The cut has held back the leader's messages. They are refused now, because their term is old.
 	for i := 1; i <= 3; i++ {
 		l.want(l.register(i).applied)
 	}
@@ -324,7 +325,8 @@ func TestMachinesSendToEachOther(t *testing.T) {
 	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
-// TestEveryMemberAppliesTheProposedValue: the log carries values, even to a member that starts again.
+// TestEveryMemberAppliesTheProposedValue: all members apply the value that was proposed, even a member that has
+// restarted.
 func TestEveryMemberAppliesTheProposedValue(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 2, time.Second, "write", "a")

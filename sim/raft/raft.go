@@ -12,14 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// firstLeader is the member that was elected before time zero.
+// firstLeader is the raft ID of the member that is leader when the run starts.
 const firstLeader = 1
 
-// before is the length of the log that all members share at time zero: one entry, compacted.
+// before is the length of the log that all members have at time zero: one entry, which has been compacted.
 const before = 1
 
-// newDisk returns the disk of member id at time zero. Unless the run is a ColdStart, all members have voted for the
-// first.
+// newDisk returns a member's disk at time zero. Unless the run is a ColdStart, it contains a vote for the first member.
 func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
 	disk := raft.NewMemoryStorage()
 	index, term, vote := uint64(before), uint64(before), uint64(0)
@@ -50,14 +49,14 @@ func newNode(id uint64, disk *raft.MemoryStorage, c *Config) *raft.RawNode {
 	return node
 }
 
-// assumeElected makes the first leader win an election without messages. The other members' disks already record their
-// votes.
+// assumeElected makes the first leader win an election without messages. The votes are already on the other members'
+// disks.
 func (m *Member) assumeElected() {
 	must(m.node.Campaign())
 	elected := func() bool { return m.node.BasicStatus().RaftState == raft.StateLeader }
 	for _, t := range []raftpb.MessageType{raftpb.MsgPreVoteResp, raftpb.MsgVoteResp} {
 		for m.node.HasReady() && !elected() {
-			rd := m.node.Ready() // its messages request votes that have already been given
+			rd := m.node.Ready() // its messages would request votes, which have been given already
 			m.persist(&rd)
 			m.node.Advance(rd)
 		}
@@ -68,14 +67,15 @@ func (m *Member) assumeElected() {
 	}
 }
 
-// raftMessage contains a raft message. The type is a separate field because it is read often.
+// raftMessage contains a raft message. It also stores the message's type, which is read often.
 type raftMessage struct {
 	*raftpb.Message
 	kind    raftpb.MessageType
 	cluster *Cluster
 }
 
-// String returns the message in the text format of protocol buffers, with the words of commands as the data of entries.
+// String returns the message in the text format of protocol buffers, with the arguments of commands as the data of
+// entries.
 func (m raftMessage) String() string {
 	c := proto.CloneOf(m.Message)
 	for _, e := range c.GetEntries() {
@@ -96,7 +96,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 	}
 }
 
-// phases are the names of raft's messages, from which their delays are drawn.
+// phases contains the names of raft's message types. They are the phases from which delays are drawn.
 var phases = func() (p [32]string) {
 	for kind, name := range raftpb.MessageType_name {
 		p[kind] = "raft " + name
@@ -104,10 +104,10 @@ var phases = func() (p [32]string) {
 	return p
 }()
 
-// step passes a message to raft, and records it as a sign of life from its sender.
+// step passes a received message to raft, and records that its sender is alive.
 func (m *Member) step(message raftMessage) {
 	m.receivedFromFollower(message.GetFrom())
-	_ = m.node.Step(message.Message) // an error means that raft has dropped the message, which is allowed
+	_ = m.node.Step(message.Message) // an error only means that raft has dropped the message
 	switch message.kind {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
 		if message.GetTerm() >= m.term {
@@ -116,7 +116,7 @@ func (m *Member) step(message raftMessage) {
 	}
 }
 
-// name returns the process with a raft id, or "" for 0.
+// name returns the process with the given raft ID, or "" for 0.
 func (c *Cluster) name(id uint64) sim.ProcessID {
 	if id == 0 || id > uint64(len(c.members)) {
 		return ""
@@ -124,14 +124,14 @@ func (c *Cluster) name(id uint64) sim.ProcessID {
 	return c.members[id-1].name
 }
 
-// must panics on an error that only a bug in this package can cause.
+// must panics if err is not nil, which only a bug in this package can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// silent is a logger that drops raft's messages. If raft finds a contradiction in its own state, it panics.
+// silent is a logger that drops raft's log messages. It panics if raft reports a contradiction in its own state.
 type silent struct{}
 
 func (silent) Debug(...any)            {}

@@ -4,15 +4,15 @@ import (
 	"go.etcd.io/raft/v3"
 )
 
-// readyLoop is the state of the loop that carries out raft's decisions.
+// readyLoop is the state of the loop that executes raft's decisions.
 type readyLoop struct {
-	running bool       // guards against re-entry from the machine
-	writing bool       // an fsync is under way, and rd waits for it
+	running bool       // drain is running; the machine must not start it again
+	writing bool       // an fsync is running, after which rd continues
 	rd      raft.Ready // valid while writing
 	sent    bool       // the messages in rd have already been sent
 }
 
-// drain carries out all of raft's decisions in the order that raft requires: write to disk, then send, then apply.
+// drain executes all of raft's decisions in the order that raft requires: write to disk, then send, then apply.
 func (m *Member) drain() {
 	if m.loop.running {
 		return
@@ -35,7 +35,7 @@ func (m *Member) drain() {
 	m.loop.running = false
 }
 
-// written continues after an fsync.
+// written continues after an fsync has finished.
 func (m *Member) written() {
 	rd, sent := m.loop.rd, m.loop.sent
 	m.loop.writing, m.loop.sent, m.loop.rd = false, false, raft.Ready{}
@@ -44,11 +44,11 @@ func (m *Member) written() {
 	m.loop.running = false
 }
 
-// note updates the member to raft's current state.
+// note copies raft's current state to the member.
 func (m *Member) note(rd *raft.Ready) {
 	if rd.HardState != nil && rd.GetTerm() != m.term {
 		m.term = rd.GetTerm()
-		m.receivedFromLeader() // raft restarts its timeouts with each term
+		m.receivedFromLeader() // as raft does, restart the timeouts in each new term
 	}
 	if rd.SoftState == nil {
 		return

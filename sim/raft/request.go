@@ -10,19 +10,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// requests contains what clients of this member wait for, in the order of their requests.
+// requests contains the proposals and reads for which clients of this member are waiting, in the order of their
+// requests.
 type requests struct {
-	last      uint64 // number of the latest request
+	last      uint64 // number of the last request
 	proposals []proposal
 	reads     []read
-	expiring  bool // a timer is set for the oldest proposal
-	retrying  bool // a timer is set for the reads
+	expiring  bool // the timer for the oldest proposal is set
+	retrying  bool // the timer for the reads is set
 }
 
 type proposal struct {
 	id       uint64
 	data     []byte
-	sent     bool // it was sent to the leader known at the time, and may have been lost
+	sent     bool // sent to the leader of that time; it may have been lost
 	deadline time.Duration
 	done     func(reply []byte, err error)
 }
@@ -31,12 +32,12 @@ type read struct {
 	id        uint64
 	confirmed bool
 	index     uint64 // the read is served once this index has been applied
-	alone     bool   // only the leader is asked for the end of its log
+	alone     bool   // only the leader is asked, for the last index of its log
 	deadline  time.Duration
 	done      func(err error)
 }
 
-// retryInterval is how long a member waits for the confirmation of a read before it asks again (etcd's
+// retryInterval is how long a member waits before it asks again for the confirmation of a read (etcd's
 // readIndexRetryTime).
 const retryInterval = 500 * time.Millisecond
 
@@ -46,16 +47,16 @@ func (q *requests) clear() {
 	*q = requests{proposals: q.proposals[:0], reads: q.reads[:0]}
 }
 
-// nextID returns a unique ID for a request, composed of member, life and number.
+// nextID returns a unique ID for a request. It is composed of the member, its life and a number.
 func (m *Member) nextID() uint64 {
 	m.waiting.last++
 	return m.id<<56 | m.lives<<32 | m.waiting.last
 }
 
-// Propose asks the leader to append c to the log; if no leader is known, it waits for one. Once this member has applied
+// Propose asks the leader to append c to the log. If no leader is known, it waits for one. When this member has applied
 // c, done is called with the machine's reply, which is valid during the call. If that takes too long, done is called
-// with errTimeout. done is not called if the life ends first. A command that was on its way to a leader that died may
-// be lost; it then times out.
+// with errTimeout. If the member stops before that, done is not called. A command can be lost on its way to a leader
+// that has died; it then times out.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -70,26 +71,26 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	m.drain()
 }
 
-// ProposeAsLeader proposes c, but only while this member leads, so that no other leader ever receives c. It does
-// nothing if raft already knows about a newer leader, even though Leading changes only when the current write is
-// finished.
+// ProposeAsLeader proposes c only if this member is the leader, so that no other leader ever receives c. If raft
+// already knows about a newer leader, it does nothing, although Leading changes only when the current write ends.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return
 	}
-	_ = m.node.Propose(m.cluster.enter(m.nextID(), c)) // raft refuses this only to a member that does not lead
+	_ = m.node.Propose(m.cluster.enter(m.nextID(), c)) // fails only if the member is not the leader
 	m.drain()
 }
 
-// ReadIndex calls done once this member has applied all entries that were committed when ReadIndex was called, as
-// confirmed by a majority, or with errTimeout. done is not called if the life ends first.
+// ReadIndex calls done when this member has applied all entries that were committed at the time of the call, as
+// confirmed by a majority. If that takes too long, done is called with errTimeout. If the member stops before that,
+// done is not called.
 func (m *Member) ReadIndex(done func(err error)) {
 	r := m.await(read{done: done})
 	m.node.ReadIndex(r.context())
 	m.drain()
 }
 
-// await adds a read to those that are waiting.
+// await adds a read to the waiting ones.
 func (m *Member) await(r read) read {
 	q := &m.waiting
 	r.id, r.deadline = m.nextID(), m.host.Monotonic()+m.config.RequestTimeout
@@ -101,14 +102,15 @@ func (m *Member) await(r read) read {
 	return r
 }
 
-// howFar asks the leader for the last index of its log; thisFar is the answer.
+// howFar asks the leader for the last index of its log. thisFar is the answer.
 type (
 	howFar  struct{ id uint64 }
 	thisFar struct{ id, index uint64 }
 )
 
-// CatchUp calls done once this member has applied all entries that were in the leader's log when the leader was asked,
-// or with errTimeout. The leader answers without asking a majority, so it may have been deposed without knowing it.
+// CatchUp calls done when this member has applied all entries that the leader's log contained when the leader was
+// asked, or with errTimeout. The leader answers without asking a majority, so it may have been deposed without knowing
+// it.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {
@@ -119,7 +121,8 @@ func (m *Member) CatchUp(done func(err error)) {
 	m.drain()
 }
 
-// tellHowFar answers a member that asks for the last index of the log, if this member leads.
+// tellHowFar answers a member that asks for the last index of the log. It does nothing if this member is not the
+// leader.
 func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	if !m.leading {
 		return
@@ -135,7 +138,7 @@ func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	}
 }
 
-// reach records the index for which a read must wait.
+// reach records the index that must be applied before a read is answered.
 func (q *requests) reach(a thisFar) {
 	for i := range q.reads {
 		if q.reads[i].id == a.id {
@@ -146,7 +149,8 @@ func (q *requests) reach(a thisFar) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend sends a new leader the proposals that have not been sent to any leader yet, and asks it to confirm the reads.
+// resend sends a new leader the proposals that no leader has been sent yet. It also asks the new leader to confirm the
+// reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {
@@ -164,7 +168,7 @@ func (m *Member) askAgain() {
 	}
 }
 
-// take removes and returns a proposal of this life. ok is false if nobody waits for it any more.
+// take removes a proposal and returns it. ok is false if nobody is waiting for it any more.
 func (q *requests) take(id uint64) (p proposal, ok bool) {
 	i := slices.IndexFunc(q.proposals, func(p proposal) bool { return p.id == id })
 	if i < 0 {
@@ -179,14 +183,14 @@ func (q *requests) confirm(s *raft.ReadState) {
 	q.reach(thisFar{binary.LittleEndian.Uint64(s.RequestCtx), s.Index})
 }
 
-// answerReads answers the reads whose index has been applied.
+// answerReads answers the reads for which enough has been applied.
 func (m *Member) answerReads() {
 	q := &m.waiting
 	for i := 0; i < len(q.reads); {
 		if r := q.reads[i]; r.confirmed && r.index <= m.applied {
 			q.reads = slices.Delete(q.reads, i, i+1)
 			r.done(nil)
-			i = 0 // done may have added reads
+			i = 0 // starts again, because done may have added reads
 			continue
 		}
 		i++
@@ -209,7 +213,7 @@ func (m *Member) expireRequests() {
 	}
 }
 
-// retryReads asks again for confirmations that have not arrived, and drops the reads that have timed out.
+// retryReads asks again for confirmations that have not arrived. It also drops the reads that have timed out.
 func (m *Member) retryReads() {
 	q := &m.waiting
 	now := m.host.Monotonic()
