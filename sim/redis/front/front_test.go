@@ -15,7 +15,7 @@ const (
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 )
 
-// line is a connection that stores its requests.
+// line is a sim.Line that stores the requests sent on it.
 type line struct {
 	sim.Line
 	now   sim.Time
@@ -28,7 +28,7 @@ func (l *line) Ask(args []string, of history.Attempt, _ string) {
 	l.asked = append(l.asked, &sim.Incoming{Attempt: of, Args: args})
 }
 
-// resp returns a request as encoded by a client.
+// resp encodes a request as a client does.
 func resp(args ...string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage contains clients, and servers that are controlled by the test.
+// stage has clients, and servers whose part the test plays.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -58,7 +58,7 @@ func (s *stage) client(name string) sim.Caller {
 	return s.clients[name]
 }
 
-// ask makes a client send a request to a server, and returns the request.
+// ask makes a client send a request to a server. It returns the request as the server receives it.
 func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	s.Helper()
 	at := client + ">" + server
@@ -74,7 +74,7 @@ func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	return l.asked[len(l.asked)-1]
 }
 
-// does records an effect of the latest request of a client.
+// does records an effect of the last request that a client sent to the server.
 func (s *stage) does(server string, e history.Event) {
 	e.Process, e.Lock, e.Sent, e.Type = history.Process(server), "lock", s.now, history.OK
 	s.all.Recorded(&e)
@@ -85,9 +85,9 @@ func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
 	s.wires[at].Arrived(s.lines[at], []byte(reply), to)
 }
 
-// TestAConnectionBelongsToAClient: a request counts for the client of its connection, whatever it contains. If it
-// contains a value that an earlier attempt of the same client has written, it counts for that attempt, except while the
-// client asks for the lock.
+// TestAConnectionBelongsToAClient: a request belongs to the client of its connection, whatever it contains. If it
+// contains a value that an earlier attempt of that client has written, it belongs to that attempt, except while the
+// client requests the lock.
 func TestAConnectionBelongsToAClient(t *testing.T) {
 	s := newStage(t)
 	of := func(client string, want history.Attempt, args ...string) {
@@ -117,21 +117,21 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/1", "EVAL", releaseScript, "1", "lock", "8000", "value-1")
 	of("a", "a/2", "HDEL", "lock", "value-2")
 	of("a", "a/2", "DEL", "lock")
-	a.Begin("a/3", 0) // all attempts use one value
+	a.Begin("a/3", 0) // this client uses the same value for all attempts
 	of("a", "a/3", "SET", "lock", "value-2", "NX")
 	a.Try()
 	of("a", "a/3", "PING")
 }
 
-// TestTheRoundThatAcquires: only the latest round of requests counts. It is distinguished from the earlier ones by the
-// effects of the requests.
+// TestTheRoundThatAcquires: only the last round of requests counts. The effects of the requests show which requests
+// belong to it.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	set := []string{"SET", "lock", "v", "NX"}
 	script := []string{"EVAL", acquireScript, "1", "lock", "v", "8"}
 	for name, test := range map[string]struct {
 		args  []string
-		steps string // server, effect, reply; > separates requests
+		steps string // each step is a server, the effect and the reply; ">" separates requests
 		want  string
 	}{
 		"at once":          {set, "redis-1 set +OK", "1 [redis-1]"},
@@ -187,9 +187,9 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
-// TestARoundOfSeveralKeys: a request for another key of the same server belongs to the same round, and a request for
-// the same key begins the next round. This is also true of a transaction, which is identified by the command that
-// executes it.
+// TestARoundOfSeveralKeys: requests for different keys of the same server belong to one round. A second request for the
+// same key begins the next round. The same holds for transactions, which are identified by the command that executes
+// them.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)
 	c := s.client("c")

@@ -10,35 +10,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round contains the requests of a client since it began to ask for the lock. A library may retry several times, each
-// time at several servers or for several keys. Which requests ask for the lock is inferred from their effects: some
-// request of the same kind has acquired a key of the lock.
+// round contains the requests that a client has sent since it began to request the lock. A library may retry several
+// times, each time at several servers or for several keys. A request counts as one for the lock if any request of the
+// same kind has acquired a key of the lock.
 type round []*request
 
-// request is a request of a client that is asking for a lock.
+// request is a request that a client has sent while it was requesting a lock.
 type request struct {
 	at       place
 	args     []string
 	sent     sim.Time
-	answered bool // it was answered, but not with an error
+	answered bool // the reply arrived and was not an error
 	took     bool // it has acquired a key of the lock
 }
 
-// place identifies a request by its server, its kind and what it asks for. A round has at most one request of a place,
-// so two requests with the same place belong to different rounds.
+// place identifies a request by its server, its kind and its key. A round has at most one request per place, so two
+// requests with the same place belong to different rounds.
 type place struct {
 	server sim.ProcessID
-	kind   string // the command, or the hash of the script
+	kind   string // name of the command, or hash of the script
 	key    string
 }
 
-// asks adds a request.
+// asks adds a request to the round.
 func (r *round) asks(now sim.Time, server sim.ProcessID, args []string) {
 	kind, key := kindOf(args)
 	*r = append(*r, &request{at: place{server, kind, key}, args: args, sent: now})
 }
 
-// kindOf returns the kind of a request and the first key that it names.
+// kindOf returns the kind of a request and the first key in it.
 func kindOf(args []string) (kind, key string) {
 	kind = strings.ToLower(args[0])
 	switch {
@@ -56,7 +56,7 @@ func kindOf(args []string) (kind, key string) {
 }
 
 // took marks the request that has acquired a key of the lock. If several requests were sent to that server at the same
-// time, it is the last one: a transaction acquires its keys when its EXEC is executed.
+// time, it marks the last one, because a transaction acquires its keys when its EXEC is executed.
 func (r round) took(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -66,7 +66,7 @@ func (r round) took(e *history.Event) {
 	}
 }
 
-// answered records the reply to a request.
+// answered records that a request was answered, unless the reply is an error.
 func (r round) answered(to *sim.Incoming, reply []byte) {
 	for _, q := range slices.Backward(r) {
 		if &q.args[0] == &to.Args[0] {
@@ -76,9 +76,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns when the first request of the latest round was sent, and which servers granted the lock in that
-// round. If no key was acquired, it returns begun and no servers. Servers whose reply was lost count only if no reply
-// granted the lock, because the client must then have found its key there.
+// acquired returns when the first request of the last round was sent, and which servers granted the lock in that round.
+// If no key was acquired, it returns begun and no servers. A server whose reply was lost counts only if there is no
+// server whose reply granted the lock. The client must then have found its key on the server.
 func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
 	since = begun
@@ -98,7 +98,7 @@ func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// latest returns the requests of the latest round. A request that was refused or not answered, and was sent again, does
+// latest returns the requests of the last round. If a request was refused or not answered and is sent again, this does
 // not begin a new round.
 func (r round) latest() (try round) {
 	asks := map[string]bool{}

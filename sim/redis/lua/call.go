@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// call implements redis.call and redis.pcall.
+// call implements redis.call and, if catch is true, redis.pcall.
 func (e *Engine) call(L *lua.LState, catch bool) int {
 	trouble := e.collect(L)
 	var reply []byte
@@ -32,7 +32,7 @@ func (e *Engine) call(L *lua.LState, catch bool) int {
 	return 1
 }
 
-// collect reads the arguments of a redis.call into e.args.
+// collect reads the arguments of a redis.call into e.args. If they are invalid, it returns the error.
 func (e *Engine) collect(L *lua.LState) (trouble string) {
 	e.args = e.args[:0]
 	top := L.GetTop()
@@ -52,7 +52,8 @@ func (e *Engine) collect(L *lua.LState) (trouble string) {
 	return ""
 }
 
-// fromRESP converts one value to Lua and returns its size in bytes. b must be valid RESP, as this program wrote it.
+// fromRESP converts one RESP value to Lua. It also returns the size of the value in bytes. b must be valid, because
+// this program has written it.
 func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	line := bytes.IndexByte(b, '\n') + 1
 	head := b[1 : line-2]
@@ -86,12 +87,12 @@ func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	return t, line
 }
 
-// atoi parses an integer in a reply.
+// atoi parses an integer of a reply.
 func atoi(b []byte) int64 {
 	v := int64(0)
 	for _, c := range b {
 		if c != '-' {
-			v = v*10 - int64(c-'0') // counts down, because the least integer has no positive counterpart
+			v = v*10 - int64(c-'0') // uses negative numbers, because the smallest integer has no positive counterpart
 		}
 	}
 	if b[0] == '-' {
@@ -100,14 +101,15 @@ func atoi(b []byte) int64 {
 	return -v
 }
 
-// answer appends a Lua value as Redis does: numbers are truncated to integers, and arrays end at the first nil.
+// answer converts a Lua value to RESP and appends it to the reply. Like Redis, it truncates numbers to integers and
+// ends an array at the first nil.
 func (e *Engine) answer(v lua.LValue, depth int) {
 	if depth > 100 {
 		e.replyError("ERR reached lua stack limit")
 		return
 	}
 	if len(e.reply) > maxReply {
-		return // it is already too long, and Run replaces it as a whole
+		return // the reply is too long already, and Run will replace it
 	}
 	switch v := v.(type) {
 	case lua.LString:
@@ -159,7 +161,8 @@ func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	}
 }
 
-// truncate converts as C does on x86-64: a number that does not fit becomes the least integer.
+// truncate converts a number to an integer as C does on x86-64: a number that does not fit becomes the smallest
+// integer.
 func truncate(f float64) int64 {
 	if f != f || f >= math.MaxInt64 || f <= math.MinInt64 {
 		return math.MinInt64
@@ -167,7 +170,7 @@ func truncate(f float64) int64 {
 	return int64(f)
 }
 
-// FormatNumber formats a number like C's %.<digits>g, which Lua and Redis use.
+// FormatNumber formats a number like C's %.<digits>g. Lua and Redis use this format.
 func FormatNumber(f float64, digits int) string {
 	if f == math.Trunc(f) && math.Abs(f) < 1e14 && digits >= 14 {
 		if f == 0 && math.Signbit(f) {

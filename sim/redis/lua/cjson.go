@@ -9,21 +9,21 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// This file implements the library cjson of Redis 7.0 (deps/lua/src/lua_cjson.c) with its defaults. Functions that
-// change the defaults for all later scripts are not provided. The keys of an object are written in the order in which
-// the script created them; in Redis, the order is that of a hash table.
+// This file implements the library cjson of Redis 7.0 (deps/lua/src/lua_cjson.c) with its default settings. The
+// functions that change the settings for all later scripts are not provided. The keys of an object are written in the
+// order in which the script created them, whereas Redis uses the order of a hash table.
 
-// maxNesting is the maximum depth of nested arrays and objects, for encoding and decoding.
+// maxNesting is the maximum depth of nested arrays and objects, both for encoding and for decoding.
 const maxNesting = 1000
 
-// A table with gaps is encoded as an array unless its greatest index is above safeIndex and above gapRatio times the
-// number of its elements.
+// These limits decide whether a table with gaps is encoded as an array. It is not if its largest index is above
+// safeIndex and also above gapRatio times the number of its elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2
 )
 
-// jsonLibrary returns the table cjson of scripts.
+// jsonLibrary returns the table cjson for scripts.
 func (e *Engine) jsonLibrary() *lua.LTable {
 	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"encode": func(L *lua.LState) int {
@@ -51,7 +51,7 @@ func (e *Engine) jsonLibrary() *lua.LTable {
 	return t
 }
 
-// jsonWriter writes Lua values as JSON.
+// jsonWriter encodes Lua values as JSON.
 type jsonWriter struct {
 	L    *lua.LState
 	null lua.LValue
@@ -156,8 +156,8 @@ func (j *jsonWriter) key(k lua.LValue) {
 	j.b.WriteByte(':')
 }
 
-// length returns the greatest index of a table that is an array: 0 if it is empty, -1 if it has keys that are not
-// positive integers.
+// length returns the largest index of a table that is an array. It returns 0 if the table is empty, and -1 if a key is
+// not a positive integer.
 func (j *jsonWriter) length(t *lua.LTable) int {
 	greatest, items := 0.0, 0.0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
@@ -174,7 +174,7 @@ func (j *jsonWriter) length(t *lua.LTable) int {
 	return int(greatest)
 }
 
-// jsonReader reads JSON as Lua values.
+// jsonReader decodes JSON to Lua values.
 type jsonReader struct {
 	L     *lua.LState
 	null  lua.LValue
@@ -183,19 +183,20 @@ type jsonReader struct {
 	depth int
 }
 
-// token is a token of JSON. kind is its first character, '0' for a number, 'x' if it is invalid, and 0 at the end.
+// token is a token of JSON. kind is its first character, or '0' for a number, 'x' for an invalid token, and 0 at the
+// end of the text.
 type token struct {
 	kind  byte
 	from  int
-	text  string     // text of a string, or the reason why the token is invalid
+	text  string     // value of a string, or the reason why the token is invalid
 	value lua.LValue // value of a number, true, false or null
 }
 
-// names are the names of tokens in errors.
+// names contains the names of tokens in error messages.
 var names = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END",
 	'"': "T_STRING", '0': "T_NUMBER", 't': "T_BOOLEAN", 'n': "T_NULL", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
 
-// whole reads a text that consists of one value.
+// whole decodes a text that must consist of a single value.
 func (j *jsonReader) whole() lua.LValue {
 	if len(j.text) >= 2 && (j.text[0] == 0 || j.text[1] == 0) {
 		j.L.RaiseError("JSON parser does not support UTF-16 or UTF-32")
@@ -205,7 +206,7 @@ func (j *jsonReader) whole() lua.LValue {
 	return v
 }
 
-// expect raises an error unless a token has one of the given kinds.
+// expect raises an error unless the token has one of the given kinds.
 func (j *jsonReader) expect(what string, t token, kinds ...byte) {
 	for _, k := range kinds {
 		if t.kind == k {
@@ -270,7 +271,7 @@ func (j *jsonReader) array(table *lua.LTable) {
 	}
 }
 
-// next reads the next token. A byte 0 counts as the end of the text.
+// next reads the next token. A zero byte counts as the end of the text.
 func (j *jsonReader) next() token {
 	for j.at < len(j.text) && strings.IndexByte(" \t\r\n", j.text[j.at]) >= 0 {
 		j.at++
@@ -310,7 +311,7 @@ func (j *jsonReader) next() token {
 	return t
 }
 
-// number reads everything that strtod accepts, which is more than JSON allows.
+// number reads a number. Like cjson, it accepts everything that C's strtod accepts, which is more than JSON allows.
 func (j *jsonReader) number(t token) token {
 	f, size := prefixNumber(j.text[j.at:])
 	if size == 0 {
@@ -322,7 +323,8 @@ func (j *jsonReader) number(t token) token {
 	return t
 }
 
-// prefixNumber reads the longest number at the beginning of a text and returns its length, or 0 if there is none.
+// prefixNumber parses the longest number at the start of a text. It also returns the number's length, or 0 if there is
+// no number.
 func prefixNumber(s string) (f float64, size int) {
 	end := 0
 	for end < len(s) && end < 1024 && (strings.IndexByte("+-.", s[end]) >= 0 || s[end] >= '0' && s[end] <= '9' ||
@@ -332,7 +334,7 @@ func prefixNumber(s string) (f float64, size int) {
 	for ; end > 0; end-- {
 		text := strings.ToLower(s[:end])
 		if strings.HasPrefix(strings.TrimLeft(text, "+-"), "0x") && !strings.Contains(text, "p") {
-			text += "p0" // optional in C, required in Go
+			text += "p0" // the exponent is optional in C but required in Go
 		}
 		if f, err := strconv.ParseFloat(text, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 			return f, end
@@ -341,7 +343,7 @@ func prefixNumber(s string) (f float64, size int) {
 	return 0, 0
 }
 
-// quoted reads a string.
+// quoted reads a string in quotes.
 func (j *jsonReader) quoted(t token) token {
 	var b strings.Builder
 	fail := func(why string) token {
@@ -379,8 +381,8 @@ func (j *jsonReader) quoted(t token) token {
 	}
 }
 
-// unicode reads an escape with four hexadecimal digits, or a surrogate pair of escapes for one character. It leaves
-// j.at at the last digit.
+// unicode reads an escape of four hexadecimal digits, or two escapes that form a surrogate pair. Afterwards, j.at is at
+// the last digit.
 func (j *jsonReader) unicode(b *strings.Builder) bool {
 	c, ok := j.hex(j.at)
 	size := 6
@@ -397,7 +399,7 @@ func (j *jsonReader) unicode(b *strings.Builder) bool {
 	return ok
 }
 
-// hex reads one escape with four hexadecimal digits.
+// hex reads one escape of four hexadecimal digits.
 func (j *jsonReader) hex(at int) (c rune, ok bool) {
 	if at+6 > len(j.text) || j.text[at:at+2] != "\\u" {
 		return 0, false

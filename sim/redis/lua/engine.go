@@ -1,7 +1,7 @@
-// Package lua runs the scripts of a simulated Redis in gopher-lua, in isolation: no script leaves anything behind for
-// the next one, and none can observe the host. The package stores no data: the creator of an [Engine] carries out the
-// commands of its scripts ([Call]) and stores the scripts. It also formats numbers as C does ([FormatNumber]), and
-// recognizes different spellings of the same script ([Tokens]).
+// Package lua runs the scripts of a simulated Redis with gopher-lua. Scripts are isolated: a script cannot affect later
+// scripts and cannot observe the host. The package stores no data: whoever creates an [Engine] executes the commands
+// that its scripts call ([Call]) and stores the scripts. The package also formats numbers as C does ([FormatNumber]),
+// and recognizes different spellings of the same script ([Tokens]).
 package lua
 
 import (
@@ -20,38 +20,39 @@ import (
 // chunk is the name of a script in Redis's error messages.
 const chunk = "user_script"
 
-// maxInstructions ends a script that runs forever. Redis would let it run, and reply BUSY to all other clients.
+// maxInstructions is the number of instructions after which a script is stopped. Redis would let it run, and reply BUSY
+// to all other clients.
 const maxInstructions = 5_000_000
 
 // maxReply is the maximum length of a script's reply in bytes.
 const maxReply = 64 << 20
 
-// Call carries out a command that a script calls. The engine reads its RESP reply before the next call. If the command
-// is refused before it is executed, trouble is the error, with its code and without the leading '-', and there is no
-// reply.
+// Call executes a command that a script calls. The engine reads the reply, in RESP, before the next call. If the
+// command is refused, there is no reply, and trouble is the error with its code and without the leading '-'.
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
-// Engine is a Lua state that is kept between scripts. Scripts cannot leave anything in it: every table that outlives a
-// script is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random continues from
-// script to script, as in Redis 7, until the process ends ([Engine.EndLife]).
+// Engine is a Lua state that is used for one script after another. Scripts cannot leave anything in it: every table
+// that exists longer than a script is sealed (seal.go), and KEYS and ARGV are new for each script. As in Redis 7, only
+// the sequence of math.random continues from script to script, until the process ends ([Engine.EndLife]).
 type Engine struct {
 	command Call
 	version string
 	random  lrand48
 	state   *lua.LState
-	env     *lua.LTable // what scripts see as _G; it is empty and sealed
-	globals *lua.LTable // the contents that are visible through env
+	env     *lua.LTable // the table that scripts see as _G; it is empty and sealed
+	globals *lua.LTable // the fields that scripts see in env
 	sealed  map[*lua.LTable]bool
-	null    *lua.LUserData // cjson.null
+	null    *lua.LUserData // the value cjson.null
 	budget  budget
 	args    []string // arguments of the current redis.call
 	reply   []byte   // reply of the current script
-	line    int      // line of the latest error that was raised in the script
+	line    int      // line of the last error raised in the script
 	client3 bool     // the reply may use RESP3
-	script3 bool     // the script has switched to RESP3 by redis.setresp(3)
+	script3 bool     // the script has switched to RESP3 with redis.setresp(3)
 }
 
-// budget counts instructions. It is a context: before each instruction, gopher-lua checks whether it is done.
+// budget limits the number of instructions. It implements context.Context, because gopher-lua checks before each
+// instruction whether its context is done.
 type budget struct {
 	left int
 	done chan struct{} // always closed
@@ -68,13 +69,13 @@ func (b *budget) Err() error                  { return context.Canceled }
 func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (b *budget) Value(any) any               { return nil }
 
-// Script is a script that was compiled for one Engine.
+// Script is a script compiled for one Engine.
 type Script struct {
 	sha      string
 	function *lua.LFunction
 }
 
-// New returns an engine for a Redis of the given version. call carries out the commands of its scripts.
+// New returns an engine for a Redis server of the given version. call executes the commands that scripts call.
 func New(version string, call Call) *Engine {
 	e := &Engine{command: call, version: version, random: bornWith, sealed: map[*lua.LTable]bool{}}
 	e.budget.done = make(chan struct{})
@@ -89,11 +90,11 @@ func New(version string, call Call) *Engine {
 // EndLife restarts the sequence of math.random, as in a new process.
 func (e *Engine) EndLife() { e.random = bornWith }
 
-// Compile compiles a text into a function of the sealed environment. sha is the hexadecimal SHA-1 by which errors name
-// the script. If the text is not Lua, the error states the line.
+// Compile compiles a script so that it runs in the sealed environment. sha is the script's SHA-1 in hexadecimal digits,
+// which identifies the script in errors. If the text is not valid Lua, the error contains the line.
 func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the compiler refuses some texts by a panic
+		if r := recover(); r != nil { // the compiler panics on some invalid texts
 			s, err = nil, fmt.Errorf("%s: %v", chunk, r)
 		}
 	}()
@@ -113,7 +114,8 @@ func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	return &Script{sha, f}, nil
 }
 
-// Run executes a script and returns its reply, in RESP3 or RESP2. The reply is valid until the next Run.
+// Run runs a script and returns its reply, in RESP3 if resp3 is true and otherwise in RESP2. The reply is valid until
+// the next Run.
 func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) {
 	L := e.state
 	e.globals.RawSetString("KEYS", listOf(L, keys))
@@ -168,7 +170,8 @@ func (e *Engine) explain(err error, s *Script) string {
 	return text + " script: " + s.sha + ", on @" + chunk + ":" + strconv.Itoa(e.line) + "."
 }
 
-// lineOf returns the line at the start of a message ("user_script:3: …"), or otherwise if there is none.
+// lineOf returns the line number at the start of an error message ("user_script:3: …"). If there is none, it returns
+// otherwise.
 func lineOf(message string, otherwise int) int {
 	rest, ok := strings.CutPrefix(message, chunk+":")
 	if !ok {
@@ -181,7 +184,7 @@ func lineOf(message string, otherwise int) int {
 	return otherwise
 }
 
-// raise raises an error as redis.call does: as a table with the message.
+// raise raises an error as redis.call does. The error is a table that contains the message.
 func (e *Engine) raise(L *lua.LState, text string) int {
 	e.line = lineOf(L.Where(1), e.line)
 	L.Error(errorTable(L, text), 0)

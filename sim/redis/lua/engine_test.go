@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// store is a data set that supports SET and GET, with an engine whose scripts use it.
+// store is a data set with SET and GET, and an engine whose scripts use it.
 type store struct {
 	*Engine
 	data map[string]string
@@ -30,7 +30,7 @@ func (s *store) call(args []string, _ bool) (reply []byte, trouble string) {
 	return nil, "ERR Unknown Redis command called from script"
 }
 
-// eval returns the reply to a script as one line.
+// eval runs a script and returns its reply as one line.
 func (s *store) eval(text string) string {
 	script, err := s.Compile(text, "SHA")
 	if err != nil {
@@ -46,7 +46,7 @@ func check(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestScriptsLeaveNothingBehind runs scripts that attack the state which later scripts share.
+// TestScriptsLeaveNothingBehind runs scripts that try to change state that later scripts share.
 func TestScriptsLeaveNothingBehind(t *testing.T) {
 	probe :=
 		`return {'no x', type(redis.call), type(string.format), type(table.insert), type(math.random), ("a"):upper(),
@@ -122,7 +122,8 @@ func TestNothingOfTheMachineShowsInScripts(t *testing.T) {
 			"-ERR user_script:1: Script attempted to access nonexistent global variable 'print'"},
 		{"return tostring({})", "$10 table: 0x0"},
 		{"return string.format('%s', tostring(tostring))", "$13 function: 0x0"},
-		{"return {math.random(100), math.random(100)}", "*2 :40 :85"}, // as in a freshly started Redis 7.0.15
+		// the same numbers as in a Redis 7.0.15 that has just started
+		{"return {math.random(100), math.random(100)}", "*2 :40 :85"},
 		{"return tostring(setmetatable({}, {__tostring = function() return 'me' end}))", "$2 me"},
 	} {
 		got, _, _ := strings.Cut(newStore().eval(c.text), " script: ")

@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format implements string.format with C's meaning. gopher-lua passes the arguments to Go's fmt, which would print
+// format implements string.format with the meaning of C. gopher-lua would pass the arguments to Go's fmt, which prints
 // addresses.
 func (e *Engine) format(L *lua.LState) int {
 	pattern := L.CheckString(1)
@@ -38,14 +38,14 @@ func (e *Engine) format(L *lua.LState) int {
 	return 1
 }
 
-// isSpec reports whether s consists of flags, at most two digits of width and at most two digits of precision.
+// isSpec reports whether s consists of flags, a width of at most two digits, and a precision of at most two digits.
 func isSpec(s string) bool {
 	width, precision, dot := strings.Cut(strings.TrimLeft(s, "-+ #0"), ".")
 	digits := func(s string) bool { return len(s) <= 2 && strings.Trim(s, "0123456789") == "" }
 	return len(s) <= 10 && digits(width) && digits(precision) && (dot || precision == "")
 }
 
-// formatOne formats one argument. spec is the '%' with flags, width and precision.
+// formatOne formats one argument. spec is the '%' with its flags, width and precision.
 func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
 	switch verb {
 	case 'd', 'i':
@@ -73,7 +73,7 @@ func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) strin
 	return ""
 }
 
-// checkText returns an argument that must be a string or a number; a number is formatted.
+// checkText returns an argument as a string. It must be a string or a number.
 func checkText(L *lua.LState, arg int) string {
 	switch v := L.Get(arg).(type) {
 	case lua.LString:

@@ -10,7 +10,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// redisLibrary returns the table redis of scripts.
+// redisLibrary returns the table redis for scripts.
 func (e *Engine) redisLibrary() *lua.LTable {
 	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"call":         func(L *lua.LState) int { return e.call(L, false) },
@@ -21,14 +21,15 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			if L.GetTop() != 1 {
 				return e.raise(L, "ERR wrong number of arguments")
 			}
-			text := "" // for a value that is neither a string nor a number
+			text := "" // stays empty for values that are not strings or numbers
 			if v := L.Get(1); lua.LVCanConvToString(v) {
 				text = e.toString(L, v)
 			}
 			L.Push(lua.LString(SHA1Hex(text)))
 			return 1
 		},
-		"log":                func(*lua.LState) int { return 0 }, // a simulated server has no log file
+		// does nothing, because a simulated server has no log file
+		"log":                func(*lua.LState) int { return 0 },
 		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
 		"setresp": func(L *lua.LState) int {
 			if L.GetTop() != 1 {
@@ -52,7 +53,7 @@ func (e *Engine) redisLibrary() *lua.LTable {
 	return t
 }
 
-// versionNumber returns a version as a number: 0x70102 for 7.1.2.
+// versionNumber encodes a version as a number: 7.1.2 is 0x70102.
 func versionNumber(version string) (number int) {
 	for part := range strings.SplitSeq(version, ".") {
 		v, _ := strconv.Atoi(part)
@@ -61,13 +62,13 @@ func versionNumber(version string) (number int) {
 	return number
 }
 
-// SHA1Hex returns the SHA-1 of a text in hexadecimal digits. Redis identifies scripts by it.
+// SHA1Hex returns the SHA-1 of a text in hexadecimal digits. Redis identifies scripts by this value.
 func SHA1Hex(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// errorReply implements redis.error_reply: a message without a code gets the code ERR.
+// errorReply implements redis.error_reply. It adds the code ERR to a message without a code.
 func errorReply(L *lua.LState) int {
 	s, ok := L.Get(1).(lua.LString)
 	if !ok || L.GetTop() != 1 {
@@ -94,7 +95,7 @@ func statusReply(L *lua.LState) int {
 	return 1
 }
 
-// toString implements tostring, but without addresses, which would differ between runs.
+// toString implements tostring. It does not print addresses, which would differ between runs.
 func (e *Engine) toString(L *lua.LState, v lua.LValue) string {
 	if f, ok := L.GetMetaField(v, "__tostring").(*lua.LFunction); ok {
 		L.Push(f)
@@ -130,7 +131,7 @@ func (e *Engine) ownString() map[string]lua.LGFunction {
 	}
 }
 
-// lrand48 is the random number generator that Redis provides to scripts, so that it is the same on every machine.
+// lrand48 is Redis's own random number generator for scripts, which gives the same numbers on every machine.
 type lrand48 uint64
 
 // bornWith is the state of the generator before it is seeded.
@@ -174,7 +175,7 @@ func (e *Engine) ownMath() map[string]lua.LGFunction {
 	}
 }
 
-// cGeneral formats a finite number like C's %.<digits>g.
+// cGeneral formats a finite number like C's %.<digits>g. The other values are handled by the caller.
 func cGeneral(f float64, digits int) string {
 	s := strconv.FormatFloat(f, 'e', digits-1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
@@ -189,5 +190,5 @@ func cGeneral(f float64, digits int) string {
 	if strings.Contains(mantissa, ".") {
 		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 	}
-	return mantissa + "e" + exponent // Go, too, writes at least two digits of the exponent
+	return mantissa + "e" + exponent // like C, Go writes at least two digits of the exponent
 }

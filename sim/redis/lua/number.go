@@ -10,12 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// space is C's white space.
+// space lists the characters that are white space in C.
 const space = " \t\n\v\f\r"
 
-// readNumber parses a text where Lua 5.1 expects a number (luaO_str2d): it accepts what strtod accepts, with white
-// space around it, up to the first NUL. gopher-lua would read Go's numbers instead: there, 010 is octal, 1_0 is ten,
-// and nan is not a number.
+// readNumber parses a text as a number like Lua 5.1 (luaO_str2d). It accepts what C's strtod accepts, with white space
+// around it, up to the first NUL. gopher-lua would use Go's rules: there, 010 is octal, 1_0 is ten, and nan is not a
+// number.
 func readNumber(s string) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -37,7 +37,7 @@ func readNumber(s string) (lua.LNumber, bool) {
 	return lua.LNumber(f), ok
 }
 
-// toNumber replaces Lua's tonumber. It parses numbers like Redis's Lua 5.1.
+// toNumber implements tonumber with the rules of Redis's Lua 5.1.
 func toNumber(L *lua.LState) int {
 	base := L.OptInt(2, 10)
 	if base == 10 {
@@ -66,8 +66,8 @@ func toNumber(L *lua.LState) int {
 	return 1
 }
 
-// readInBase parses a whole number like strtoul: a negative number counts down from 2^64, and a number that is too
-// large becomes the largest one.
+// readInBase parses an integer like C's strtoul. A negative number counts down from 2^64. A number that is too large
+// becomes the largest one.
 func readInBase(s string, base int) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -91,8 +91,8 @@ func readInBase(s string, base int) (lua.LNumber, bool) {
 	return lua.LNumber(v), true
 }
 
-// takesNumbers makes a library function convert those of its arguments that are strings, from the argument number first
-// on, to numbers in the way of Lua.
+// takesNumbers changes a library function so that it converts arguments that are strings to numbers by Lua's rules. It
+// converts the arguments from number first on.
 func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	inner := library.RawGetString(name).(*lua.LFunction).GFunction
 	library.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -111,8 +111,8 @@ func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	}))
 }
 
-// arithmetic adds the arithmetic operators to strings, as functions of their metatable. gopher-lua looks there before
-// it converts strings by its own rules.
+// arithmetic adds the arithmetic operators to the metatable of strings. gopher-lua looks there before it converts
+// strings to numbers by its own rules.
 func (e *Engine) arithmetic(strings *lua.LTable) {
 	for event, operate := range map[string]func(a, b float64) float64{
 		"__add": func(a, b float64) float64 { return a + b },
@@ -131,8 +131,8 @@ func (e *Engine) arithmetic(strings *lua.LTable) {
 	}))
 }
 
-// operateOn carries out an operator of which at least one operand is a string. If the operands are not both numbers, it
-// asks the metatable of the other operand, like Lua.
+// operateOn executes an operator if at least one operand is a string. If an operand cannot be converted to a number, it
+// uses the metatable of the other operand, as Lua does.
 func operateOn(L *lua.LState, event string, a, b lua.LValue, operate func(a, b float64) float64) int {
 	x, ok := numberOf(a)
 	y, ok2 := numberOf(b)
@@ -157,7 +157,7 @@ func operateOn(L *lua.LState, event string, a, b lua.LValue, operate func(a, b f
 	return 0
 }
 
-// numberOf returns the number that an operand stands for.
+// numberOf converts an operand to a number.
 func numberOf(v lua.LValue) (lua.LNumber, bool) {
 	switch v := v.(type) {
 	case lua.LNumber:

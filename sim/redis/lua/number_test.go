@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNumbersAreWrittenAsCDoes compares FormatNumber with the output of glibc's printf("%.*g").
+// TestNumbersAreWrittenAsCDoes compares FormatNumber with the output of printf("%.*g") in glibc.
 func TestNumbersAreWrittenAsCDoes(t *testing.T) {
 	for _, c := range []struct {
 		f      float64

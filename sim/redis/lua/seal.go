@@ -8,11 +8,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// readOnly is Redis's message for a write to a table that does not belong to the script.
+// readOnly is Redis's error message for a write to a table that scripts must not change.
 const readOnly = "Attempt to modify a readonly table"
 
-// notProvided lists the libraries and functions that Redis provides to scripts and fencepost does not, by their
-// library; "" stands for globals.
+// notProvided lists functions and libraries that Redis provides to scripts and this package does not. The keys are the
+// names of libraries; "" stands for globals.
 var notProvided = map[string][]string{
 	"":       {"cmsgpack", "struct", "bit", "coroutine", "load", "loadstring", "collectgarbage", "gcinfo"},
 	"redis":  {"acl_check_cmd", "breakpoint", "debug", "set_repl"},
@@ -22,7 +22,8 @@ var notProvided = map[string][]string{
 		"encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"},
 }
 
-// withhold adds functions to a library, in place of those that are not provided, that raise an error which says so.
+// withhold adds a stand-in to a library for each function that is not provided. The stand-in raises an error that says
+// so.
 func (e *Engine) withhold(library string, t *lua.LTable) {
 	for _, name := range notProvided[library] {
 		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -32,7 +33,7 @@ func (e *Engine) withhold(library string, t *lua.LTable) {
 	}
 }
 
-// seal returns a stand-in for a table: it shows the fields of what, and refuses writes.
+// seal returns a table through which the fields of what can be read but not written.
 func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	L := e.state
 	front, meta := L.NewTable(), L.NewTable()
@@ -47,7 +48,7 @@ func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	return front
 }
 
-// openLibraries creates the globals and libraries of scripts.
+// openLibraries creates the globals and libraries for scripts.
 func (e *Engine) openLibraries() {
 	L := e.state
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
@@ -74,7 +75,7 @@ func (e *Engine) openLibraries() {
 		e.takesNumbers(text, name, first)
 	}
 	e.globals.RawSetString("string", e.seal(text))
-	texts := L.NewTable() // for calls such as ("x"):upper()
+	texts := L.NewTable() // needed for calls such as ("x"):upper()
 	texts.RawSetString("__index", text)
 	texts.RawSetString("__metatable", lua.LFalse)
 	e.arithmetic(texts)
@@ -96,7 +97,7 @@ func (e *Engine) openLibraries() {
 			e.takesNumbers(numbers, name.String(), 1)
 		}
 	})
-	numbers.RawSetString("huge", lua.LNumber(math.Inf(1))) // gopher-lua's is finite
+	numbers.RawSetString("huge", lua.LNumber(math.Inf(1))) // in gopher-lua, it is finite
 	e.globals.RawSetString("math", e.seal(numbers))
 	e.globals.RawSetString("redis", e.seal(e.redisLibrary()))
 	e.null = L.NewUserData()
@@ -107,7 +108,7 @@ func (e *Engine) openLibraries() {
 	e.globals.Metatable = strict
 }
 
-// missing raises the error for a global that does not exist.
+// missing raises the error for access to a global that does not exist.
 func missing(L *lua.LState) int {
 	name := L.Get(2).String()
 	if slices.Contains(notProvided[""], name) {
@@ -117,7 +118,7 @@ func missing(L *lua.LState) int {
 	return 0
 }
 
-// library makes a library of some functions of one of gopher-lua's and some of this package.
+// library creates a library that consists of the named functions of gopher-lua and of functions of this package.
 func (e *Engine) library(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
@@ -129,7 +130,7 @@ func (e *Engine) library(from lua.LValue, names []string, own map[string]lua.LGF
 	return t
 }
 
-// guarded wraps a function that would write to its first argument without asking the metatable, so that it refuses a
+// guarded wraps a function that writes to its first argument and ignores metatables. The wrapped function refuses a
 // sealed table.
 func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	inner := f.(*lua.LFunction).GFunction
@@ -141,8 +142,8 @@ func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	}
 }
 
-// ownBase returns replacements for base functions of gopher-lua that would print pointers, change sealed tables, or
-// report errors in another way than Redis.
+// ownBase returns replacements for those base functions of gopher-lua that would print pointers, change sealed tables,
+// or report errors in a different way than Redis.
 func (e *Engine) ownBase() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"tostring": func(L *lua.LState) int {
@@ -181,7 +182,7 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 	}
 }
 
-// protectedCall implements pcall. The script receives an error of Redis as its message, as in Redis 7.0.
+// protectedCall implements pcall. As in Redis 7.0, the script gets only the message of an error that Redis has raised.
 func protectedCall(L *lua.LState) int {
 	L.CheckAny(1)
 	top := L.GetTop()

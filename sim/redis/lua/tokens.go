@@ -2,11 +2,11 @@ package lua
 
 import "strings"
 
-// Tokens writes a script as its tokens, separated by spaces, so that equivalent spellings give the same string. It
-// knows only the lexical rules of Lua that lock scripts use; for any other text it returns "".
+// Tokens returns the tokens of a script, separated by spaces, so that equivalent spellings of a script give the same
+// string. It knows only the lexical rules of Lua that lock scripts need. For other texts it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
-	calling := 0 // how much of `redis . call (` has just been read
+	calling := 0 // how many tokens of `redis . call (` have just been read
 	last := ""
 	for i := 0; i < len(text); {
 		size := tokenSize(text[i:])
@@ -20,7 +20,7 @@ func Tokens(text string) string {
 			continue
 		case t == ";":
 			if last != ")" && last != "0" && last != "1" {
-				return "" // Lua does not allow it there, or it might have a meaning
+				return "" // this is invalid in Lua, or may have a meaning
 			}
 			last = t
 			continue
@@ -37,7 +37,7 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall follows `redis . call (` token by token.
+// readCall returns how many tokens of `redis . call (` have been read after another token.
 func readCall(read int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
 	if read < len(want) && token == want[read] {
@@ -46,7 +46,7 @@ func readCall(read int, token string) int {
 	return 0
 }
 
-// tokenSize returns the length of the token at the start of s, or 0 if it is not a known kind.
+// tokenSize returns the length of the token at the start of s, or 0 if its kind is not known.
 func tokenSize(s string) int {
 	word := func(c byte) bool {
 		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -69,7 +69,7 @@ func tokenSize(s string) int {
 		}
 		return 0
 	case strings.HasPrefix(s, "--["):
-		return 0 // this may be a long comment
+		return 0 // it may be a long comment, which is not supported
 	case strings.HasPrefix(s, "--"):
 		if end := strings.IndexByte(s, '\n'); end >= 0 {
 			return end + 1

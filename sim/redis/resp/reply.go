@@ -1,5 +1,5 @@
-// Package resp implements the wire format of a simulated Redis: replies in RESP2 and RESP3, and numbers and patterns in
-// Redis's syntax.
+// Package resp implements the wire format of Redis: replies in RESP2 and RESP3, and Redis's syntax of numbers and
+// patterns.
 package resp
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Port is Redis's default port, on which every simulated Redis listens.
+// Port is Redis's default port. Every simulated Redis server listens on it.
 const Port = "6379"
 
-// Errors with which several commands reply.
+// Errors that several commands return.
 const (
 	ErrSyntax    = "ERR syntax error"
 	ErrNotInt    = "ERR value is not an integer or out of range"
@@ -21,31 +21,31 @@ const (
 	ErrNoKey     = "ERR no such key"
 )
 
-// Writer appends replies to a buffer that is reused.
+// Writer appends replies to a buffer, which can be reused.
 type Writer struct {
 	Out   []byte
-	RESP3 bool // RESP3 types may be used, because the client has asked for them with HELLO 3
+	RESP3 bool // replies may use RESP3, because the client has sent HELLO 3
 }
 
-// ReplyOK replies +OK.
+// ReplyOK appends the status OK.
 func (w *Writer) ReplyOK() { w.Out = append(w.Out, "+OK\r\n"...) }
 
-// ReplyNull replies with null.
+// ReplyNull appends null.
 func (w *Writer) ReplyNull() { w.Out = append(w.Out, either(w.RESP3, "_\r\n", "$-1\r\n")...) }
 
-// ReplyNullArray replies with null where RESP2 has a null array.
+// ReplyNullArray appends null or, in RESP2, a null array.
 func (w *Writer) ReplyNullArray() { w.Out = append(w.Out, either(w.RESP3, "_\r\n", "*-1\r\n")...) }
 
-// ReplyInt replies with an integer.
+// ReplyInt appends an integer.
 func (w *Writer) ReplyInt(v int64) { w.Out = sim.AppendInt(w.Out, v) }
 
-// ReplyBulk replies with a bulk string.
+// ReplyBulk appends a bulk string.
 func (w *Writer) ReplyBulk(s string) { w.Out = sim.AppendBulk(w.Out, s) }
 
-// ReplyLen begins an array of count elements.
+// ReplyLen appends the header of an array with count elements.
 func (w *Writer) ReplyLen(count int) { w.Out = sim.AppendArray(w.Out, count) }
 
-// ReplyMap begins a map with the given number of pairs.
+// ReplyMap appends the header of a map with the given number of pairs.
 func (w *Writer) ReplyMap(pairs int) {
 	if w.RESP3 {
 		w.head('%', pairs)
@@ -54,10 +54,10 @@ func (w *Writer) ReplyMap(pairs int) {
 	}
 }
 
-// ReplySet begins a set of count elements.
+// ReplySet appends the header of a set with count elements.
 func (w *Writer) ReplySet(count int) { w.head(either[byte](w.RESP3, '~', '*'), count) }
 
-// ReplyPush begins a push with the given number of parts. A push is not a reply to a request.
+// ReplyPush appends the header of a push with the given number of parts. A push is not a reply to a request.
 func (w *Writer) ReplyPush(parts int) { w.head(either[byte](w.RESP3, '>', '*'), parts) }
 
 func (w *Writer) head(sort byte, count int) {
@@ -65,7 +65,7 @@ func (w *Writer) head(sort byte, count int) {
 	w.Out = append(w.Out, '\r', '\n')
 }
 
-// ReplyDouble replies with a number, given as text. In RESP2 it is a bulk string.
+// ReplyDouble appends a floating-point number, given as text. In RESP2 it is a bulk string.
 func (w *Writer) ReplyDouble(text string) {
 	if w.RESP3 {
 		w.Out = sim.AppendLine(w.Out, ',', text)
@@ -74,7 +74,7 @@ func (w *Writer) ReplyDouble(text string) {
 	}
 }
 
-// ReplyText replies with a text for people. In RESP2 it is a bulk string.
+// ReplyText appends a text for human readers. In RESP2 it is a bulk string.
 func (w *Writer) ReplyText(text string) {
 	if w.RESP3 {
 		w.head('=', len("txt:")+len(text))
@@ -91,13 +91,13 @@ func either[T any](first bool, a, b T) T {
 	return b
 }
 
-// ReplyError replies with an error. The first word of the text is its kind.
+// ReplyError appends an error. The first word of the text is the kind of error.
 func (w *Writer) ReplyError(text string) { w.Out = sim.AppendLine(w.Out, '-', text) }
 
-// ReplyStatus replies with a simple string.
+// ReplyStatus appends a simple string.
 func (w *Writer) ReplyStatus(text string) { w.Out = sim.AppendLine(w.Out, '+', text) }
 
-// ReplyBool replies 1 or 0.
+// ReplyBool appends 1 for true and 0 for false.
 func (w *Writer) ReplyBool(yes bool) {
 	if yes {
 		w.ReplyInt(1)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Value is a value of RESP.
+// Value is a decoded RESP value.
 type Value struct {
-	Kind byte   // its first byte on the wire
-	Text string // content of all kinds except aggregates
+	Kind byte   // first byte of the encoded value
+	Text string // content of a value that is not an aggregate
 	Null bool
-	List []Value // elements of an aggregate; for a map, keys and values alternate
+	List []Value // elements of an aggregate; for a map, keys and values in turn
 }
 
 // Size returns the size in bytes of the value at the start of b, or 0 if the value is not complete yet.
@@ -43,7 +43,7 @@ func Size(b []byte) int {
 	return size
 }
 
-// Parse parses the value at the start of b, which must be complete.
+// Parse decodes the value at the start of b, which must be complete.
 func Parse(b []byte) (v Value, rest []byte) {
 	end := 0
 	for b[end] != '\r' {
@@ -76,18 +76,18 @@ func Parse(b []byte) (v Value, rest []byte) {
 	return v, rest
 }
 
-// Elements returns how many values follow the header of an aggregate with the count n.
+// Elements returns how many values follow the header of an aggregate whose header contains n.
 func Elements(kind byte, n int) int {
 	switch kind {
 	case '%':
 		return 2 * n
-	case '|': // attributes precede the value to which they belong
+	case '|': // the attributes are followed by the value to which they belong
 		return 2*n + 1
 	}
 	return n
 }
 
-// Append appends the value as a server sends it.
+// Append appends the encoded value to b.
 func (v Value) Append(b []byte) []byte {
 	size := func(n int) []byte { return append(strconv.AppendInt(append(b, v.Kind), int64(n), 10), "\r\n"...) }
 	switch {
@@ -109,7 +109,7 @@ func (v Value) Append(b []byte) []byte {
 	return append(append(append(b, v.Kind), v.Text...), "\r\n"...)
 }
 
-// isString reports whether the value is sent as a length and that many bytes.
+// isString reports whether the value is encoded as a length followed by that many bytes.
 func (v Value) isString() bool { return v.Kind == '$' || v.Kind == '=' || v.Kind == '!' }
 
 func (v Value) isAggregate() bool {
@@ -123,7 +123,7 @@ func (v Value) isAggregate() bool {
 // IsError reports whether the value is an error.
 func (v Value) IsError() bool { return v.Kind == '-' || v.Kind == '!' }
 
-// Texts returns the texts of the elements of a flat list.
+// Texts returns the texts of the value's elements, which must not be aggregates.
 func (v Value) Texts() (list []string) {
 	for _, item := range v.List {
 		list = append(list, item.Text)
@@ -131,13 +131,13 @@ func (v Value) Texts() (list []string) {
 	return list
 }
 
-// Number returns an integer, whether it was sent as an integer or as text.
+// Number returns the value as an integer. It may be encoded as an integer or as text.
 func (v Value) Number() int64 {
 	n, _ := strconv.ParseInt(v.Text, 10, 64)
 	return n
 }
 
-// Bulks returns the elements of a flat array of bulk strings.
+// Bulks returns the elements of an array that consists of bulk strings.
 func Bulks(reply string) []string {
 	_, rest, _ := strings.Cut(reply, "\r\n")
 	var list []string
@@ -153,7 +153,7 @@ func Bulks(reply string) []string {
 	return list
 }
 
-// BulkSize returns the size in bytes of the bulk string at the start of b, or 0 if there is none.
+// BulkSize returns the size in bytes of the bulk string at the start of b, or 0 if b does not start with one.
 func BulkSize(b []byte) int {
 	line := bytes.IndexByte(b, '\n')
 	if b[0] != '$' || line < 2 {

@@ -2,22 +2,25 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look is a key, or a member of one, that the current script has read or the current transaction watches.
+// look records that the current script has read a key or one of its members, or that the current transaction watches
+// it.
 type look struct {
-	name, member string          // an empty member means the key as a whole
-	of           history.Attempt // owner of the member at that time
+	name, member string          // names of the key and the member; an empty member means the whole key
+	of           history.Attempt // owner of the key or member at that time
 	check        history.Check
 	absent       bool
 }
 
-// Command begins a command. check is what the command looks at before it changes its key. CheckNotRecorded means that
-// records of the change do not state that.
+// Command begins a command. check says what the command checks before it changes its key. CheckNotRecorded means that
+// records do not state this.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends adds a check that the current command makes before its change, once its arguments show it.
+// Depends adds a check that the current command makes before its change. It is called when the command's arguments show
+// this.
 func (d *Data) Depends(on history.Check) { d.check = max(d.check, on) }
 
-// Look records that later commands of the current script or transaction may depend on a key, or on one member of it.
+// Look records that the current script or transaction has looked at a key or member. Its later commands may depend on
+// what it saw.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {
@@ -28,14 +31,14 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks returns the number of calls of Look that Forget has not undone.
+// Looks returns the number of recorded looks.
 func (d *Data) Looks() int { return len(d.looks) }
 
 // Forget drops all looks except the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request has looked at before it changes a key, or a member of it. by is the attempt of the
-// request, and of the owner. A look at another member of the same owner counts too.
+// checked returns what a request has checked before it changes a key or a member. by is the attempt to which the
+// request belongs, and of is the owner of the key or member. A look at another member of the same owner counts too.
 func (d *Data) checked(by history.Attempt, name, member string, of history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || by == "" {
@@ -53,7 +56,7 @@ func (d *Data) checked(by history.Attempt, name, member string, of history.Attem
 	return c
 }
 
-// lapse remembers the owner of a key that has expired.
+// lapse stores the owner of a key that has expired.
 func (d *Data) lapse(name string, k *Entry) {
 	if k.of == "" || k.members != nil {
 		return

@@ -1,9 +1,10 @@
-// Package store holds the data of a simulated Redis: which keys exist, who owns them, when they expire, and what is
-// recorded about them. It also holds the append-only file: the effects, and when each of them is on disk.
+// Package store holds the data of a simulated Redis server: which keys exist, who owns them, when they expire, and what
+// is recorded about them. It also contains the append-only file, which is a list of effects, and when each effect is on
+// disk.
 //
 // Strings, deadlines, owners, and expired keys that still exist are stored in this package. All other values are stored
-// in miniredis, to which the strings are lent when it executes a command. Every change is made by a method that writes
-// its record, logs its effect for the file and the replicas, and notifies the node.
+// in miniredis. While miniredis executes a command, it is lent the strings that the command needs. Every change is made
+// by a method that writes its record, logs its effect for the file and the replicas, and notifies the node.
 package store
 
 import (
@@ -18,89 +19,90 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Entry is what is known about an existing key apart from its data.
+// Entry holds everything about an existing key except its data in miniredis.
 type Entry struct {
-	of history.Attempt // the attempt that set it
+	of history.Attempt // the attempt that set the key
 	// members maps the key's fields, members or elements to their owners; nil for a string.
 	members map[string]history.Attempt
-	When    int64  // deadline, ms on the wall clock; Never without expiry
-	seq     uint64 // seq of its entry in the heap of deadlines; 0 if it has none
-	Text    bool   // it is a string, whose value is written into records
-	Value   string // value of a string
-	lent    bool   // miniredis also has the string, always with this value
+	When    int64  // deadline in ms on the wall clock; Never if the key does not expire
+	seq     uint64 // number of its entry in the heap of deadlines; 0 if there is none
+	Text    bool   // the key is a string, whose value is written into records
+	Value   string // the value, if the key is a string
+	lent    bool   // miniredis has a copy of the string, with the same value
 }
 
-// Data is the data of a node. Values except strings are in miniredis; strings, deadlines and owners are in keys.
+// Data is the data of a node. Strings, deadlines and owners are in keys. All other values are in miniredis.
 //
 // Invariant: a key that exists in miniredis is in keys. A key in keys exists in miniredis, unless it is a string that
-// is not lent. miniredis itself knows no TTL.
+// is not lent. miniredis itself has no deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
-	DB   *miniredis.RedisDB // any code outside Data that changes it must call Settle for the key
+	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
 	srv  *server.Server
 	peer *server.Peer
 	w    *bufio.Writer
 
 	node     Server
-	Onlooker Onlooker // the onlooker of this life
+	Onlooker Onlooker // receives records; set when the process starts
 
-	// State of the current turn of the event loop. Redis freezes its clock while a command, script or transaction runs.
-	Wall int64 // wall clock, ns
-	Now  int64 // wall clock, ms
+	// The fields below are the state of the current turn of the event loop. Wall and Now stay the same during a turn,
+	// because Redis freezes its clock while a command, script or transaction runs.
+	Wall int64 // time of the wall clock in ns
+	Now  int64 // time of the wall clock in ms
 
-	Attempt     history.Attempt // attempt of the current request
-	Sent        history.Time    // when the latest request left its client; 0 if that is not known
-	check       history.Check   // check of the current command
-	looks       []look          // looks of the current script or transaction
+	Attempt     history.Attempt // attempt to which the current request belongs
+	Sent        history.Time    // when the current request left its client; 0 if unknown
+	check       history.Check   // what the current command checks
+	looks       []look          // what the current script or transaction has looked at
 	resp.Writer                 // the reply to the current request
-	Loading     bool            // replaying the file: no records, no effects, no expiry
-	Notifies    Events          // which keyspace events are published
+	Loading     bool            // the file is being replayed: no records, no effects, no expiry
+	Notifies    Events          // which keyspace notifications are sent
 
 	keys      map[string]*Entry
 	free      []*Entry // entries of removed keys, for reuse
 	deadlines deadlines
 	seq       uint64
-	made      int // number of keys made since mini was created
+	made      int // number of keys created since mini was created
 
-	hidden []hiddenKey // in the order in which they expired; none of them is in keys
+	hidden []hiddenKey // in the order in which they expired; a hidden key is not in keys
 
-	lapsed map[string]history.Attempt // owners of keys that have expired and were not set again
+	lapsed map[string]history.Attempt // owners of keys that have expired and have not been set again
 }
 
-// Server is the node to which the data belongs.
+// Server is the node that owns the data.
 type Server interface {
-	// Replica reports whether the node is a replica. Its master then decides what expires, and records the changes of
-	// keys.
+	// Replica reports whether the node is a replica. Its master then decides which keys expire, and records the changes
+	// of keys.
 	Replica() bool
-	// Log logs an effect of the current turn, for the file and for the replicas. LogCommand does the same for a
-	// command.
+	// Log logs an effect of the current turn for the file and for the replicas. LogCommand does the same for a command.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is called after every change of a key, and after an expired key was deleted.
+	// Changed is called after each change of a key. It is also called, with expired true, after an expired key was
+	// deleted.
 	Changed(name string, expired bool)
-	// Flushed is called when all keys are about to be removed.
+	// Flushed is called before all keys are removed.
 	Flushed()
-	// ListMade is called for every list that is created.
+	// ListMade is called when a list has been created.
 	ListMade(name string)
-	// Publish sends a message about a key to the subscribers of a channel of this node.
+	// Publish sends a message about a key to this node's subscribers of a channel.
 	Publish(channel, message string)
-	// Do carries out the command of an effect.
+	// Do executes the command of an effect.
 	Do(args []string)
 }
 
-// Onlooker takes the records, and knows the true time.
+// Onlooker receives the records, and knows the true time.
 type Onlooker interface {
-	// Record writes a record.
+	// Record adds a record to the history.
 	Record(e history.Event)
-	// Due returns the true time after d on the node's clock, if the clock runs true.
+	// Due returns the true time at which d will have passed on the node's clock, if the clock is accurate.
 	Due(d time.Duration) history.Time
 }
 
-// maxMade is the number of keys made after which miniredis is replaced: it keeps a version number of each removed key
-// for ever.
+// maxMade is the number of created keys after which miniredis is replaced, because it keeps a version number for each
+// removed key forever.
 const maxMade = 1 << 16
 
-// appender is a writer that appends to a byte slice.
+// appender is a writer that appends to a slice of bytes.
 type appender struct{ b *[]byte }
 
 func (a appender) Write(p []byte) (int, error) {
@@ -108,22 +110,22 @@ func (a appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// New returns the data of a node. It is expensive, because a miniredis registers all its commands.
+// New returns the data of a node. It is slow, because miniredis registers all its commands.
 func New(node Server) *Data {
 	d := &Data{node: node, keys: map[string]*Entry{}}
 	d.renew()
 	return d
 }
 
-// renew creates a new miniredis. Dial makes it register its commands; the connection itself is not used.
+// renew creates a new miniredis. It dials it only because this makes miniredis register its commands.
 func (d *Data) renew() {
 	d.mini = miniredis.NewMiniRedis()
 	conn, err := d.mini.Dial()
 	if err != nil {
-		panic(fmt.Sprintf("redis: miniredis does not start: %v", err)) // not expected
+		panic(fmt.Sprintf("redis: miniredis does not start: %v", err)) // should never happen
 	}
 	_ = conn.Close()
-	d.mini.SetTime(time.Unix(0, 0)) // so that it does not read the machine's clock
+	d.mini.SetTime(time.Unix(0, 0)) // so that miniredis does not read the machine's clock
 	d.DB = d.mini.DB(0)
 	d.srv = d.mini.Server()
 	d.w = bufio.NewWriter(appender{&d.Out})
@@ -131,8 +133,8 @@ func (d *Data) renew() {
 	d.made = 0
 }
 
-// Pass makes miniredis execute a command and appends its reply to Out. Settle must then be called for the command's
-// keys.
+// Pass makes miniredis execute a command and appends its reply to Out. The caller must then call Settle for the
+// command's keys.
 func (d *Data) Pass(args []string) {
 	for name, k := range d.keys {
 		if k.Text && !k.lent {
@@ -141,13 +143,13 @@ func (d *Data) Pass(args []string) {
 		}
 	}
 	d.srv.Dispatch(d.peer, args)
-	_ = d.w.Flush() // an appender does not fail
+	_ = d.w.Flush() // cannot fail with an appender
 }
 
-// Begin begins a turn of the event loop at the given time of the wall clock, in ns.
+// Begin begins a turn of the event loop. wall is the time of the wall clock in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls do without writing records or logging effects, because they have been written before.
+// Quietly calls do and suppresses records and effects, because they have been written before.
 func (d *Data) Quietly(do func()) {
 	was := d.Loading
 	d.Loading = true
@@ -155,10 +157,10 @@ func (d *Data) Quietly(do func()) {
 	d.Loading = was
 }
 
-// Size returns the number of keys, including hidden ones, as Redis counts them.
+// Size returns the number of keys as Redis counts them, which includes hidden ones.
 func (d *Data) Size() int { return len(d.keys) + len(d.hidden) }
 
-// Peek returns the entry of a key, or nil if it does not exist or is hidden. It deletes nothing.
+// Peek returns the entry of a key, or nil if the key does not exist or is hidden. Unlike Find, it deletes nothing.
 func (d *Data) Peek(name string) *Entry { return d.keys[name] }
 
 // Exists reports whether a key exists, even if it is hidden.
@@ -192,7 +194,7 @@ func (d *Data) Clear() {
 	clear(d.keys)
 }
 
-// Type returns the type of an existing key, as TYPE replies.
+// Type returns the type of an existing key, as the command TYPE names it.
 func (d *Data) Type(name string) string {
 	if k := d.keys[name]; k != nil && k.Text {
 		return "string"
@@ -200,11 +202,11 @@ func (d *Data) Type(name string) string {
 	return d.DB.Type(name)
 }
 
-// Vacate removes the value of a key before a command replaces it. Settle must be called after the command.
+// Vacate removes the value of a key that a command is about to replace. Settle must be called after the command.
 func (d *Data) Vacate(name string) {
 	if k := d.keys[name]; k != nil {
 		d.drop(name, k)
-		k.lent = true // otherwise Pass would bring the string back
+		k.lent = true // keeps Pass from lending the old string to miniredis again
 	}
 }
 
@@ -212,18 +214,18 @@ func (d *Data) Vacate(name string) {
 func (d *Data) put(name string, k *Entry, value string) {
 	k.Value = value
 	if k.lent {
-		_ = d.DB.Set(name, value) // fails only for other types
+		_ = d.DB.Set(name, value) // can fail only for keys of other types
 	}
 }
 
-// drop removes the value of a key from miniredis, if it is there.
+// drop removes the value of a key from miniredis, if it has the key.
 func (d *Data) drop(name string, k *Entry) {
 	if !k.Text || k.lent {
 		d.DB.Del(name)
 	}
 }
 
-// add returns the entry of a new key.
+// add adds an entry for a new key and returns it.
 func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	d.made++
 	var k *Entry
@@ -240,14 +242,14 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	return k
 }
 
-// forget drops the entry of a key that was removed from miniredis.
+// forget removes the entry of a key that was removed from miniredis.
 func (d *Data) forget(name string, k *Entry) {
 	delete(d.keys, name)
 	k.seq = 0
 	d.free = append(d.free, k)
 }
 
-// expireAt changes the deadline of a key.
+// expireAt sets the deadline of a key.
 func (d *Data) expireAt(name string, k *Entry, when int64) {
 	if k.When == when {
 		return

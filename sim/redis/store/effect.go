@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Op is the kind of an effect. The few kinds that locks use are stored without an argument list, which saves memory.
+// Op is the kind of an effect. The kinds that locks often use are stored without an argument list, which saves memory.
 type Op uint8
 
 const (
@@ -14,26 +14,26 @@ const (
 	OpExpire                     // PEXPIREAT key when
 	OpPersist                    // PERSIST key
 	OpFlush                      // FLUSHALL
-	OpCommand                    // args: a command with the same result whenever it is executed on the same data
-	OpPublish                    // PUBLISH key value; for replicas only
-	_                            // there are no patterns to publish to
-	OpShardPublish               // SPUBLISH key value; for replicas only
+	OpCommand                    // the command in args, which always has the same result on the same data
+	OpPublish                    // PUBLISH key value; only for replicas
+	_                            // unused: there is no publishing to patterns
+	OpShardPublish               // SPUBLISH key value; only for replicas
 )
 
-// Effect is one change of the data as the append-only file stores it: with an absolute time and a certain outcome, and
-// with the attempt on whose behalf it was made. Replaying a node's effects in order gives its data.
+// Effect is one change of the data as stored in the append-only file. Its times are absolute and its result is certain.
+// It also states the attempt that made the change. Replaying all effects of a node in order gives its data.
 type Effect struct {
 	Op      Op
 	Key     string
-	Value   string // OpSet
-	When    int64  // OpSet, OpExpire: deadline in ms on the wall clock; Never without expiry
+	Value   string // for OpSet: the value
+	When    int64  // for OpSet, OpExpire: deadline in ms on the wall clock; Never if there is none
 	Args    []string
 	Attempt history.Attempt
-	At      int64 // when it was made, ns on the node's monotonic clock
+	At      int64 // when the change was made, in ns on the node's monotonic clock
 }
 
-// Apply carries out an effect on the data, for a replica or a node that loads its file. It uses no clock, and no
-// records are written.
+// Apply makes the change of an effect, on a replica or on a node that loads its file. It does not use a clock and
+// writes no records.
 func (d *Data) Apply(e *Effect) {
 	d.Attempt = e.Attempt
 	k := d.keys[e.Key]
@@ -64,7 +64,7 @@ func (d *Data) Apply(e *Effect) {
 	}
 }
 
-// Remake appends the effects that create the key again.
+// Remake appends effects that create the key again.
 func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
@@ -82,7 +82,7 @@ func (k *Key) Remake(list []Effect) []Effect {
 	return list
 }
 
-// pushAll appends the effects that create a list again, element by element, each for its owner.
+// pushAll appends effects that create a list again, one element at a time, each with its owner.
 func (k *Key) pushAll(list []Effect) []Effect {
 	owners := map[string]history.Attempt{}
 	for _, m := range k.Members {
@@ -95,7 +95,7 @@ func (k *Key) pushAll(list []Effect) []Effect {
 	return list
 }
 
-// add returns the command that creates a member again.
+// add returns a command that creates a member again.
 func (k *Key) add(m Member) []string {
 	switch k.Type {
 	case "hash":

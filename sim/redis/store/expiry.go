@@ -8,18 +8,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Never is the deadline of a key without expiry.
+// Never is the deadline of a key that does not expire.
 const Never int64 = math.MaxInt64
 
-// LastTimed is the last deadline (ms) that can be expressed in nanoseconds, in the year 2262. Later deadlines are
-// stored and reported as given, but no timer is set for them.
+// LastTimed is the last deadline, in ms, that can be expressed in nanoseconds (in the year 2262). Later deadlines are
+// stored and returned as given, but no timer is set for them.
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
-// EndOf returns the wall-clock time (ns) at which a key with deadline when (ms) has expired: the key lives throughout
-// the millisecond of its deadline.
+// EndOf returns the wall-clock time, in ns, at which a key with a deadline of when (in ms) has expired. The key exists
+// until the millisecond of its deadline has passed.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
-// millis returns a wall-clock time of ns in whole milliseconds, rounded down.
+// millis converts a wall-clock time from ns to ms, rounded down.
 func millis(wall int64) int64 {
 	ms := wall / 1_000_000
 	if wall%1_000_000 < 0 {
@@ -28,10 +28,10 @@ func millis(wall int64) int64 {
 	return ms
 }
 
-// deadline is an entry of the heap of deadlines. It is valid only while its key has the same seq.
+// deadline is an entry in the heap of deadlines. It is valid only while its key has the same seq.
 type deadline struct {
 	when int64
-	seq  uint64 // order among equal deadlines: first set, first expired
+	seq  uint64 // orders equal deadlines: the one set first expires first
 	name string
 	key  *Entry
 }
@@ -40,7 +40,7 @@ func (d deadline) before(e deadline) bool {
 	return d.when < e.when || d.when == e.when && d.seq < e.seq
 }
 
-// deadlines is a min-heap with lazy deletion.
+// deadlines is a min-heap with lazy deletion: obsolete entries may stay in it for a while.
 type deadlines []deadline
 
 func (h *deadlines) push(d deadline) {
@@ -83,7 +83,7 @@ func (h *deadlines) sift(i int) {
 	}
 }
 
-// keep drops the entries for which valid is false.
+// keep removes the entries for which valid returns false.
 func (h *deadlines) keep(valid func(deadline) bool) {
 	*h = slices.DeleteFunc(*h, func(d deadline) bool { return !valid(d) })
 	for i := len(*h)/2 - 1; i >= 0; i-- {
@@ -91,7 +91,7 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// NextDeadline returns the earliest deadline, in ms, of a key that is not hidden, or Never.
+// NextDeadline returns the earliest deadline, in ms, among the keys that are not hidden, or Never.
 func (d *Data) NextDeadline() int64 {
 	for len(d.deadlines) > 0 && !stands(d.deadlines[0]) {
 		d.deadlines.pop()
@@ -102,7 +102,7 @@ func (d *Data) NextDeadline() int64 {
 	return d.deadlines[0].when
 }
 
-// Until returns the true time at which a key with this deadline will end if the clock runs true.
+// Until returns the true time at which a key with this deadline will expire if the clock is accurate.
 func (d *Data) Until(when int64) history.Time {
 	if when > LastTimed {
 		return history.Never
@@ -110,8 +110,8 @@ func (d *Data) Until(when int64) history.Time {
 	return d.Onlooker.Due(timeUntil(EndOf(when), d.Wall))
 }
 
-// DueAt lists the keys whose deadline has passed when the wall clock shows wall (ns), the earliest first. It changes
-// nothing.
+// DueAt returns the keys whose deadline has passed at the wall-clock time wall (in ns), with the earliest deadline
+// first. It changes nothing.
 func (d *Data) DueAt(wall int64) (names []string) {
 	var due deadlines
 	for _, e := range d.deadlines {

@@ -5,67 +5,70 @@ import (
 )
 
 const (
-	postponeLimit = 2                       // seconds of the wall clock that a write waits for a running fsync
-	writeBack     = 30 * int64(time.Second) // the time after which the operating system writes data back by itself
+	postponeLimit = 2 // how long a write waits for a running fsync, in seconds of the wall clock
+	// how long after a write the operating system writes the data to disk by itself
+	writeBack = 30 * int64(time.Second)
 )
 
-// File is the append-only file and its state. Effects are appended to a buffer. The buffer is written (write(2): it
-// then survives the process), and then fsynced (it then survives the machine).
+// File is the append-only file and its state. Effects are appended to a buffer. The buffer is then written with
+// write(2), after which its effects survive the end of the process. An fsync follows, after which they survive a power
+// loss.
 //
-// The file schedules no events: its state is computed from times when it is needed. Times are ns on the node's
+// The file schedules no events. Its state is computed from times when it is needed. Times are in ns on the node's
 // monotonic clock, except two that Redis 7.0 counts in whole seconds of the wall clock (server.unixtime, in
-// flushAppendOnlyFile of aof.c). Therefore the fsync of each second begins when a second of the wall clock begins.
+// flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the wall clock starts.
 type File struct {
 	effects []Effect
-	words   []string // backing array of the effects' args
+	words   []string // memory for the args of the effects
 
 	policy    Policy
-	fsyncTime int64 // duration of an fsync that begins now
-	offset    int64 // wall clock − monotonic clock
+	fsyncTime int64 // how long an fsync takes that begins now
+	offset    int64 // wall clock minus monotonic clock
 
-	// synced <= covered <= written <= appended <= len(effects). All five are at the end of a turn of the event loop, so
-	// that a transaction or a script is either kept or lost as a whole.
+	// These are numbers of effects: synced <= covered <= written <= appended <= len(effects). All five are at the end
+	// of a turn of the event loop, so that a transaction or script is either kept or lost completely.
 	appended, written, covered, synced int
 
-	running   bool  // an fsync of the effects before covered is running
-	runEnd    int64 // when the fsync returns
-	since     int64 // from when an fsync could have begun: the write, or the return of the previous fsync
-	lastFsync int64 // second of the wall clock in which the latest fsync began
-	waiting   bool  // the buffer is not written because an fsync is running
-	waitStart int64 // second of the wall clock in which the waiting began
+	running bool  // an fsync of the first covered effects is running
+	runEnd  int64 // when that fsync ends
+	// the earliest time at which an fsync can begin: that of the write, or the end of the previous fsync
+	since     int64
+	lastFsync int64 // second of the wall clock in which the last fsync began
+	waiting   bool  // the buffer has not been written yet because an fsync is running
+	waitStart int64 // second of the wall clock in which waiting became true
 }
 
-// Start begins a life with the effects that are on disk.
+// Start is called when the process starts. It keeps the effects that are on disk.
 func (a *File) Start(policy Policy, fsyncTime time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),
 		offset: wall - mono, appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wholeSeconds(wall)}
 }
 
-// Forget empties the file.
+// Forget removes all effects from the file.
 func (a *File) Forget() {
 	clear(a.effects)
 	clear(a.words)
 	a.effects, a.words = a.effects[:0], a.words[:0]
 }
 
-// All returns all effects, even if they are not on disk yet.
+// All returns all effects, including those that are not on disk yet.
 func (a *File) All() []Effect { return a.effects }
 
-// Add appends an effect that is made at now. It is not written before Commit.
+// Add appends an effect made at now. It is not written to the file before Commit.
 func (a *File) Add(e Effect, now int64) {
 	e.At = now
 	a.effects = append(a.effects, e)
 }
 
-// Keep returns an argument list whose memory lives as long as the file.
+// Keep returns a copy of an argument list that stays valid as long as the file exists.
 func (a *File) Keep(name string, args []string) []string {
 	from := len(a.words)
 	a.words = append(append(a.words, name), args...)
 	return a.words[from:len(a.words):len(a.words)]
 }
 
-// Replace replaces all effects by others, which count as made at now and on disk.
+// Replace replaces all effects by those in list. They count as made at now and as already on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -73,7 +76,7 @@ func (a *File) Replace(list []Effect, now int64) {
 	}
 }
 
-// Commit commits the effects that were added at now, if there are any.
+// Commit commits the effects added at now, if there are any.
 func (a *File) Commit(now int64) {
 	if len(a.effects) == a.appended {
 		return
@@ -90,7 +93,7 @@ func (a *File) Commit(now int64) {
 	a.advance(now)
 }
 
-// write passes the buffer to the operating system.
+// write writes the buffer to the operating system.
 func (a *File) write(now int64) {
 	if a.written == a.synced {
 		a.since = now
@@ -98,7 +101,7 @@ func (a *File) write(now int64) {
 	a.written, a.waiting = a.appended, false
 }
 
-// advance computes the state of the file at now.
+// advance updates the state of the file to the time now.
 func (a *File) advance(now int64) {
 	switch a.policy {
 	case Everysec:
@@ -112,7 +115,8 @@ func (a *File) advance(now int64) {
 	}
 }
 
-// stepEverysec carries out the next step that happens by itself until now. It reports whether there was one.
+// stepEverysec executes the next step that is due by now, such as the begin or the end of an fsync. It reports whether
+// there was such a step.
 func (a *File) stepEverysec(now int64) bool {
 	if !a.running {
 		begin := max(a.since, a.startOf(a.lastFsync+1))
@@ -123,7 +127,7 @@ func (a *File) stepEverysec(now int64) bool {
 		return true
 	}
 	if forced := max(a.since, a.startOf(a.waitStart+postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
-		// Redis now writes although the fsync is still running, and counts this as the fsync of the second.
+		// Redis writes now although the fsync is still running. It counts this as the fsync of this second.
 		a.write(forced)
 		a.lastFsync = max(a.lastFsync, a.wallSecond(forced))
 		return true
@@ -140,13 +144,13 @@ func (a *File) stepEverysec(now int64) bool {
 	return true
 }
 
-// begin starts an fsync of everything that is written.
+// begin starts an fsync of everything that has been written.
 func (a *File) begin(now int64) {
 	a.running, a.covered = true, a.written
 	a.lastFsync, a.runEnd = a.wallSecond(now), now+a.fsyncTime
 }
 
-// wholeSeconds returns a wall-clock time of ns in whole seconds, rounded down.
+// wholeSeconds converts a wall-clock time from ns to seconds, rounded down.
 func wholeSeconds(wall int64) int64 {
 	s := wall / int64(time.Second)
 	if wall%int64(time.Second) < 0 {
@@ -155,14 +159,14 @@ func wholeSeconds(wall int64) int64 {
 	return s
 }
 
-// wallSecond returns the second of the wall clock at a given time.
+// wallSecond returns the second of the wall clock at the time now.
 func (a *File) wallSecond(now int64) int64 { return wholeSeconds(now + a.offset) }
 
-// startOf returns the time at which a second of the wall clock begins, if the clock runs true.
+// startOf returns the time at which a second of the wall clock begins, if the clock does not change.
 func (a *File) startOf(second int64) int64 { return second*int64(time.Second) - a.offset }
 
-// SyncAlways begins the fsync that the policy Always requires. wait says whether replies must wait for an fsync; began
-// says whether it is a new one, which Finish must end.
+// SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
+// began reports whether the fsync is a new one, for which the caller must call Finish when it ends.
 func (a *File) SyncAlways(now int64) (wait, began bool) {
 	switch {
 	case a.written == a.synced:
@@ -181,7 +185,7 @@ func (a *File) SyncAlways(now int64) (wait, began bool) {
 // IsRunning reports whether an fsync is under way.
 func (a *File) IsRunning() bool { return a.running }
 
-// Takes returns the duration of an fsync that begins now.
+// Takes returns how long an fsync takes that begins now.
 func (a *File) Takes() time.Duration { return time.Duration(a.fsyncTime) }
 
 // Finish ends the running fsync.
@@ -189,29 +193,29 @@ func (a *File) Finish() {
 	a.running, a.synced = false, a.covered
 }
 
-// ClockChanged sets the new offset between the clocks. If the wall clock went back, the next background fsync is
+// ClockChanged sets the new offset between the two clocks. If the wall clock was set back, the next background fsync is
 // delayed, as in Redis.
 func (a *File) ClockChanged(mono, wall int64) {
 	a.advance(mono)
 	a.offset = wall - mono
-	a.since = max(a.since, mono) // a forward jump makes nothing begin before it
+	a.since = max(a.since, mono) // after a forward jump, nothing may begin before the jump
 }
 
-// Slow adds to the duration of fsyncs that begin after now.
+// Slow makes fsyncs that begin after now take longer by the given time.
 func (a *File) Slow(now int64, by time.Duration) {
 	a.advance(now)
 	a.fsyncTime += int64(by)
 }
 
-// Settled returns the times, up to now, at which pending writes reach the disk. It works on a copy, so that the file
-// itself is unchanged.
+// Settled returns the times, up to now, at which the pending writes reach the disk. It works on a copy, so the file
+// itself does not change.
 func (a File) Settled(now int64) []time.Duration {
 	var at []time.Duration
 	switch a.policy {
 	case Everysec:
 		for synced := a.synced; a.stepEverysec(now); synced = a.synced {
 			if a.synced > synced {
-				at = append(at, time.Duration(a.since)) // the return of the fsync
+				at = append(at, time.Duration(a.since)) // the end of the fsync
 			}
 		}
 	case No:
@@ -222,26 +226,26 @@ func (a File) Settled(now int64) []time.Duration {
 	return at
 }
 
-// Crash leaves only the effects that are on disk after a loss of power at now.
+// Crash removes all effects that are not on disk when the power is lost at now.
 func (a *File) Crash(now int64) {
 	a.advance(now)
 	clear(a.effects[a.synced:])
 	a.effects = a.effects[:a.synced]
 }
 
-// Policy says when data is on disk.
+// Policy says when data is written to disk.
 type Policy uint8
 
 const (
-	// None is a node without a file. It restarts empty, even after a shutdown (save "", appendonly no).
+	// None means that the node has no file. It restarts empty, even after a clean shutdown (save "", appendonly no).
 	None Policy = iota
-	// Everysec writes before the reply and fsyncs in the background, once per second of the wall clock. The first write
-	// in a second without an fsync is synced at once, later writes when the next second begins. While an fsync is
-	// running, writes wait for it, for up to about two seconds, but replies do not.
+	// Everysec writes to the file before the reply, and fsyncs in the background once per second of the wall clock. If
+	// there was no fsync in the current second, a write is synced at once, and otherwise when the next second begins.
+	// While an fsync is running, writes wait for it for up to about two seconds, but replies do not wait.
 	Everysec
-	// Always fsyncs before the reply. Requests that arrive in the meantime share the next fsync.
+	// Always fsyncs before the reply. Requests that arrive during an fsync share the next one.
 	Always
-	// No leaves fsync to the operating system, which writes data back about 30 s after it was written.
+	// No never calls fsync. The operating system writes the data to disk about 30 s later.
 	No
 )
 
@@ -255,5 +259,5 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// DefaultFsyncTime is the duration of an fsync on a healthy disk.
+// DefaultFsyncTime is how long an fsync takes on a healthy disk.
 const DefaultFsyncTime = time.Millisecond

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// slowFile is Redis 7.0's flushAppendOnlyFile (aof.c), line by line, called every millisecond and after every write.
+// slowFile repeats Redis 7.0's flushAppendOnlyFile (aof.c) line by line. It is called every millisecond and after every
+// write.
 type slowFile struct {
-	now, offset              int64 // ms; wall clock − now
+	now, offset              int64 // in ms; offset is the wall clock minus now
 	buffered                 int
 	written, covered, synced int
 	running                  bool
 	runEnd, cost             int64
-	last                     int64 // aof_last_fsync, s of the wall clock
-	postponed                int64 // aof_flush_postponed_start, s of the wall clock; −1 if unset
+	last                     int64 // aof_last_fsync, in seconds of the wall clock
+	postponed                int64 // aof_flush_postponed_start, in seconds of the wall clock; −1 if unset
 }
 
 func (s *slowFile) flush() {
@@ -51,7 +52,8 @@ func (s *slowFile) flush() {
 	}
 }
 
-// TestEverysecIsComputedAsRedisDoesItStepByStep compares what is on disk at every millisecond of random lives.
+// TestEverysecIsComputedAsRedisDoesItStepByStep compares what is on disk, according to File and slowFile, at every
+// millisecond of random runs.
 func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for seed := range uint64(300) {
@@ -80,7 +82,7 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 				fast.Commit(slow.now * ms)
 			}
 			if r.IntN(10) > 0 {
-				continue // the state of File is not read here: it must catch up later
+				continue // usually does not read the state of File, which must then catch up later
 			}
 			fast.advance(slow.now * ms)
 			if fast.synced != slow.synced || fast.written != slow.written || fast.running != slow.running {
@@ -91,8 +93,8 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 	}
 }
 
-// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the times from Settled with the effect of a loss
-// of power at each millisecond.
+// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the times that Settled returns with what a power
+// loss at each millisecond destroys.
 func TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for seed := range uint64(80) {

@@ -6,18 +6,20 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// An expired key is hidden: no command sees it, but it exists until it is deleted. A master deletes it when a command
-// accesses it, or in its background cycle. If the master's clock goes back before that, the key is alive again. A
-// replica never deletes it: it waits for its master's DEL, and its master's effects apply to hidden keys too.
+// An expired key is hidden: commands do not see it, but it exists until it is deleted. A master deletes it when a
+// command accesses it, or in its background cycle. If the master's clock is set back before that, the key is visible
+// again. A replica does not delete a hidden key: it waits for its master's DEL. The master's effects apply to hidden
+// keys too.
 //
-// A master's records follow what its clients can see: a key is gone once it is hidden, and set again if it comes back.
+// A master's records follow what its clients can see. When a key becomes hidden, it is recorded as gone, and if it
+// becomes visible again, it is recorded as set again.
 
-// hiddenKey is a key that exists but must not be seen. Its value is stored here and not in miniredis.
+// hiddenKey is a key that exists but is not visible. Its value is stored here and not in miniredis.
 type hiddenKey struct {
 	Key
 }
 
-// ExpireDue hides every key whose deadline has passed on the clock of this turn, the earliest deadline first.
+// ExpireDue hides each key whose deadline has passed on this turn's clock, in the order of the deadlines.
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]
@@ -41,7 +43,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive restores hidden keys that are no longer expired because the clock was set back.
+// Revive makes hidden keys visible that are no longer expired because the clock was set back.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
@@ -57,7 +59,7 @@ func (d *Data) Revive() {
 	}
 }
 
-// show brings a hidden key back without a record. The caller removes it from hidden.
+// show makes a hidden key visible without a record. The caller removes it from hidden.
 func (d *Data) show(h *hiddenKey) {
 	d.Quietly(func() {
 		for _, e := range h.Remake(nil) {
@@ -66,7 +68,7 @@ func (d *Data) show(h *hiddenKey) {
 	})
 }
 
-// Unveil shows all hidden keys.
+// Unveil makes all hidden keys visible.
 func (d *Data) Unveil() {
 	all := d.hidden
 	d.hidden = nil
@@ -75,15 +77,15 @@ func (d *Data) Unveil() {
 	}
 }
 
-// NoteEnds marks all hidden keys as already recorded as gone.
+// NoteEnds marks the end of each hidden key as already recorded.
 func (d *Data) NoteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true
 	}
 }
 
-// Find returns the entry of a key, or nil if it does not exist or is hidden. On a master, it deletes a hidden key and
-// logs that before anything that the command does.
+// Find returns the entry of a key, or nil if the key does not exist or is hidden. On a master, it deletes a hidden key.
+// The deletion is logged before anything that the command does.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
 		if i := d.hiddenAt(name); i >= 0 {
@@ -93,17 +95,17 @@ func (d *Data) Find(name string) *Entry {
 	return d.keys[name]
 }
 
-// hiddenAt returns the index of a hidden key, or -1 if no hidden key has that name.
+// hiddenAt returns the index of the hidden key with the given name, or -1 if there is none.
 func (d *Data) hiddenAt(name string) int {
 	return slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
 }
 
-// reap deletes the hidden keys in [from, to).
+// reap deletes the hidden keys with the indexes [from, to).
 func (d *Data) reap(from, to int) {
 	gone := slices.Clone(d.hidden[from:to])
 	d.hidden = slices.Delete(d.hidden, from, to)
 	asking := d.Attempt
-	d.Attempt = "" // no attempt is responsible
+	d.Attempt = "" // the deletion does not belong to an attempt
 	for i := range gone {
 		d.node.Changed(gone[i].Name, true)
 		d.node.Log(Effect{Op: OpDel, Key: gone[i].Name})
@@ -112,8 +114,8 @@ func (d *Data) reap(from, to int) {
 	d.Attempt = asking
 }
 
-// RemoveHidden deletes an expired key because the current request asks for that, not because the request accessed it.
-// It reports whether there was such a key.
+// RemoveHidden deletes an expired key because the current request explicitly deletes it. It reports whether there was
+// such a key.
 func (d *Data) RemoveHidden(name string) bool {
 	i := d.hiddenAt(name)
 	if i < 0 {
@@ -121,7 +123,7 @@ func (d *Data) RemoveHidden(name string) bool {
 	}
 	d.hidden = slices.Delete(d.hidden, i, i+1)
 	d.node.Changed(name, true)
-	d.node.Changed(name, false) // for those, too, who knew that it had expired
+	d.node.Changed(name, false) // also notifies those that have already seen the key as expired
 	d.node.Log(Effect{Op: OpDel, Key: name})
 	d.Notify(Generic, "del", name)
 	return true
@@ -133,7 +135,7 @@ func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
 // HasHidden reports whether any key is hidden.
 func (d *Data) HasHidden() bool { return len(d.hidden) > 0 }
 
-// FindHidden calls Find for each hidden key whose name matches.
+// FindHidden calls Find for each hidden key for whose name matches returns true.
 func (d *Data) FindHidden(matches func(name string) bool) {
 	for _, h := range slices.Clone(d.hidden) {
 		if matches(h.Name) {
@@ -142,7 +144,7 @@ func (d *Data) FindHidden(matches func(name string) bool) {
 	}
 }
 
-// IsHidden reports whether a key exists but must not be seen.
+// IsHidden reports whether a key exists but is not visible.
 func (d *Data) IsHidden(name string) bool {
 	return d.hiddenAt(name) >= 0
 }

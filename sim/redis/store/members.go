@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// A hash, a set, a sorted set or a list may be held by several owners at once, as in read-write locks and semaphores; a
-// list may contain one token for each client that may enter. Therefore each field, member or element has its own owner,
-// which is the attempt that set it last, and its own records. The key itself has no records.
+// A hash, a set, a sorted set or a list may be held by several owners at once, as in read-write locks and semaphores. A
+// list may contain a token for each client that may enter. Therefore each field, member or element has its own owner,
+// which is the attempt that last set it, and its own records. The key itself has no records.
 //
-// This has three consequences. First, a deadline belongs to the key, so a holder that moves it moves it for all.
-// The records of the other holders name the client that moved it only if the deadline became earlier, or if that client
-// holds nothing in the key. Second, when an owner releases a field of a hash, everything else that it has set there,
-// such as the mode of a read-write lock, loses its owner. This is recorded as setting it again without an owner. Third,
-// members that are removed by their score, as semaphores remove holders whose time is over, count as expired.
+// This has three consequences. First, a deadline belongs to the key, so when one holder moves it, it moves for all
+// holders. The records of the other holders name the client that moved it only if the deadline became earlier, or if
+// that client holds nothing in the key. Second, when an owner deletes a field of a hash, everything else that it has
+// set in the hash, such as the mode of a read-write lock, loses its owner. This is recorded as setting it again without
+// an owner. Third, if members are removed by their score, as semaphores remove holders whose time has passed, they are
+// recorded as expired.
 
 // Member is a field of a hash, an element of a list, or a member of a set or a sorted set.
 type Member struct {
@@ -27,12 +28,12 @@ type Member struct {
 	Owner       history.Attempt
 }
 
-// hasMembers reports whether keys of a type have members.
+// hasMembers reports whether keys of the given type have members.
 func hasMembers(kind string) bool {
 	return kind == "hash" || kind == "zset" || kind == "set" || kind == "list"
 }
 
-// members returns the members of a key with their values, sorted by name.
+// members returns the members of a key, with their values, sorted by name.
 func (d *Data) members(name string, k *Entry) []Member {
 	kind := d.Type(name)
 	if !hasMembers(kind) {
@@ -62,7 +63,7 @@ func (d *Data) members(name string, k *Entry) []Member {
 	return list
 }
 
-// Elements returns the elements of a list with the given values as Members without owners.
+// Elements converts the elements of a list to Members without owners.
 func Elements(values []string) (list []Member) {
 	for _, name := range elements(values) {
 		list = append(list, Member{Name: name})
@@ -70,9 +71,9 @@ func Elements(values []string) (list []Member) {
 	return list
 }
 
-// elements returns the names of the elements of a list. An element is named by its value; further elements with the
-// same value are named "value#2" and so on. If one of several equal elements is removed, it cannot be seen which one:
-// the last is assumed.
+// elements returns names for the elements of a list. The name is the value; further elements with the same value are
+// named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which one, so the
+// last one is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
@@ -85,14 +86,14 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change says what a command has done to a key, as far as a comparison cannot show it.
+// Change states what a command has done to a key, as far as a comparison of the data before and after cannot show it.
 type Change struct {
-	Replaced bool     // the key was replaced by a new one
-	Set      []string // members that were set, even if they existed before
-	Expired  bool     // removed members were removed by their score
+	Replaced bool     // a new key has replaced the key
+	Set      []string // members that were set, including those that existed before
+	Expired  bool     // members were removed because of their score
 }
 
-// settleMembers updates the owners of a key's members to the data in miniredis, and records the changes.
+// settleMembers updates the owners of a key's members after a change in miniredis, and records the changes.
 func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	is := d.members(name, k)
 	there := map[string]bool{}
@@ -128,8 +129,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// overwrite ends a key for its owners because a command replaces it. If neither the old key nor the new one has
-// members, the record of the new key suffices.
+// overwrite records that the owners have lost a key because a command replaces it. If neither the old key nor the new
+// one has members, it records nothing, because the record of the new key is enough.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
@@ -137,7 +138,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created, or set again; was is its owner before.
+// recordMember records that a member was created or set again. was is its previous owner.
 func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -146,7 +147,7 @@ func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt
 		Checked: d.checked(d.Attempt, name, m.Name, was), Value: m.Value, Until: d.Until(k.When)})
 }
 
-// recordGone records that a key was removed, or all its members.
+// recordGone records that a key, or each of its members, was removed.
 func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Attempt) {
 	if d.silent() {
 		return
@@ -164,7 +165,7 @@ func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Att
 	}
 }
 
-// recordProlonged records that a deadline was moved from one time to another.
+// recordProlonged records that the deadline of a key was moved.
 func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	if d.silent() {
 		return
@@ -190,7 +191,7 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	}
 }
 
-// Holding is something that one owner holds: a key, or a member of a key.
+// Holding is a key, or a member of a key, that one owner holds.
 type Holding struct {
 	Name, Member string
 	Owner        history.Attempt
@@ -200,21 +201,21 @@ type Holding struct {
 	Ended        bool
 }
 
-// Title identifies a key, or a member of a key, held by one owner.
+// Title identifies a key or a member of a key, together with its owner.
 type Title struct {
 	Name, Member string
 	Of           history.Attempt
 }
 
-// Title returns the key or member together with its owner.
+// Title returns the name of the key, the member and the owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
-// Gone returns the record of the holding's end.
+// Gone returns a record that the holding has ended.
 func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
 
-// holdings appends the holdings of a key.
+// holdings appends the holdings of one key.
 func (k *Key) holdings(list []Holding) []Holding {
 	if !hasMembers(k.Type) {
 		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
@@ -225,7 +226,7 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// Holdings returns the holdings of a snapshot, sorted by name and member.
+// Holdings returns all holdings in a snapshot, sorted by key and member.
 func (s *Snapshot) Holdings() []Holding {
 	var list []Holding
 	for i := range s.Keys {
@@ -234,7 +235,7 @@ func (s *Snapshot) Holdings() []Holding {
 	return list
 }
 
-// compare orders holdings by name and member.
+// compare orders holdings by key and member.
 func (h *Holding) compare(o *Holding) int {
 	if c := strings.Compare(h.Name, o.Name); c != 0 {
 		return c
@@ -242,8 +243,8 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair calls take for each key or member in either of two lists, which are sorted by name and member. before or after
-// is nil if it is missing in that list.
+// Pair compares two lists that are sorted by key and member. It calls take for each key or member in either list;
+// before or after is nil if it is not in that list.
 func Pair(before, after []Holding, take func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0
@@ -266,7 +267,8 @@ func Pair(before, after []Holding, take func(before, after *Holding)) {
 	}
 }
 
-// OwnerOf returns the current owner of a key or a member. there is false if it does not exist or is hidden.
+// OwnerOf returns the current owner of a key or a member. there is false if the key or member does not exist or is
+// hidden.
 func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	k := d.keys[h.Name]
 	switch {
@@ -279,7 +281,7 @@ func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	return of, there
 }
 
-// Members returns the members of a key that is not hidden, sorted by name. A string has none.
+// Members returns the members of a key, sorted by name. For a string or a hidden key, the list is empty.
 func (d *Data) Members(name string) []Member {
 	if k := d.keys[name]; k != nil {
 		return d.members(name, k)

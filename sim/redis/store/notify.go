@@ -2,12 +2,12 @@ package store
 
 import "strings"
 
-// Events is a set of classes of keyspace notifications, and the channels to which they are sent (notify.c of Redis).
-// The comment of each constant begins with its letter in notify-keyspace-events.
+// Events is a set of classes of keyspace notifications and of the channels to which they are sent (notify.c of Redis).
+// Each constant has a comment with its letter in notify-keyspace-events.
 type Events uint16
 
 const (
-	ToKeyspace Events = 1 << iota // K: send the event to the channel of its key
+	ToKeyspace Events = 1 << iota // K: send the event's name to the channel of its key
 	ToKeyevent                    // E: send the key to the channel of its event
 	Generic                       // g
 	String                        // $
@@ -22,17 +22,17 @@ const (
 	Made                          // n
 )
 
-// letters maps the classes to their letters, in the order in which Redis lists them.
+// letters lists the letters of the classes, in the order in which Redis prints them.
 var letters = []struct {
 	letter byte
 	class  Events
 }{{'g', Generic}, {'$', String}, {'l', List}, {'s', Set}, {'h', Hash}, {'z', ZSet}, {'x', Expired}, {'e', evicted},
 	{'t', stream}, {'d', module}, {'n', Made}, {'K', ToKeyspace}, {'E', ToKeyevent}}
 
-// allClasses are the classes that A stands for.
+// allClasses contains the classes for which the letter A stands.
 const allClasses = Generic | String | List | Set | Hash | ZSet | Expired | evicted | stream | module
 
-// ParseEvents parses the value of notify-keyspace-events. trouble is the text of the error, without a code, or "".
+// ParseEvents parses the value of notify-keyspace-events. trouble is the error message without a code, or "".
 func ParseEvents(text string) (e Events, trouble string) {
 next:
 	for _, c := range []byte(text) {
@@ -54,7 +54,8 @@ next:
 	return e, ""
 }
 
-// String writes the classes as Redis does: after A, it omits all other classes, even n.
+// String prints the classes as Redis does. If all classes for which A stands are enabled, it prints A and no other
+// class, not even n.
 func (e Events) String() string {
 	var b strings.Builder
 	all := e&allClasses == allClasses
@@ -69,7 +70,7 @@ func (e Events) String() string {
 	return b.String()
 }
 
-// Notify publishes an event of a key, if its class is enabled.
+// Notify publishes an event of a key if its class is enabled.
 func (d *Data) Notify(class Events, event, name string) {
 	if d.Notifies&class == 0 || d.Loading {
 		return

@@ -2,10 +2,10 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Settle updates the entry of a key to the data in miniredis.
+// Settle updates the entry of a key after a change in miniredis.
 func (d *Data) Settle(name string, c Change) {
 	k := d.keys[name]
-	kind := d.DB.Type(name) // empty if it does not exist
+	kind := d.DB.Type(name) // empty if the key does not exist
 	switch {
 	case kind == "" && k == nil:
 		return

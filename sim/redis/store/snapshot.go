@@ -7,21 +7,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Key is a key as an onlooker sees it.
+// Key is the complete state of a key, as an outside observer sees it.
 type Key struct {
-	Name     string
-	Type     string          // as TYPE replies
-	Value    string          // a string's value; for other types, the RESP reply of the command that reads all of it
-	Owner    history.Attempt // a string's owner, who set it last; the members of other types have their own
-	Deadline int64           // ms on the wall clock; Never without expiry
+	Name string
+	Type string // the type as the command TYPE names it
+	// value of a string; for other types, the RESP reply of the command that reads the whole value
+	Value string
+	// owner of a string: the attempt that last set it; for other types, each member has its own owner
+	Owner    history.Attempt
+	Deadline int64 // in ms on the wall clock; Never if the key does not expire
 	Members  []Member
-	ended    bool // it is hidden, and its end is already recorded
+	ended    bool // the key is hidden, and its end has been recorded
 }
 
-// Snapshot is the data at one moment, including hidden keys, sorted by name.
+// Snapshot is the data at one moment, sorted by name. It includes hidden keys.
 type Snapshot struct{ Keys []Key }
 
-// wholeOf maps each type to the command that reads all of a value.
+// wholeOf maps each type to the command that reads a whole value of that type.
 var wholeOf = map[string][]string{
 	"hash": {"HGETALL", ""},
 	"list": {"LRANGE", "", "0", "-1"},
@@ -42,7 +44,7 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// look returns one existing key.
+// look returns the state of one existing key.
 func (d *Data) look(name string) Key {
 	k := d.keys[name]
 	l := Key{Name: name, Type: d.Type(name), Owner: k.of, Deadline: k.When}
@@ -57,14 +59,14 @@ func (d *Data) look(name string) Key {
 	return l
 }
 
-// whole returns all of a value that is not a string, in RESP.
+// whole returns the whole value of a key that is not a string, in RESP.
 func (d *Data) whole(name, kind string) string {
 	whole := slices.Clone(wholeOf[kind])
 	whole[1] = name
 	return d.Ask(whole...)
 }
 
-// Ask makes miniredis execute a command and returns the reply to the caller. The client does not get the reply.
+// Ask makes miniredis execute a command and returns the reply to the caller. The reply is not sent to the client.
 func (d *Data) Ask(args ...string) string {
 	from := len(d.Out)
 	d.Pass(args)

@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Every change of the data goes through these few functions, so that its record, its entry in the log and the
-// transactions that watch the key cannot be forgotten.
+// All changes of the data are made by the few functions below. So no change can lack its record, its log entry, or the
+// notice to transactions that watch the key.
 
-// timeUntil returns the time from now to at (ns), or zero if at has passed.
+// timeUntil returns the time from now until at (both in ns), or zero if at has passed.
 func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0)) }
 
-// SetString sets name to a string, whatever its type was.
+// SetString sets the key name to a string, whatever its type was.
 func (d *Data) SetString(name, value string, when int64) {
 	k := d.Find(name)
 	was := history.Attempt("")
@@ -37,7 +37,7 @@ func (d *Data) SetString(name, value string, when int64) {
 	d.Notify(String, "set", name)
 }
 
-// Duplicate copies the key from to the key to: value, owners and deadline.
+// Duplicate copies the value, the owners and the deadline of the key from to the key to.
 func (d *Data) Duplicate(to, from string, k *Entry) {
 	t := d.Find(to)
 	was := history.Attempt("")
@@ -51,7 +51,7 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 	t.of, t.Text, t.members = k.of, k.Text, maps.Clone(k.members)
 	if t.Value, t.lent = k.Value, false; !k.Text {
-		_ = d.mini.Copy(0, from, 0, to) // fails only if the source does not exist
+		_ = d.mini.Copy(0, from, 0, to) // can fail only if the source does not exist
 	}
 	d.expireAt(to, t, k.When)
 	d.node.Changed(to, false)
@@ -61,15 +61,15 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 }
 
-// Rename moves the key from to the name to.
+// Rename renames the key from to to.
 func (d *Data) Rename(to, from string, k *Entry) {
 	d.Duplicate(to, from, k)
 	d.drop(from, k)
 	d.gone(from, k, history.Deleted, d.Attempt)
 }
 
-// SetNumber sets the value of a counter whose effect has been logged. k is the counter's entry, or nil if it does not
-// exist. An existing counter keeps its owner and its deadline.
+// SetNumber sets the value of a counter. The effect must have been logged. k is the counter's entry, or nil if it does
+// not exist. An existing counter keeps its owner and its deadline.
 func (d *Data) SetNumber(name, value string, k *Entry) {
 	made := k == nil
 	if made {
@@ -82,7 +82,7 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 	}
 }
 
-// Remove deletes an existing key. by is the attempt whose request deleted it, or empty if no request did.
+// Remove deletes an existing key. by is the attempt whose request deletes it, or empty if no request does.
 func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	k := d.keys[name]
 	d.drop(name, k)
@@ -95,7 +95,7 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	d.Notify(Generic, "del", name)
 }
 
-// Flush removes all data because the current request, or an operator, asks for that.
+// Flush removes all data at the request of a client or an operator.
 func (d *Data) Flush(why history.Why) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		d.recordGone(name, d.keys[name], why, d.Attempt)
@@ -104,13 +104,13 @@ func (d *Data) Flush(why history.Why) {
 	d.node.Log(Effect{Op: OpFlush})
 }
 
-// DropAll removes all data without a record.
+// DropAll removes all data without records.
 func (d *Data) DropAll() {
 	d.node.Flushed()
 	d.Clear()
 }
 
-// gone handles the removal of a key from miniredis: it records it and drops the entry.
+// gone records that a key was removed from miniredis, and removes its entry.
 func (d *Data) gone(name string, k *Entry, why history.Why, by history.Attempt) {
 	d.node.Changed(name, false)
 	d.recordGone(name, k, why, by)
@@ -129,14 +129,14 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.node.Changed(name, false)
 	d.Notify(Generic, event, name)
 	if k.When == when {
-		return // the record would state that the deadline moved
+		return // nothing to record, because the deadline is the same
 	}
 	from := k.When
 	d.expireAt(name, k, when)
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that a key was created or overwritten, or each of its members; was is the key's owner before.
+// recordSet records that a key, or each of its members, was created or overwritten. was is the key's previous owner.
 func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -151,11 +151,11 @@ func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 		Checked: d.checked(d.Attempt, name, "", was), Value: value, Until: d.Until(k.When)})
 }
 
-// silent reports whether no records are written: replayed effects have been recorded before, and a replica's changes
-// are recorded by its master.
+// silent reports whether no records must be written. Replayed effects have been recorded before, and a replica's
+// changes are recorded by its master.
 func (d *Data) silent() bool { return d.Loading || d.node.Replica() }
 
-// Record writes a record of a key, unless the node is silent.
+// Record records an event of a key, unless the node is silent.
 func (d *Data) Record(e history.Event) {
 	if d.silent() {
 		return
@@ -163,7 +163,7 @@ func (d *Data) Record(e history.Event) {
 	d.write(&e)
 }
 
-// write writes a record of a node that is not silent.
+// write records an event of a node that is not silent.
 func (d *Data) write(e *history.Event) {
 	e.Type = history.OK
 	if e.By != "" {
