@@ -11,7 +11,7 @@ import (
 type Installed struct {
 	w       *sim.World
 	names   Names
-	pending int // number of scheduled begins and ends of faults that have not happened yet
+	pending int // number of faults that are still to begin or to end at a scheduled time
 	passages
 }
 

@@ -247,7 +247,7 @@ type Placement struct {
 	// Between selects instants that separate different starts, besides the instants at which the target acts. All
 	// starts between two neighboring instants have the same effect. It is nil if there are no further instants.
 	Between func(*Fault) Instants
-	// Stills means that the fault has no effect on a process that never acts again.
+	// Stills means that the fault has no effect if its target never acts again.
 	Stills bool
 	// AfterAnswers means that a fault on a client may also start between an answer and the request that follows at the
 	// same instant.

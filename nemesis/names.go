@@ -88,7 +88,7 @@ func (n *Names) role(p sim.ProcessID) role {
 	return unknown
 }
 
-// with returns the names of the processes for whose role right returns true.
+// with returns the names of the processes whose role satisfies right.
 func (n *Names) with(right func(role) bool) []string {
 	var list []string
 	add := func(r role, names ...sim.ProcessID) {

@@ -42,8 +42,8 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// meant returns the process of the run that the user probably meant by text. It considers only processes for whose role
-// right returns true. If no name is similar, it returns "".
+// meant returns the process of the run that the user probably meant by text. It considers only processes whose role
+// satisfies right. If no name is similar, it returns "".
 func (n *Names) meant(text string, right func(role) bool) string {
 	names := n.with(right)
 	if name := processMeant(text); slices.Contains(names, name) {

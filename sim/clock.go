@@ -23,8 +23,8 @@ const million = 1_000_000
 type segment struct {
 	start Time
 	// since is the true time from which the clock has had its current rate, and mono is the monotonic reading at that
-	// time, in ns. A jump does not change the rate and must leave both as they are: computing them anew would round the
-	// readings again and shift them.
+	// time, in ns. A jump does not change the rate and must leave both as they are: if they were computed again, the
+	// readings would be rounded again and shift.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns

@@ -171,8 +171,8 @@ func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 // ServerFault tells a server program that a fault, which the server itself must carry out, begins or ends.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside is a process of the host that a process of the world stands for. It is notified of each fault of its process,
-// within the event that causes the fault.
+// Outside is a process of the host for which a simulated process stands. It is notified of each fault of the simulated
+// process, within the event that causes the fault.
 type Outside interface {
 	Pauser
 	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 or,

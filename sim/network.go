@@ -59,7 +59,7 @@ type conn struct {
 	up, down *link
 	server   *Process
 	life     uint64 // Process.life of the server when the first bytes arrived; 0 until then
-	fresh    bool   // opened during the run and not used yet: its first request includes a handshake
+	fresh    bool   // opened during the run and not used yet, so its first request includes a handshake
 	opened   bool   // opened during the run, not at its start
 	pending  bool   // opened while the server was paused, so the server has not accepted it yet
 	closed   bool

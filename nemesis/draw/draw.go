@@ -101,8 +101,8 @@ func (g *Generator) enable(c fuzz.Continue) {
 	}
 }
 
-// possible reports whether the exclusions permit any fault of the kind. It recognizes only if a single exclusion covers
-// the whole kind, not if several exclusions together do.
+// possible reports whether the exclusions permit any fault of the kind. It returns false only if a single exclusion
+// covers the whole kind; it does not notice if several exclusions together do.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })

@@ -103,7 +103,7 @@ func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	s.store.put(e.Index, n)
 }
 
-// idLength is the length of a session's ID.
+// idLength is the length of a session's ID in bytes.
 const idLength = 36
 
 // acquire locks a key for a session (kvsLockTxn).
@@ -199,7 +199,7 @@ func (s *server) renew(m *raft.Member, x *session) {
 	}
 }
 
-// expire proposes to end the sessions for which which returns true. It has an effect only on the leader.
+// expire proposes to end the sessions that the function which selects. It has an effect only on the leader.
 func (s *server) expire(m *raft.Member, which func(*session) bool) {
 	for _, x := range s.store.ordered() {
 		if which(x) {

@@ -48,7 +48,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		r.Reply(refused.bytes())
 		return
 	}
-	// In Consul, the leader chooses the ID. Here the member does, whose IDs are also unique.
+	// In Consul, the leader chooses the ID. Here, the member that received the request does; its IDs are unique, too.
 	if c.op == opSessionCreate {
 		s.last++
 		c.session.ID, c.session.Node = s.newID(m), string(m.Name())

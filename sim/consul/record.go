@@ -57,8 +57,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 	}
 }
 
-// agent returns the attempt to record as the cause of a change to a key of this session. If by is the attempt that
-// created the session, this is the key's owner, and otherwise by itself.
+// agent returns the attempt to record as the cause of a change to a key of this session. If attempt by created the
+// session, it returns the key's owner. Otherwise it returns by.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

@@ -66,7 +66,7 @@ func (l *lab) whenAcquired(f func()) {
 
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// fault records the begin or the end of a fault, as a nemesis does.
+// fault records the beginning or the end of a fault, as a nemesis does.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
 	f, _, _ := cut(line)
 	struck := &history.Fault{On: on}

@@ -68,8 +68,8 @@ func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt to record as the cause of a change to a key with this lease. If by is the attempt to which
-// the lease was granted, this is the key's owner, and otherwise by itself.
+// agent returns the attempt to record as the cause of a change to a key with this lease. If the lease was granted to
+// attempt by, it returns the key's owner. Otherwise it returns by.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

@@ -76,7 +76,7 @@ func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
 	return err
 }
 
-// carry executes the chosen branches and returns the response without its header.
+// carry executes the chosen branches of a txn. It returns the response without its header.
 func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte) {
 	b = appendNumber(b, 2, asNumber((*way)[0]))
 	ops := t.follow(way)

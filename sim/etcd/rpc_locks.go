@@ -135,7 +135,7 @@ func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 	if election {
 		o.Value = e.Args[3]
 	}
-	k, at := s.store.get(o.Key), s.store.revision // values if the key exists
+	k, at := s.store.get(o.Key), s.store.revision // what to reply if the key exists
 	if k == nil {
 		at = w.revision
 	}

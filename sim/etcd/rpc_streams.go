@@ -57,8 +57,7 @@ func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
-// electionsLost is the time after which etcd ends streams that need a leader, if there is none. It is counted in
-// election timeouts.
+// electionsLost is the number of election timeouts without a leader after which etcd ends the streams that need one.
 const electionsLost = 3
 
 // awaitLeader starts the timer of endWithoutLeader if no leader is known.

@@ -31,7 +31,7 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 		if len(msg.GetContext()) == 0 {
 			return m.round(m.config.Heartbeat)
 		}
-		return m.round(1) // this confirms reads, for which raft uses only consecutive numbers
+		return m.round(1) // this heartbeat confirms reads, which raft identifies only by a number
 	case raftpb.MsgReadIndex, raftpb.MsgReadIndexResp:
 		return m.round(1)
 	}

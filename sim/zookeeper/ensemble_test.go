@@ -76,7 +76,7 @@ func (s *service) locker(number int, at time.Duration, change func(*worker)) *wo
 	return k
 }
 
-// strike schedules the begin and the end of a fault, and records both.
+// strike schedules the beginning and the end of a fault, and records both.
 func (s *service) strike(kind history.F, line string, at, d time.Duration, on []sim.ProcessID, begin, end func()) {
 	struck := &history.Fault{On: on, Ends: true}
 	if kind == history.Cut {

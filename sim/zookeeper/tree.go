@@ -31,7 +31,7 @@ type Event struct {
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // changes by the current transaction, in the order in which watches fire
-	undo    []undo   // how to undo the current multi, if undoing is true
+	undo    []undo   // how to undo the changes of the current multi; used only if undoing is true
 	undoing bool
 }
 

@@ -77,8 +77,8 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 }
 
 // acquired returns when the first request of the last round was sent, and which servers granted the lock in that round.
-// If no key was acquired, it returns begun and no servers. A server whose reply was lost counts only if there is no
-// server whose reply granted the lock. The client must then have found its key on the server.
+// If no key was acquired, it returns begun and no servers. If no reply granted the lock, it returns the servers whose
+// replies were lost, because the client must then have found its key on them.
 func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
 	since = begun

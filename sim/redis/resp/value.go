@@ -76,7 +76,7 @@ func Parse(b []byte) (v Value, rest []byte) {
 	return v, rest
 }
 
-// Elements returns how many values follow the header of an aggregate whose header contains n.
+// Elements returns how many values follow the header of an aggregate. n is the number in the header.
 func Elements(kind byte, n int) int {
 	switch kind {
 	case '%':

@@ -115,7 +115,7 @@ func (a *File) advance(now int64) {
 	}
 }
 
-// stepEverysec executes the next step that is due by now, such as the begin or the end of an fsync. It reports whether
+// stepEverysec executes the next step that is due by now, such as the start or the end of an fsync. It reports whether
 // there was such a step.
 func (a *File) stepEverysec(now int64) bool {
 	if !a.running {

@@ -43,7 +43,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive makes hidden keys visible that are no longer expired because the clock was set back.
+// Revive makes hidden keys visible again if they are no longer expired because the clock was set back.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
@@ -135,7 +135,7 @@ func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
 // HasHidden reports whether any key is hidden.
 func (d *Data) HasHidden() bool { return len(d.hidden) > 0 }
 
-// FindHidden calls Find for each hidden key for whose name matches returns true.
+// FindHidden calls Find for each hidden key with a matching name.
 func (d *Data) FindHidden(matches func(name string) bool) {
 	for _, h := range slices.Clone(d.hidden) {
 		if matches(h.Name) {
