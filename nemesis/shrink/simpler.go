@@ -93,7 +93,8 @@ func numbers(processes ...sim.ProcessID) int64 {
 //   - less is lost: everything, then unsynced writes, then nothing (the server is shut down);
 //   - fewer processes are cut off, and in both directions; it has no end and no restart;
 //   - it strikes at the start of the run; else at a point, which is one of the better known points, at its first
-//     passing, by the client that the fault itself names; else with a message identified by its content; else at a time;
+//     passing, by the client that the fault itself names; else with a message identified by its content; else at a
+//     time;
 //   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
 //     rounder and weaker; messages and replies are earlier;
 //   - processes have lower numbers.
