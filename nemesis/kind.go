@@ -13,7 +13,7 @@ import (
 // Kind is a kind of fault. Its value is the index of its row in history.FaultKinds plus one. Zero means no kind.
 type Kind uint8
 
-// MaxKinds is the maximum number of kinds. Arrays with one value per kind have a size that depends on it.
+// MaxKinds is the maximum number of kinds. It determines the size of arrays with one value per kind.
 const MaxKinds = 63
 
 // Kinds lists all kinds in the order of history.FaultKinds, which is also the order in the documentation.

@@ -38,8 +38,8 @@ type Process struct {
 	outside Outside
 }
 
-// pointCount counts how often the process has passed a point. Only points at which a fault is waiting are counted or,
-// during a Watch, all points.
+// pointCount counts how often the process has passed a point. A point is counted only if a fault is waiting there;
+// during a Watch, all points are counted.
 type pointCount struct {
 	point  Point
 	passed int

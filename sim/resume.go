@@ -137,8 +137,8 @@ type placed[T any] struct {
 	at int
 }
 
-// arrived returns the connection on which an event delivers something to a client, and the key of what it delivers. If
-// the event delivers nothing, the connection is nil.
+// arrived returns the connection on which an event delivers something to a client. It also returns the random key of
+// what the event delivers. If the event delivers nothing, the connection is nil.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

@@ -20,7 +20,7 @@ type tracker struct {
 type tracked struct {
 	id      SessionID
 	expires time.Duration // a multiple of the tick
-	due     history.Time  // the same as true time and without rounding; only for records
+	due     history.Time  // the deadline in true time, without rounding; only for records
 	closing bool          // the session has been found expired and can no longer be extended
 }
 

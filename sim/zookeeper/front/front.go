@@ -47,7 +47,7 @@ type caller struct {
 	since   sim.Time
 }
 
-// Begin begins an attempt. Until the client requests the lock, now counts as the start of the request.
+// Begin begins an attempt. If the client does not request the lock, now counts as the time of its request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
 // Try returns when the client last requested a sequential ephemeral znode in its attempt. It returns no servers,
