@@ -14,11 +14,11 @@ var calls = allCalls()
 
 func allCalls() map[uint64]call {
 	all := map[uint64]call{}
-	for _, some := range []map[uint64]call{timeCalls, processCalls, ioCalls} {
-		maps.Copy(all, some)
-	}
 	for nr, name := range makers {
 		all[nr] = call{name, func(*thread) outcome { return passes }}
+	}
+	for _, some := range []map[uint64]call{timeCalls, processCalls, ioCalls} {
+		maps.Copy(all, some)
 	}
 	for nr, c := range fileCalls {
 		all[nr] = call{c.name, func(t *thread) outcome { return t.changesFile(c) }}
@@ -38,6 +38,9 @@ var timeCalls = map[uint64]call{
 	unix.SYS_CLOCK_NANOSLEEP: {"clock_nanosleep", (*thread).clockNanosleep},
 	unix.SYS_SCHED_YIELD:     {"sched_yield", (*thread).schedYield},
 	unix.SYS_PAUSE:           {"pause", (*thread).pause},
+	unix.SYS_TIMERFD_CREATE:  {"timerfd_create", (*thread).timerfdCreate},
+	unix.SYS_TIMERFD_SETTIME: {"timerfd_settime", (*thread).timerfdSettime},
+	unix.SYS_TIMERFD_GETTIME: {"timerfd_gettime", (*thread).timerfdGettime},
 }
 
 var processCalls = map[uint64]call{
@@ -101,13 +104,21 @@ var ioCalls = map[uint64]call{
 // unknown names some calls that programs may want and that are not modelled.
 var unknown = map[uint64]string{unix.SYS_WAIT4: "wait4", unix.SYS_WAITID: "waitid", unix.SYS_ALARM: "alarm",
 	unix.SYS_SETITIMER: "setitimer", unix.SYS_GETITIMER: "getitimer", unix.SYS_TIMER_CREATE: "timer_create",
-	unix.SYS_TIMERFD_CREATE: "timerfd_create", unix.SYS_SIGNALFD4: "signalfd4",
+	unix.SYS_SIGNALFD4:       "signalfd4",
 	unix.SYS_RT_SIGTIMEDWAIT: "rt_sigtimedwait",
 	unix.SYS_RT_SIGSUSPEND:   "rt_sigsuspend", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
 	unix.SYS_INOTIFY_INIT1: "inotify_init1", unix.SYS_SHMGET: "shmget", unix.SYS_PTRACE: "ptrace",
 	unix.SYS_PIDFD_OPEN: "pidfd_open", unix.SYS_SPLICE: "splice", unix.SYS_EXECVEAT: "execveat",
-	unix.SYS_SECCOMP: "seccomp", unix.SYS_UNSHARE: "unshare"}
+	unix.SYS_SECCOMP: "seccomp", unix.SYS_UNSHARE: "unshare", unix.SYS_SIGNALFD: "signalfd",
+	unix.SYS_TIMER_SETTIME: "timer_settime", unix.SYS_INOTIFY_INIT: "inotify_init", unix.SYS_SEMGET: "semget",
+	unix.SYS_MSGGET: "msgget", unix.SYS_MQ_OPEN: "mq_open", unix.SYS_FANOTIFY_INIT: "fanotify_init",
+	unix.SYS_USERFAULTFD: "userfaultfd", unix.SYS_PERF_EVENT_OPEN: "perf_event_open", unix.SYS_BPF: "bpf",
+	unix.SYS_SETSID: "setsid", unix.SYS_SETPGID: "setpgid", unix.SYS_COPY_FILE_RANGE: "copy_file_range",
+	unix.SYS_PWRITEV: "pwritev", unix.SYS_PREADV2: "preadv2", unix.SYS_PWRITEV2: "pwritev2",
+	unix.SYS_PIDFD_SEND_SIGNAL: "pidfd_send_signal", unix.SYS_PIDFD_GETFD: "pidfd_getfd",
+	unix.SYS_PROCESS_VM_READV: "process_vm_readv", unix.SYS_PROCESS_VM_WRITEV: "process_vm_writev",
+	unix.SYS_FUTEX_WAITV: "futex_waitv", unix.SYS_MOUNT: "mount", unix.SYS_TEE: "tee", unix.SYS_VMSPLICE: "vmsplice"}
 
 // nameOf returns the name of a call that is not modelled.
 func nameOf(nr uint64) string {

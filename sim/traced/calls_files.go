@@ -154,6 +154,9 @@ func (t *thread) read() outcome {
 		return passes
 	}
 	mode, device, inode := kindOf(own)
+	if x := t.p.timerOf(mode, inode); x != nil {
+		return x.read(t, own)
+	}
 	const random, urandom = 0x108, 0x109
 	if mode == unix.S_IFCHR && (device == random || device == urandom) && t.name == "read" {
 		unix.Close(own)
@@ -196,6 +199,10 @@ func (t *thread) write() outcome {
 	if mode != unix.S_IFSOCK && mode != unix.S_IFIFO && mode != 0 {
 		unix.Close(own)
 		return passes
+	}
+	if t.p.timerOf(mode, inode) != nil {
+		unix.Close(own)
+		return t.errs(unix.EINVAL)
 	}
 	t.p.dirty = true
 	if c := t.p.m.conns[inode]; c != nil && mode == unix.S_IFSOCK && c.state == open {

@@ -158,19 +158,31 @@ const firstPort = 40000
 const junk = 1 << 16
 
 // attach connects a process's socket, of which own is a duplicate, to the machine.
-func (c *Conn) attach(own int) error {
+func (c *Conn) attach(own int) (err error) {
 	m := c.p.m
-	if err := unix.Connect(own, &m.address); err != nil {
-		return err
-	}
-	end, _, err := unix.Accept4(m.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-	if err != nil {
+	if c.end, err = m.attached(own); err != nil {
 		return err
 	}
 	m.ports++
-	c.end, c.dialled, c.port = end, true, firstPort+m.ports%20000
+	c.dialled, c.port = true, firstPort+m.ports%20000
 	c.p.conns = append(c.p.conns, c)
-	return unix.Sendto(own, make([]byte, junk), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+	return nil
+}
+
+// attached connects a process's socket, of which own is a duplicate, and returns the machine's end.
+func (m *Tracer) attached(own int) (end int, err error) {
+	if err := unix.Connect(own, &m.address); err != nil {
+		return -1, err
+	}
+	end, _, err = unix.Accept4(m.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	if err = unix.Sendto(own, make([]byte, junk), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil); err != nil {
+		unix.Close(end)
+		return -1, err
+	}
+	return end, nil
 }
 
 // Open ends the connection attempt: the connection is open.
@@ -275,6 +287,7 @@ func (c *Conn) Reset() {
 
 // look finds what a process has closed, and writes what waits for room.
 func (p *Process) look() {
+	p.lookAtTimers()
 	if len(p.conns) == 0 {
 		return
 	}

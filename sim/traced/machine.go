@@ -185,17 +185,24 @@ func (m *Machine) deadline() int64 {
 				at = min(at, t.due(m.now))
 			}
 		}
+		for _, x := range p.timers {
+			if due, runs := x.due(); runs {
+				at = min(at, due)
+			}
+		}
 	}
 	return at
 }
 
 // due returns when the wait of a blocked thread ends.
-func (t *thread) due(now int64) int64 {
-	at := t.blocked.at
-	if t.blocked.wall {
-		at -= t.p.clock.wall
+func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
+
+// due returns when the wall clock of the process shows at, or when its clocks have advanced by at.
+func (p *Process) due(wall bool, at, now int64) int64 {
+	if wall {
+		at -= p.clock.wall
 	}
-	return t.p.clock.reached(min(at, t.p.clock.advance(now)+farthest), now)
+	return p.clock.reached(min(at, p.clock.advance(now)+farthest), now)
 }
 
 // wake lets the threads go on whose wait is over.
@@ -211,6 +218,9 @@ func (m *Machine) wake() {
 			}
 			b.ready(true)
 			t.goesOn()
+		}
+		for _, x := range p.timers {
+			x.expires()
 		}
 	}
 }

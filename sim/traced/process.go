@@ -29,6 +29,7 @@ type Process struct {
 	lastID  int // of its latest thread
 	threads []*thread
 	conns   []*Conn
+	timers  []*timer
 	rand    *rand.Rand
 	clock   clock
 	paused  int
@@ -281,7 +282,12 @@ func (p *Process) Pause() { p.paused++ }
 func (p *Process) Resume() { p.paused-- }
 
 // Jump moves the wall clock of the process by d.
-func (p *Process) Jump(d time.Duration) { p.clock.wall += int64(d) }
+func (p *Process) Jump(d time.Duration) {
+	p.clock.wall += int64(d)
+	for _, x := range p.timers {
+		x.jumped()
+	}
+}
 
 // Drift adds ppm to the rate of both clocks of the process.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
@@ -329,6 +335,10 @@ func (p *Process) reap(how Exit) {
 	for _, c := range slices.Clone(p.conns) {
 		c.closed()
 	}
+	for _, x := range p.timers {
+		unix.Close(x.end)
+	}
+	p.timers = nil
 	if p.handle >= 0 {
 		unix.Close(p.handle)
 		p.handle = -1

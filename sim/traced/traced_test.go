@@ -15,7 +15,7 @@ import (
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	real := realEcho(t)
 	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end", "absolute",
-		"options"} {
+		"options", "timerfd"} {
 		t.Run(what, func(t *testing.T) {
 			want := onTheHost(t, goProgram(t, what, real)...)
 			got := newStage(t, 0).run(1, 0, nil, goProgram(t, what, echoing)...)
@@ -127,6 +127,10 @@ func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	for what, want := range map[string][3]time.Duration{
 		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
 		"for":   {10 * time.Second, 10 * time.Second, 19 * time.Second},
+
+		"until by a timer file":        {10 * time.Second, 5 * time.Second, 19 * time.Second},
+		"for by a timer file":          {10 * time.Second, 10 * time.Second, 19 * time.Second},
+		"until a jump by a timer file": {10 * time.Second, time.Second, 19 * time.Second},
 	} {
 		for i, fault := range []func(*Process){func(*Process) {}, func(p *Process) { p.Jump(5 * time.Second) },
 			func(p *Process) { p.Drift(-500_000) }} {
@@ -179,7 +183,7 @@ func TestWhatCannotBeRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		{goProgram(t, "timerfd"), "program calls timerfd_create in thread 1000, which is not modelled"},
+		{goProgram(t, "signalfd"), "program calls signalfd4 in thread 1000, which is not modelled"},
 		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "while True: pass"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "import os; os.fork()"), "program calls clone in thread 1000, to start another process"},

@@ -18,7 +18,8 @@ import (
 func main() {
 	what := map[string]func(){"threads": threads, "pipe": pipe, "signals": signals, "files": files, "echo": echo,
 		"refused": refused, "reset": reset, "end": end, "sleep": sleep, "clocks": clocks, "timerfd": timerfd,
-		"spin": spin, "absolute": absolute, "options": options,
+		"signalfd": signalfd,
+		"spin":     spin, "absolute": absolute, "options": options,
 		"until": until, "writes": writes, "udp": udp, "forever": forever, "random": random, "opens": opens}[os.Args[1]]
 	what()
 }
@@ -162,7 +163,7 @@ func clocks() {
 	}
 }
 
-func timerfd() { syscall.RawSyscall(syscall.SYS_TIMERFD_CREATE, 1, 0, 0) }
+func signalfd() { syscall.RawSyscall(syscall.SYS_SIGNALFD4, 0, 0, 0) }
 
 func spin() {
 	for {

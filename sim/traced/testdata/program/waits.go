@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -54,12 +55,22 @@ func absolute() {
 	took("sleep, for a time", sleep(wall, 0, &syscall.Timespec{Nsec: int64(wait)}))
 }
 
-// until waits for 10 s, or until the wall clock shows 10 s more than now.
+// until waits for 10 s, or until the wall clock shows 10 s more than now, by a timer file if it is told so.
 func until() {
 	flags, ts := uintptr(0), syscall.Timespec{Sec: 10}
-	if os.Args[2] == "until" {
+	how, timer := strings.CutSuffix(os.Args[2], " by a timer file")
+	if how != "for" {
 		gettime(0, &ts)
 		flags, ts.Sec = 1, ts.Sec+10
+	}
+	if timer {
+		if how == "until a jump" {
+			flags |= 2
+		}
+		fd, _ := timerfdCreate(0, 0)
+		timerfdSet(fd, flags, 0, time.Duration(ts.Nano()))
+		fmt.Println(timerfdRead(fd, 8))
+		return
 	}
 	syscall.Syscall6(syscall.SYS_CLOCK_NANOSLEEP, 0, flags, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }

@@ -1,0 +1,255 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// A timer file (timerfd) of a process is really a socket of the domain AF_UNIX that is connected to the machine, as the
+// sockets for TCP are. When the timer expires, the machine writes a byte, so that the kernel answers poll and epoll. The
+// machine answers reads, and drops what it has written. As on the kernel, a timer with an interval does not run again
+// before its expirations have been read or asked for.
+
+// timer is a timer file of a process.
+type timer struct {
+	p        *Process
+	inode    uint64
+	end      int  // the machine's end of the socket
+	day      bool // its clock is one that shows the time of day
+	armed    bool
+	wall     bool  // at is a reading of the wall clock
+	at       int64 // when it expires next; else: by how much the process's clock has advanced then
+	interval int64 // in ns; 0: it expires once
+	expired  bool  // since it was last read or set
+	count    uint64
+	cancels  bool // a jump of the wall clock ends reads with ECANCELED
+	canceled bool
+}
+
+// timerClocks lists the clocks by which a timer file can run. The value says whether a clock shows the time of day.
+var timerClocks = map[int32]bool{unix.CLOCK_REALTIME: true, unix.CLOCK_MONOTONIC: false, unix.CLOCK_BOOTTIME: false,
+	unix.CLOCK_REALTIME_ALARM: true, unix.CLOCK_BOOTTIME_ALARM: false}
+
+func (t *thread) timerfdCreate() outcome {
+	day, known := timerClocks[int32(t.regs.Rdi)]
+	flags := t.regs.Rsi
+	if !known || flags&^(unix.TFD_NONBLOCK|unix.TFD_CLOEXEC) != 0 {
+		return t.errs(unix.EINVAL)
+	}
+	fd := t.through(func(r *unix.PtraceRegs) {
+		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|flags, 0
+	})
+	own, ok := t.p.dup(uint64(fd))
+	if fd < 0 || !ok {
+		return answered
+	}
+	defer unix.Close(own)
+	x := &timer{p: t.p, day: day}
+	_, _, x.inode = kindOf(own)
+	var err error
+	if x.end, err = t.p.m.attached(own); err != nil {
+		t.p.m.fail(t, t.name, "and the machine could not make it: "+err.Error())
+		return gone
+	}
+	t.p.timers = append(t.p.timers, x)
+	return answered
+}
+
+// timer returns the timer file with a number. If there is none, the result of the call is the error.
+func (t *thread) timer(fd uint64) (x *timer, own int, err unix.Errno) {
+	own, ok := t.p.dup(fd)
+	if !ok {
+		return nil, -1, unix.EBADF
+	}
+	mode, _, inode := kindOf(own)
+	if x = t.p.timerOf(mode, inode); x == nil {
+		unix.Close(own)
+		return nil, -1, unix.EINVAL
+	}
+	return x, own, 0
+}
+
+// timerOf returns the timer file behind a socket, or nil.
+func (p *Process) timerOf(mode uint32, inode uint64) *timer {
+	for _, x := range p.timers {
+		if mode == unix.S_IFSOCK && x.inode == inode {
+			return x
+		}
+	}
+	return nil
+}
+
+func (t *thread) timerfdSettime() outcome {
+	r := &t.regs
+	value, ok := t.timespec(r.Rdx + 16)
+	interval, alsoOK := t.timespec(r.Rdx)
+	switch {
+	case !peek(t.tid, r.Rdx, make([]byte, 32)):
+		return t.errs(unix.EFAULT)
+	case !ok || !alsoOK || r.Rsi&^(unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET) != 0:
+		return t.errs(unix.EINVAL)
+	}
+	x, own, err := t.timer(r.Rdi)
+	if err != 0 {
+		return t.errs(err)
+	}
+	defer unix.Close(own)
+	before := x.setting()
+	drain(own)
+	x.expired, x.count, x.canceled = false, 0, false
+	x.armed, x.interval = value > 0, interval
+	absolutely := r.Rsi&unix.TFD_TIMER_ABSTIME != 0
+	x.cancels = absolutely && x.day && r.Rsi&unix.TFD_TIMER_CANCEL_ON_SET != 0
+	b := t.relative(value)
+	if absolutely {
+		b = absolute(x.day, value)
+	}
+	x.wall, x.at = b.wall, b.at
+	if r.R10 != 0 && !poke(t.tid, r.R10, before) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+func (t *thread) timerfdGettime() outcome {
+	x, own, err := t.timer(t.regs.Rdi)
+	if err != 0 {
+		return t.errs(err)
+	}
+	unix.Close(own)
+	if !poke(t.tid, t.regs.Rsi, x.setting()) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+// setting returns the interval and the time that is left, as an itimerspec. An expired timer with an interval runs
+// again.
+func (x *timer) setting() []byte {
+	x.forward()
+	var left int64
+	if x.armed && !x.expired {
+		left = max(x.at-x.reading(), 1)
+	}
+	return append(seconds(x.interval, 1), seconds(left, 1)...)
+}
+
+// reading returns what its clock shows, as at does.
+func (x *timer) reading() int64 {
+	if x.wall {
+		return x.p.clock.realtime(x.p.m.now)
+	}
+	return x.p.clock.advance(x.p.m.now)
+}
+
+// forward lets an expired timer with an interval run again, and counts the intervals that have passed since.
+func (x *timer) forward() {
+	if !x.expired || x.interval == 0 {
+		return
+	}
+	n := max(x.reading()-x.at, 0) / x.interval
+	x.count += uint64(n)
+	x.at += (n + 1) * x.interval
+	x.expired = false
+}
+
+// due returns when the timer expires; ok is false if it does not run.
+func (x *timer) due() (at int64, ok bool) {
+	return x.p.due(x.wall, x.at, x.p.m.now), x.armed && !x.expired
+}
+
+// expires makes the timer expire if it is due.
+func (x *timer) expires() {
+	if at, runs := x.due(); runs && at <= x.p.m.now {
+		x.expired = true
+		x.count++
+		x.rings()
+	}
+}
+
+// rings makes the file readable.
+func (x *timer) rings() {
+	unix.Write(x.end, []byte{0}) // if its buffer is full, it is readable already
+	x.p.recheck()
+}
+
+// jumped handles a jump of the wall clock.
+func (x *timer) jumped() {
+	if x.cancels {
+		x.canceled = true
+		x.rings()
+	}
+}
+
+// drain drops what the machine has written to a timer file.
+func drain(own int) {
+	b := make([]byte, 4096)
+	for {
+		if n, _, err := unix.Recvfrom(own, b, unix.MSG_DONTWAIT); err != nil || n <= 0 {
+			return
+		}
+	}
+}
+
+// read answers a read of a timer file, or makes the thread wait. own is a duplicate of the file, which it closes.
+func (x *timer) read(t *thread, own int) outcome {
+	to, size := t.regs.Rsi, t.regs.Rdx
+	switch t.name {
+	case "recvfrom", "recvmsg":
+		unix.Close(own)
+		return t.errs(unix.ENOTSOCK)
+	case "readv":
+		to, size = peek64(t.tid, to), peek64(t.tid, to+8)
+	}
+	give := func() bool {
+		switch {
+		case x.canceled:
+			x.canceled, x.count, x.expired = false, 0, false
+			drain(own)
+			t.finish(-int64(unix.ECANCELED))
+			return true
+		case x.count == 0:
+			return false
+		}
+		x.forward()
+		drain(own)
+		n := x.count
+		if x.count = 0; x.expired {
+			x.expired, x.armed = false, false
+		}
+		if !poke64(t.tid, to, n) {
+			t.finish(-int64(unix.EFAULT))
+			return true
+		}
+		t.finish(8)
+		return true
+	}
+	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
+	switch {
+	case size < 8:
+		unix.Close(own)
+		return t.errs(unix.EINVAL)
+	case give():
+		unix.Close(own)
+		return answered
+	case flags&unix.O_NONBLOCK != 0:
+		unix.Close(own)
+		return t.errs(unix.EAGAIN)
+	}
+	return t.blocks(block{fds: []unix.PollFd{{Fd: int32(own), Events: unix.POLLIN}},
+		ready: func(bool) bool { return give() }})
+}
+
+// lookAtTimers forgets the timer files that the process has closed.
+func (p *Process) lookAtTimers() {
+	left := p.timers[:0]
+	for _, x := range p.timers {
+		if pollNow([]unix.PollFd{{Fd: int32(x.end), Events: unix.POLLRDHUP}}) > 0 {
+			unix.Close(x.end)
+			continue
+		}
+		left = append(left, x)
+	}
+	p.timers = left
+}
