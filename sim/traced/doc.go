@@ -9,7 +9,8 @@
 // # What a process sees
 //
 //   - Its clocks are virtual: the functions of the vDSO read a page that the machine fills, rdtsc is trapped, and
-//     sleeps, time-outs and timer files (timerfd) end in virtual time. Each reading and each modelled call takes a microsecond.
+//     sleeps, time-outs and timer files (timerfd) end in virtual time. Each reading and each modelled call takes a
+//     microsecond.
 //   - A TCP connection is an end that the machine holds. A [Network] decides what becomes of the bytes, and when.
 //   - Random numbers of the kernel, process and thread numbers, and the number of processors are seeded or fixed.
 //   - Files can be read. The file system refuses writes with EROFS, except in the scratch folder.

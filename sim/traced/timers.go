@@ -7,9 +7,9 @@ import (
 )
 
 // A timer file (timerfd) of a process is really a socket of the domain AF_UNIX that is connected to the machine, as the
-// sockets for TCP are. When the timer expires, the machine writes a byte, so that the kernel answers poll and epoll. The
-// machine answers reads, and drops what it has written. As on the kernel, a timer with an interval does not run again
-// before its expirations have been read or asked for.
+// sockets for TCP are. When the timer expires, the machine writes a byte, so that the kernel answers poll and epoll.
+// The machine answers reads, and drops what it has written. As on the kernel, a timer with an interval does not run
+// again before its expirations have been read or asked for.
 
 // timer is a timer file of a process.
 type timer struct {
