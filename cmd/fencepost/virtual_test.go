@@ -203,3 +203,46 @@ faults:
 		}
 	}
 }
+
+// TestACutStopsUsingWithoutASignal: node-redlock's using() does not tell its routine that the lock is lost if a cut
+// keeps the answers of servers away. With a time-out for commands it does. At full size, a search with default settings
+// finds that, and cuts it down to a single cut.
+func TestACutStopsUsingWithoutASignal(t *testing.T) {
+	if err := traced.Allowed(); err != nil {
+		testkit.Lacks(t, err)
+	}
+	command := strings.Replace(workerCommand(t, "redlock-js"), "worker.js", "using.js", 1)
+	file := filepath.Join(workers, "redlock-js", "using.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := filepath.Join(t.TempDir(), "plan.txt")
+	const cut = "cut client-1 | redis-1 redis-2 after acquired\n"
+	if err := os.WriteFile(plan, []byte("scenario "+file+"\nseed 1\n"+cut), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for argument, want := range map[string]string{"": "resource-safety violated", " timeout": "resource-safety holds"} {
+		var out, problems bytes.Buffer
+		code := run([]string{"run", file, "--plan", plan, "--client", command + argument, "--out",
+			filepath.Join(t.TempDir(), "out")}, &out, &problems)
+		if shown := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(shown, want) {
+			t.Errorf("%q: exit %d, and no %q:\n%s%s", argument, code, want, out.String(), problems.String())
+		}
+	}
+	if testkit.Size(0, 1) == 0 {
+		return
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "using.yaml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	code := run([]string{"explore", filepath.Join(dir, "using.yaml"), "--client", command, "--seeds", "29", "--out",
+		filepath.Join(dir, "found")}, &out, &problems)
+	const finding = "mutual-exclusion-holder-outlived-its-lease-slow-work"
+	found, err := os.ReadFile(filepath.Join(dir, "found", finding, "plan.txt"))
+	if err != nil || code != exitOtherwise || !strings.HasSuffix(string(found), "\n"+cut) {
+		t.Errorf("exit %d, %v: %s\n%s%s", code, err, found, out.String(), problems.String())
+	}
+}

@@ -1,5 +1,6 @@
 // A client of `fencepost live`: node-redlock's using() prolongs the lock while its routine works, and guards a read and a write of
-// the protected resource. The routine writes only if the signal has not told it that the lock is lost.
+// the protected resource. The routine writes only if the signal has not told it that the lock is lost. With the argument "timeout" a
+// server that does not answer within a second counts as one that said no.
 import Redis from "ioredis"
 import Redlock from "redlock"
 
@@ -7,7 +8,7 @@ const told = name => process.env["FENCEPOST_" + name]
 const lock = told("LOCK"), ttl = Number(told("TTL_MS"))
 const servers = []
 for (let n = 1; told("REDIS_" + n); n++) {
-  servers.push(new Redis(told("REDIS_" + n)))
+  servers.push(new Redis(told("REDIS_" + n), process.argv.includes("timeout") ? {commandTimeout: 1000} : {}))
   servers.at(-1).on("error", () => {}) // one that is gone
 }
 const resource = new Redis(told("RESOURCE"))
