@@ -67,7 +67,7 @@ func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	return c
 }
 
-// access returns the path of the file with the access to the server.
+// access returns the path of the file that says how to reach the server.
 func (k *killed) access() string {
 	return filepath.Join(storeIn(filepath.Join(k.dir, "x")), access.FileName)
 }

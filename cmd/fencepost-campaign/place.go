@@ -22,7 +22,7 @@ import (
 type place struct {
 	console
 	access access.Server
-	file   string // the file with the access to the server; may be empty
+	file   string // the file that says how to reach the server; may be empty
 	name   string // the name of the campaign; may be empty
 	folder string // the campaign's folder on this machine; may be empty
 	listen string // address for an embedded server

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// served starts a server for a test. It returns the path of the file with the access to the server, and a connection to
-// it.
+// served starts a server for a test. It returns the path of the file that says how to reach the server, and a
+// connection to it.
 func served(t *testing.T) (file string, nc *nats.Conn) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "nats")

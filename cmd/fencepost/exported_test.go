@@ -85,8 +85,8 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 type house struct {
 	place    func(name string) string
 	exported map[string]types.Object
-	used     map[string]bool // by another package
-	live     map[string]bool // used, or part of something used
+	used     map[string]bool // names that another package uses
+	live     map[string]bool // names that are used, or part of something used
 	asks     map[string][]*types.Interface
 }
 

@@ -30,7 +30,7 @@ func (c *foreign) check(t testing.TB, command string) {
 // TestClientsOfEtcdAndZooKeeper runs locks from libraries in two languages, on simulated and on real servers, while a
 // client is paused or cut off. A client that listens for the loss of its connection is safe when it is cut off.
 func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
-	testkit.FullOnly(t) // each takes half a minute of real time
+	testkit.FullOnly(t) // each run takes half a minute of real time
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
 	for _, c := range []foreign{
 		{"kazoo", "", "zookeeper-pause", "simulated", exitExpected, outlived, ""},

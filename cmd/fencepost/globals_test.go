@@ -26,7 +26,7 @@ var setGlobals = map[string][]string{
 // TestNoFunctionChangesAGlobal checks that functions do not change package variables. Everything that a run depends on
 // is passed to it as an argument. A change to a variable would affect all other runs in the process unnoticed.
 func TestNoFunctionChangesAGlobal(t *testing.T) {
-	globals := map[string][]string{} // by package
+	globals := map[string][]string{} // the package variables of each package
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && !s.test {

@@ -343,7 +343,7 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	}
 }
 
-// ofPackage returns the package and the name if a node refers to a name of a package, such as os.Open.
+// ofPackage returns "os" and "Open" for an expression such as os.Open. For any other node it returns empty strings.
 func ofPackage(n ast.Node) (pkg, name string) {
 	if sel, ok := n.(*ast.SelectorExpr); ok {
 		if x, ok := sel.X.(*ast.Ident); ok {

@@ -24,7 +24,7 @@ type job struct {
 	shard    search.Shard
 	workers  int
 	faults   []nemesis.Fault
-	replayed bool // the faults are from a plan file, not from the scenario
+	replayed bool // whether the faults are from a plan file and not from the scenario
 	runner   *scenarios.Runner
 }
 

@@ -139,7 +139,7 @@ func checkJUnitElement(e xml.StartElement, open []string) error {
 	}
 	required := is.required
 	if name == "testcase" || name == "testsuite" {
-		required = append(slices.Clone(required), "time") // for readers that use Ant's schema
+		required = append(slices.Clone(required), "time") // programs that use Ant's schema require a time
 	}
 	for _, r := range required {
 		if !slices.Contains(has, r) {

@@ -16,7 +16,7 @@ const lockPackage = "../../scenarios/locktest"
 func TestAPackagesTestIsAScenario(t *testing.T) {
 	testkit.FullOnly(t) // the test builds test binaries
 	dir := t.TempDir()
-	t.Setenv("TMPDIR", t.TempDir()) // for this test alone
+	t.Setenv("TMPDIR", t.TempDir()) // a temporary folder for this test alone
 	plan := filepath.Join(dir, "cut.txt")
 	if err := os.WriteFile(plan, []byte("scenario a lock\nseed 1\ncut client-2 | redis-1 at 9ms for 300ms\n"),
 		0o600); err != nil {

@@ -107,7 +107,7 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 		{"redlock-js", "", "kleppmann-gc-pause", exitExpected},
 	} {
 		t.Run(c.worker+c.argument, func(t *testing.T) {
-			if c.worker != "redis-py" || c.argument != "" { // each takes ten seconds of real time
+			if c.worker != "redis-py" || c.argument != "" { // each run takes ten seconds of real time
 				testkit.FullOnly(t)
 			}
 			t.Parallel()

@@ -34,7 +34,7 @@ func TestNoFileOfOthersIsLost(t *testing.T) {
 	for seed := range uint64(testkit.Size(20, 60)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		dir := t.TempDir()
-		theirs := map[string]string{} // what the person has written
+		theirs := map[string]string{} // the latest content that the person has written
 		ours := map[string]bool{}
 		for range 6 {
 			f := take(t, dir)

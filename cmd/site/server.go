@@ -23,7 +23,7 @@ import (
 type Server struct {
 	listener net.Listener
 	secret   string
-	again    func() (play.State, error) // returns the state with which the page begins when it is loaded
+	again    func() (play.State, error) // returns the state in which the page begins when it is loaded
 	player   play.Player
 	within   time.Duration // how long a client may take to send the header of a request
 

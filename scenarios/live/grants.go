@@ -27,7 +27,7 @@ func (st *stage) keep(e *history.Event) bool {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
 	default:
 		if st.Command != "" && e.Process == history.Probe {
-			e.Token = 0 // the scenario's protocol keeps a token counter there, but the user's client does not
+			e.Token = 0 // the probe's token comes from a counter that only the scenario's own protocol keeps
 		}
 		e.Value = recordable(e.Value)
 		return true

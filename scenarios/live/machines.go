@@ -91,7 +91,7 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// everyTwice determines how many runs are repeated: one in everyTwice, to see whether it comes out the same.
+// everyTwice determines how many runs are repeated: one in everyTwice, to check that equal seeds give equal runs.
 const everyTwice = 32
 
 // carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a

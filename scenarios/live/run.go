@@ -34,7 +34,7 @@ type Fleet interface {
 	End() error
 }
 
-// Simulated is a Fleet whose servers are all simulated.
+// Simulated is a Fleet of simulated servers.
 type Simulated struct{}
 
 // Can accepts any fault.

@@ -178,7 +178,7 @@ func (st *stage) late() error {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
 			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
-			if st.Foreign() { // Probably the program never reports, rather than that the host is this slow.
+			if st.Foreign() { // Most likely the program never reports. The host is hardly this slow.
 				return err
 			}
 			return &process.LateError{Err: err}

@@ -20,11 +20,11 @@ type Conn struct {
 	out    Sink
 	secret string // the password for the client's ports
 	wiring *Wiring
-	wire   sim.Wire // set once the connection is admitted, if there is a wiring
+	wire   sim.Wire // set once the connection is accepted, if its protocol is not Redis'
 
 	known      bool      // whether the connection belongs to the client: it has given the password, or needs none
 	refusals   int       // number of requests that were refused because the password was missing
-	pipe       *sim.Pipe // set once the connection is admitted
+	pipe       *sim.Pipe // set once the connection is accepted
 	open       bool
 	over       bool
 	half       []byte // the beginning of an incomplete request

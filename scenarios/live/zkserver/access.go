@@ -58,7 +58,7 @@ func ask(conn net.Conn, r jute.Record) error {
 	if err != nil {
 		return err
 	}
-	f.Int() // the number of the request
+	f.Int() // skip the number of the request
 	f.Long()
 	if code := f.Int(); code != 0 {
 		return fmt.Errorf("ZooKeeper replied with error %d", code)

@@ -186,7 +186,7 @@ func TestAWallClockJumps(t *testing.T) {
 				c.must("", jute.Ping, nil)
 			}
 			a := c.must("", jute.Create2, create("/a", "", jute.Ephemeral))
-			a.Text() // the path
+			a.Text() // skip the path
 			if s := zookeeper.ReadStat(&a.Fields); s.EphemeralOwner != session {
 				t.Errorf("after the jump, the owner is %d, not %d", s.EphemeralOwner, session)
 			}
@@ -215,8 +215,8 @@ func (r *rig) made(path string) time.Time {
 	f.Int()
 	f.Long()
 	f.Int()
-	f.Long() // czxid
-	f.Long() // mzxid
+	f.Long() // skip the czxid
+	f.Long() // skip the mzxid
 	return time.UnixMilli(f.Long())
 }
 
