@@ -10,7 +10,6 @@
 // A request of the simulated ZooKeeper: see that of sim/zookeeper.
 //
 // A lock protocol:
-//
 //   - scenarios/locks: a file that registers its name, its place in the reference, its backend, its settings and its
 //     constructor. Its own settings are in that file, too; settings shared with other protocols are in
 //     scenarios/locks/settings.go. A client library that keeps a session is next to it, as in
@@ -22,7 +21,6 @@
 //   - Example: scenarios/locks/ticket_test.go is a ticket lock on INCR; scenarios/locks/ticket_run_test.go runs it.
 //
 // A law:
-//
 //   - checker: a file with its name, which judges it and registers its statement, its gravity, which locks can keep it,
 //     and which function of checker/clockerror says what inexact clocks leave open.
 //   - checker/slow: a file that judges it in the most obvious way.
@@ -33,7 +31,6 @@
 //   - Example: checker/prompt_release_test.go; checker/prompt_release_run_test.go checks that it is judged and counted.
 //
 // A command of the simulated Redis:
-//
 //   - sim/redis/commands.go: its entry, in place of the one that refuses it (sim/redis/table.go, if it is about
 //     connections or the node itself); and its function, if miniredis does not execute it.
 //   - sim/redis/differential_test.go: patterns by which it is compared with a real server (without any,
@@ -41,22 +38,20 @@
 //   - Example: the table of sets in sim/redis/differential_test.go.
 //
 // A column in the tables of explore, verify and run --seeds:
-//
 //   - scenarios/campaign/tally.go, if its value is not counted yet: Count and Add.
 //   - scenarios/campaign/table.go: its entry.
 //   - scenarios/search/explore_json.go, if it is to be part of --json, too: its field.
 //   - Example: scenarios/campaign/table_test.go adds how often a law was exercised.
 //
 // A column in the tables of compare:
-//
 //   - scenarios/compare/timing.go, for a figure: how it is measured, and how each format of the report shows it; or
 //     scenarios/compare/survival.go, for a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
 // A backend, that is, a kind of lock server, whose parts may all be in one package:
-//
 //   - The servers, each a sim.Server, and their sim.Front, if libraries are to use them; sim/README.md.
-//   - history.RegisterService (checker/history/service.go): its row, with the facts that judgments and explanations use.
+//   - history.RegisterService (checker/history/service.go): its row, with the facts that judgments and
+//     explanations use.
 //   - scenarios.RegisterBackend (scenarios/backend.go): its row, which says how the servers are made and configured.
 //   - locks.Register (scenarios/locks): a protocol on it, as above. compare.Add (scenarios/compare/contenders.go).
 //   - checker/remedy.go, for its own advice; scenarios/live/servers/servers.go, if live runs start real servers.
