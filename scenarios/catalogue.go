@@ -30,6 +30,7 @@ var Sections = []Section{
 		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause",
 		"fence-refuses-equal", "pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
 		"resource-compare-and-set", "idempotent-resource", "release-before-commit", "release-before-commit-fenced",
+		"try-lock-leaves-key", "try-lock-cleans-up",
 		"single-redis-down", "single-restart-forgets",
 		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always", "evicted-lock",
 		"operator-deletes-lock", "operator-flushes-server", "client-pause"}},
@@ -63,7 +64,8 @@ var Sections = []Section{
 	{"ZooKeeper", []string{
 		"zookeeper-session-expiry", "zookeeper-listener", "zookeeper-reconnect", "zookeeper-pause",
 		"zookeeper-pause-fenced", "zookeeper-fence-parent-czxid", "zookeeper-herd", "zookeeper-predecessor",
-		"zookeeper-read-write-lock", "zookeeper-readers-together", "zookeeper-under-faults"}},
+		"zookeeper-read-write-lock", "zookeeper-readers-together", "zookeeper-timeout-leaves-node",
+		"zookeeper-timeout-withdraws", "zookeeper-under-faults"}},
 	{"Kubernetes", []string{
 		"kubernetes-leader-crash", "kubernetes-handover", "kubernetes-handover-released", "kubernetes-cut-off",
 		"kubernetes-cut-off-ignored", "kubernetes-leader-pause", "kubernetes-leader-pause-fenced",

@@ -171,6 +171,14 @@ func (f *file) checkLock(l *lockSettings) {
 			refuse(n.Key, "%s", n.Why)
 		}
 	}
+	if l.config.Abrupt && l.config.Patience == 0 {
+		refuse("retry.patience-ends", "without retry.patience, no acquire ever gives up: set retry.patience, or leave "+
+			"patience-ends out")
+	}
+	if l.config.ReleaseOnFailure && l.config.Release == locks.ReleaseNothing {
+		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave release-on-failure out, "+
+			"or take release: script")
+	}
 	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
 	}

@@ -534,6 +534,17 @@ lock: {ttl: 10s}
 work: {hold: 8s}
 faults: ["crash MEMBER losing unsynced writes at 5s, restart after 100ms"]
 `, `
+servers: SERVERS
+lock: {ttl: 10s, timeout: 3s, retry: {patience: 1s}}
+clients: 3
+work: {hold: 2s, cycles: 3}
+faults: [cut MEMBERS -> client-1 at 0s for 1500ms]
+`, `
+servers: SERVERS
+lock: {ttl: 10s, timeout: 50ms}
+work: {hold: 2s, cycles: 3}
+faults: [cut MEMBERS -> client-1 at 0s for 1500ms]
+`, `
 servers: WATCHED
 lock: {ttl: 4s}
 work: {cycles: 50, think: 1s}

@@ -186,7 +186,7 @@ var confirmations = []confirmation{
 		changes: []string{"lock.protocol: set-nx-px"}},
 	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
 		"key of the attempt is deleted: until then everybody waits behind that key.",
-		reason: librariesOnly},
+		changes: []string{"lock.release-on-failure: on"}},
 	{text: "After a connection broke, look for an existing node of the same client before creating another: the " +
 		"request without an answer may have been carried out.", reason: librariesOnly},
 	{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",

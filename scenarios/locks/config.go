@@ -135,9 +135,13 @@ type Config struct {
 	Patience time.Duration   // acquire gives up after this time; 0: never
 	Attempts int             // acquire gives up after this many attempts; 0: no limit
 	Waits    sim.ClockKind   // clock on which patience is measured; default monotonic
-	Wake     Waking          // for one Redis: when a client that found the lock taken retries; default delay
-	Release  Release         // default script (setnx and setnx-expire: del)
-	Timeout  time.Duration   // for one server's reply; default 50 ms
+	// Abrupt makes the end of the patience end the request under way as well. Default off.
+	Abrupt bool
+	// ReleaseOnFailure deletes what an attempt that failed may have left. Default on, with one Redis off.
+	ReleaseOnFailure bool
+	Wake             Waking        // for one Redis: when a client that found the lock taken retries; default delay
+	Release          Release       // default script (setnx and setnx-expire: del)
+	Timeout          time.Duration // for one server's reply; default 50 ms
 
 	Extension *Extension // nil: none
 	Reentry   Reentry    // default counted

@@ -203,6 +203,16 @@ type requester struct {
 	config  *Config
 	library *Library
 	value   string // owner value of the client, or of the current acquire, if several attempts share it
+	// left is how long a request of the attempt may take; 0: as long as any other request.
+	left time.Duration
+}
+
+// timeout returns how long a client waits for the reply to a request that it sends now.
+func (r *requester) timeout() time.Duration {
+	if r.left > 0 {
+		return min(r.left, r.config.Timeout)
+	}
+	return r.config.Timeout
 }
 
 // fixedValue is the owner value of clients that all use the same constant (Collins's CLIENT_ID).
@@ -254,7 +264,11 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	if r.config.TokenScope == PerAcquire {
 		r.value = ""
 	}
+	defer func() { r.left = 0 }()
 	for n := 1; ; n++ {
+		if r.config.Abrupt && r.config.Patience > 0 {
+			r.left = max(1, r.config.Patience-(read(env, r.config.Waits)-start))
+		}
 		if h := try(env); h != nil {
 			return h, nil
 		}

@@ -18,7 +18,8 @@ func init() {
 		Text:    "a read-write lock: its holders are the fields of a hash, each with its mode and the end of its lease",
 		Backend: OnRedis, Expires: true,
 		Settings: slices.Concat(
-			[]Setting{sharedKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
+			[]Setting{sharedKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
+				timeoutKey, releaseOnFailure,
 				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(readWriteKeys...)),

@@ -19,8 +19,8 @@ func init() {
 		Name: Redlock, Place: 5, Service: history.Redlock, Text: "a majority of independent masters", Backend: OnRedis,
 		Several: true, Expires: true,
 		Settings: slices.Concat(
-			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
-				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds, timeoutKey,
+				releaseOnFailure.Standing(format.Value{Word: "on"}), format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
 				driftAllowance.Standing(format.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
 				format.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
 					ExtendExpire,
@@ -66,12 +66,11 @@ func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 
 // redlockConfig holds the settings that only this protocol has.
 type redlockConfig struct {
-	contact          contactKind // default sequential
-	order            askOrder    // default listed
-	quorum           int         // default N/2 + 1; 1 to N
-	releaseOnFailure bool        // step 5 of the document; default on
-	releaseTo        releaseTo   // default all
-	asking           asking      // default all
+	contact   contactKind // default sequential
+	order     askOrder    // default listed
+	quorum    int         // default N/2 + 1; 1 to N
+	releaseTo releaseTo   // default all
+	asking    asking      // default all
 }
 
 // contactKind says how the servers of a Redlock are asked.
@@ -116,8 +115,6 @@ var redlockKeys = []format.Key[redlockConfig]{
 			"`rotated`: each client begins at a different place in the list", format.Options(listed, rotated)...),
 	format.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
 		"how many servers must grant the lock; at most all").Depending("N / 2 + 1"),
-	format.Switch("release-on-failure", func(c *redlockConfig) *bool { return &c.releaseOnFailure }, true,
-		"release on every server after a failed attempt (step 5)"),
 	format.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
 		"which servers a release asks. `all`: every server, even those that seem not to have granted the lock, as in "+
 			"the document; `granted`: those that granted it; `first-error`: one after another, until one does not "+
@@ -194,7 +191,8 @@ func (l *redlock) try(env sim.Env) *Hold {
 		return h
 	}
 	l.library.counted(all.taken)
-	if l.own.releaseOnFailure {
+	if l.config.ReleaseOnFailure {
+		l.left = 0
 		l.release(env, h)
 	}
 	l.spare = all
@@ -366,7 +364,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 		b.add(voter{server, group},
 			sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
 	}
-	l.hold(env, b, l.config.Timeout, says, l.enough(phase))
+	l.hold(env, b, l.timeout(), says, l.enough(phase))
 	l.idle = b
 	return b.yes
 }

@@ -21,7 +21,8 @@ func init() {
 			"ends",
 		Backend: OnRedis, Expires: true, Shares: true,
 		Settings: slices.Concat(
-			[]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
+			[]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
+				timeoutKey, releaseOnFailure,
 				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(semaphoreKeys...)),

@@ -15,8 +15,8 @@ func init() {
 	Register(&Definition{
 		Name: SetNX, Place: 1, Service: history.Redis, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
 		Settings: slices.Concat(
-			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
-				timeoutKey,
+			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
+				retryWake, timeoutKey, releaseOnFailure,
 				format.Only(reentrantKey, CountedReentry, UncountedReentry),
 				releaseKey.Standing(format.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 		Without: map[string]string{

@@ -44,6 +44,15 @@ var (
 		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
+	patienceEnds = format.Choice("retry.patience-ends", func(c *Config) *bool { return &c.Abrupt },
+		"what the end of the patience ends. `attempts`: no further attempt is made; `request`: the request under way "+
+			"is given up as well, as with a context that has a deadline. The server may still carry it out",
+		format.Option[bool]{Word: "attempts"}, format.Option[bool]{Word: "request", Value: true})
+
+	releaseOnFailure = format.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, false,
+		"delete what an attempt that failed may have left: with redlock the keys on all servers (step 5), with one "+
+			"Redis the key of a request without an answer, with zookeeper the znode of a client that gives up waiting")
+
 	retryWake = format.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
 		"when a client that found the lock taken tries again. `delay`: after the delay; `message`: when the holder "+
 			"publishes its release (by Pub/Sub, which keeps no messages for clients that are not subscribed); "+
@@ -150,7 +159,7 @@ var (
 
 // common are the keys above, in the order of the reference.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
-	retryWake, timeoutKey, reentrantKey,
+	patienceEnds, retryWake, timeoutKey, releaseOnFailure, reentrantKey,
 	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 

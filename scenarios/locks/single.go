@@ -53,8 +53,8 @@ func newSingle(r requester, set setKey) *single {
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
-	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
-		timeoutKey, valueKey, clockKey,
+	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
+		retryWake, timeoutKey, releaseOnFailure, valueKey, clockKey,
 		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
 		own)
 }
@@ -81,12 +81,17 @@ func (l *single) try(env sim.Env) *Hold {
 	held, taken := l.set(l, env, h, due)
 	l.taken = taken
 	l.library.counted(taken)
-	if !held || !l.replicated(env, h) {
+	switch {
+	case !held:
+		l.clean(env, h, taken)
+		return nil
+	case !l.replicated(env, h):
 		return nil
 	}
 	env.Point(sim.QuorumReached)
 	l.granted(env, h, r)
 	if l.config.ElapsedCheck && h.Remaining(env) <= 0 {
+		l.clean(env, h, false)
 		return nil // the reply came too late: the key may have expired, and another client may have the lock
 	}
 	env.Point(sim.ValidityChecked)
@@ -95,6 +100,15 @@ func (l *single) try(env sim.Env) *Hold {
 		return nil
 	}
 	return h
+}
+
+// clean deletes the key that an attempt may have left, if the client is configured to. taken means that the attempt
+// left none, because another client has the lock.
+func (l *single) clean(env sim.Env, h *Hold, taken bool) {
+	if l.config.ReleaseOnFailure && !taken {
+		l.left = 0
+		l.Release(env, h)
+	}
 }
 
 // replicated waits until replicas have the lock, if the client is configured to. If too few have it and the client
@@ -223,7 +237,7 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 func (l *single) Close(sim.Env) {}
 
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
-	return ask(env, l.config.Timeout, l.request(h, phase, args...))
+	return ask(env, l.timeout(), l.request(h, phase, args...))
 }
 
 func (l *single) request(h *Hold, phase string, args ...string) sim.Request {

@@ -33,6 +33,7 @@ func init() {
 				f.Least, f.Most, f.Step = int64(LeastSession), int64(MostSession), int64(time.Millisecond)
 			}),
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
+			releaseOnFailure.Standing(format.Value{Word: "on"}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
 		}, own(zooKeeperKeys...), []Setting{permitsKey, sharedKey}),
 		Without: withoutRedis(ZooKeeper, "session"),
@@ -442,9 +443,12 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	return before, there
 }
 
-// withdraw removes the client's znode from the line. If there is no reply, it keeps trying in the background while the
+// withdraw removes the client's znode from the line, if the client is configured to. If there is no reply, it keeps trying in the background while the
 // session lives, because every other client would wait behind the znode (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
+	if !l.config.ReleaseOnFailure {
+		return
+	}
 	c, node := l.client, h.node
 	remove := func(env sim.Env) (done bool) {
 		return node.session != c.Session() || !unanswered(c.Delete(env, h.Attempt, node.path, zookeeper.AnyVersion))
