@@ -56,6 +56,9 @@ type Config struct {
 	// Timeout is how long the library waits for one server; default 500 ms. The time limits within which waiting
 	// clients must get the lock depend on it.
 	Timeout time.Duration
+	// Patience is how long a client waits for the lock before it gives up: the context of Lock is then done. By default a
+	// client waits until the run ends. What a Lock leaves on the servers when it gives up is judged like everything else.
+	Patience time.Duration
 	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers.
 	Faults Faults
 	// Without lists faults that are never drawn, because the lock does not promise to survive them. They have the form
@@ -233,7 +236,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients",
-		"lock:": "TTL, Timeout, Permits or Precautions", "work:": "Cycles, Compute, Hold or Precautions",
+		"lock:": "TTL, Timeout, Permits, Patience or Precautions", "work:": "Cycles, Compute, Hold or Precautions",
 		"promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
@@ -249,6 +252,9 @@ func (c *Config) text(name string) string {
 	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, cmp.Or(c.Timeout, 500*time.Millisecond))
 	if c.Permits != 0 {
 		lock += fmt.Sprintf(", permits: %d", c.Permits)
+	}
+	if c.Patience != 0 {
+		lock += fmt.Sprintf(", retry: {patience: %v}", c.Patience)
 	}
 	if c.Precautions.ExtendEvery > 0 {
 		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Precautions.ExtendEvery)

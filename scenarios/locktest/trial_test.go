@@ -356,8 +356,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.Servers: `: {Servers: Redis(1).Persisting("sometimes")},
 		`Config.Laws: `:    {Laws: []checker.Law{"fairness"}},
 		`Config.Clients: `: {Clients: -1},
-		`Config.TTL, Timeout, Permits or Precautions: `: {TTL: -time.Second},
-		`Config.Cycles, Compute, Hold or Precautions: `: {Cycles: -1},
+		`Config.TTL, Timeout, Permits, Patience or Precautions: `: {Patience: -time.Second},
+		`Config.Cycles, Compute, Hold or Precautions: `:           {Cycles: -1},
 	} {
 		if _, err := c.scenario("lock"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
