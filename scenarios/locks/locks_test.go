@@ -87,9 +87,9 @@ func (b *bench) wantHeard(want ...string) {
 func config(change func(*Config)) Config {
 	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second,
 		Retry:   sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
-		Timeout: 50 * time.Millisecond, ElapsedCheck: true,
+		Timeout: 50 * time.Millisecond, ElapsedCheck: true, ReleaseOnFailure: true,
 		Drift: Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}, Clock: sim.Monotonic, TokenScope: PerRequest,
-		Own: redlockConfig{contact: sequential, order: listed, quorum: 3, releaseOnFailure: true}}
+		Own: redlockConfig{contact: sequential, order: listed, quorum: 3}}
 	for i := range 5 {
 		c.Servers = append(c.Servers, sim.ProcessID(fmt.Sprintf("redis-%d", i+1)))
 	}
@@ -148,7 +148,7 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 	var values []string
 	b.run(func(env sim.Env) {
 		h, err := newLock(config(func(c *Config) {
-			c.Own = redlockConfig{contact: parallel, order: listed, quorum: 3, releaseOnFailure: true}
+			c.Own = redlockConfig{contact: parallel, order: listed, quorum: 3}
 		})).Acquire(env)
 		if err != nil || h.Attempt != "client-1/2" {
 			t.Errorf("attempt %s, %v", h.Attempt, err)
@@ -215,7 +215,7 @@ func TestClientsBeginWhereTheOrderSays(t *testing.T) {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
 			newLock(config(func(c *Config) {
-				c.Own, c.First = redlockConfig{contact: sequential, order: order, quorum: 3, releaseOnFailure: true}, 3
+				c.Own, c.First = redlockConfig{contact: sequential, order: order, quorum: 3}, 3
 			})).Acquire(env)
 		})
 		var asked []string
