@@ -176,8 +176,8 @@ func (f *file) checkLock(l *lockSettings) {
 			"patience-ends out")
 	}
 	if l.config.ReleaseOnFailure && l.config.Release == locks.ReleaseNothing {
-		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave release-on-failure out, "+
-			"or take release: script")
+		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave "+
+			"release-on-failure out, or take release: script")
 	}
 	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)

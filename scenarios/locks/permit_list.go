@@ -20,7 +20,8 @@ func init() {
 			"expiry",
 		Backend: OnRedis, Shares: true,
 		Settings: slices.Concat([]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount,
-			retryClock, patienceEnds, timeoutKey, format.Only(reentrantKey, CountedReentry, UncountedReentry), waitKey}, waitKeys),
+			retryClock, patienceEnds, timeoutKey,
+			format.Only(reentrantKey, CountedReentry, UncountedReentry), waitKey}, waitKeys),
 		Without: withoutOneKey,
 		Alike:   map[string]string{"permits": permitsAlike},
 		make: func(r requester) protocol {

@@ -443,8 +443,9 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	return before, there
 }
 
-// withdraw removes the client's znode from the line, if the client is configured to. If there is no reply, it keeps trying in the background while the
-// session lives, because every other client would wait behind the znode (Curator's guaranteed deletion).
+// withdraw removes the client's znode from the line, if the client is configured to. If there is no reply, it keeps
+// trying in the background while the session lives, because every other client would wait behind the znode (Curator's
+// guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if !l.config.ReleaseOnFailure {
 		return

@@ -56,8 +56,9 @@ type Config struct {
 	// Timeout is how long the library waits for one server; default 500 ms. The time limits within which waiting
 	// clients must get the lock depend on it.
 	Timeout time.Duration
-	// Patience is how long a client waits for the lock before it gives up: the context of Lock is then done. By default a
-	// client waits until the run ends. What a Lock leaves on the servers when it gives up is judged like everything else.
+	// Patience is how long a client waits for the lock before it gives up: the context of Lock is then done. By default
+	// a client waits until the run ends. What a Lock leaves on the servers when it gives up is judged like everything
+	// else.
 	Patience time.Duration
 	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers.
 	Faults Faults
