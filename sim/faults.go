@@ -168,7 +168,7 @@ func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 	l.breaks = append(l.breaks, nthBreak{n, struck})
 }
 
-// ServerFault tells a server program that a fault, which the server itself must carry out, begins or ends.
+// ServerFault tells a server program that a fault begins or ends. The server itself must implement the fault.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
 // Outside is a process of the host for which a simulated process stands. It is notified of each fault of the simulated

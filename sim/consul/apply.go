@@ -199,7 +199,7 @@ func (s *server) renew(m *raft.Member, x *session) {
 	}
 }
 
-// expire proposes to end the sessions that the function which selects. It has an effect only on the leader.
+// expire proposes to end the sessions for which the given function returns true. It has an effect only on the leader.
 func (s *server) expire(m *raft.Member, which func(*session) bool) {
 	for _, x := range s.store.ordered() {
 		if which(x) {

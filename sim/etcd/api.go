@@ -143,7 +143,7 @@ func (q *apiCall) selectField(selector string) *Status {
 
 func (q *apiCall) key() string { return LeaseObjects + q.namespace + "/" + q.name }
 
-// shown decodes the object in a key's value and adds what clients see besides.
+// shown decodes the object in a key's value. It adds the fields that clients see but the value does not contain.
 func shown(k *KeyValue) *object {
 	var l object
 	if json.Unmarshal([]byte(k.Value), &l) != nil {

@@ -23,7 +23,7 @@ type ask struct {
 type leaderAnswer struct {
 	number uint64
 	left   int64 // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
-	ttl    int64 // in s
+	ttl    int64 // in seconds
 }
 
 // pendingAsk is an ask that waits for the leader's answer.

@@ -12,7 +12,7 @@ import (
 // lease is a promise to keep keys until ttl seconds after the last keepalive.
 type lease struct {
 	id    int64
-	ttl   int64 // in s
+	ttl   int64 // in seconds
 	grant history.Attempt
 	keys  []string // attached keys, sorted
 	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members it is forever.
@@ -34,7 +34,7 @@ type lessor struct {
 // Constants of etcd's lessor.
 const (
 	lessorInterval = 500 * time.Millisecond // how often it checks for leases that have ended
-	maxTTL         = 9_000_000_000          // in s
+	maxTTL         = 9_000_000_000          // in seconds
 )
 
 func (l *lessor) reset() {

@@ -7,7 +7,7 @@ type Op struct {
 	Kind     Kind
 	Key      string
 	End      string // end of the range, exclusive; empty: only Key; "\x00": all keys from Key onward
-	Value    string // put
+	Value    string // put: the value
 	Lease    int64  // put: the lease; 0 if none
 	Previous bool   // put and delete: return the previous keys
 	Txn      *Txn   // the nested txn, if Kind is Nested

@@ -275,7 +275,7 @@ func (s *server) show(m *raft.Member, w *watcher) {
 // been compacted.
 func (s *store) before(change int) *KeyValue {
 	of := &s.changes[change]
-	created := !of.deleted && of.Create == of.Mod // even if the same txn deleted the key before
+	created := !of.deleted && of.Create == of.Mod // also true if the same txn first deleted the key
 	if created || of.revision-1 < s.compacted {
 		return nil
 	}

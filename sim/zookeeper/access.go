@@ -15,7 +15,7 @@ type permission struct {
 	scheme, id string
 }
 
-// everybody is the access list that allows all clients everything.
+// everybody is the access list that gives all clients all permissions.
 var everybody = []permission{{jute.All, "world", "anyone"}}
 
 // entries returns the access list for a reply.

@@ -236,5 +236,5 @@ func sessionOf(r *sim.Reply) (c jute.ConnectRequest) {
 	return jute.ConnectRequest{Session: f.Long(), Password: f.Text()}
 }
 
-// open appends an access list that allows everyone everything.
+// open appends an access list that gives all clients all permissions.
 func open(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }
