@@ -100,7 +100,7 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 
 // ordered reports whether a failover is a fault of the plan, and not started by Sentinel.
 func (t *judge) ordered(f *trace.Fault) bool {
-	return t.History.Events[f.Start].Why != history.BySentinel
+	return !t.History.Events[f.Start].Why.BySystem()
 }
 
 // misleading lists the faults that kept a member, until it prolonged a lease at position at, from learning of the next

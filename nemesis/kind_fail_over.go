@@ -19,7 +19,11 @@ var FailOver = register(definition{
 	check:   checkFailOver,
 
 	begin: func(s *striker) {
-		s.w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
+		to := s.names.Sentinel
+		if to == "" { // in a Redis Cluster an operator orders it at the replica
+			to = s.Peer
+		}
+		s.w.ServerFault(to, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
 	},
 	recordsItself: func(*Fault) bool { return true },
 	outcome:       true,

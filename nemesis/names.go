@@ -16,6 +16,7 @@ type Names struct {
 	Alone     []sim.ProcessID // other lock servers, which do not replicate
 	// groups of Redis nodes that replicate, master first; a node that is in no group has no replicas
 	Groups   [][]sim.ProcessID
+	Meshed   bool           // all Redis nodes exchange messages, as members of a Redis Cluster
 	Sentinel sim.ProcessID  // the Sentinel process that watches the groups; empty if there is none
 	Resource sim.ProcessID  // the protected resource; empty if there is none
 	Locks    []history.Lock // the locks, named by their keys
@@ -136,7 +137,7 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 	case ra == client || rb == client:
 		return ra != rb
 	case ra == redisNode && rb == redisNode:
-		return slices.Contains(n.group(a), b)
+		return n.Meshed || slices.Contains(n.group(a), b)
 	case ra == observer || rb == observer:
 		return ra == redisNode || rb == redisNode
 	}

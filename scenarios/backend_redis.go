@@ -20,9 +20,10 @@ func init() {
 			"readonly", "readwrite", "reset", "role", "select"},
 		Meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
 			"exactly 1",
-		Settings: slices.Concat(redisSettings, replicaSettings),
+		Settings: slices.Concat(redisSettings, clusterSettings, replicaSettings),
 		fields:   []string{"persistence", "notify-keyspace-events"},
-		check:    checkReplicas,
+		check:    checkRedis,
+		Silence:  untilClusterServes,
 		Cluster:  func(s *Servers) Cluster { return newRedisCluster(s) }})
 }
 
@@ -37,6 +38,14 @@ var (
 		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
 			"the number of replicas of each master: redis-1-replica-1 …; with replicas there is a Sentinel, "+
 				"sentinel-1, which promotes one when its master is down; clients follow it"),
+	}
+	clusterSettings = []format.Key[Servers]{
+		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false, "the masters form a Redis "+
+			"Cluster: each serves a share of the keys, clients follow redirections, and there is no Sentinel; a master that is "+
+			"down is replaced by a replica that the other masters elect"),
+		format.Positive("node-timeout", func(s *Servers) *time.Duration { return &s.NodeTimeout },
+			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others "+
+				"replace it, and how long a master that reaches only a minority goes on serving").Recurring(),
 	}
 	replicaSettings = []format.Key[Servers]{
 		format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0,
@@ -58,11 +67,48 @@ var (
 	}
 )
 
+// ofSentinel lists the settings of the Sentinel.
+var ofSentinel = []string{"down-after", "reconfigure-after"}
+
+// leastMasters is the number of masters below which no majority is left when one fails.
+const leastMasters = 3
+
+// checkRedis reports settings of Redis servers that contradict each other.
+func checkRedis(f *file) {
+	checkReplicas(f)
+	s := &f.scenario.Servers
+	place, given := f.inServers["node-timeout"]
+	switch {
+	case !s.Cluster && given:
+		f.Problem(place, "", "node-timeout is a setting of a Cluster: leave it out, or write cluster: on")
+	case s.Cluster && s.N < leastMasters:
+		f.Problem(f.inServers["cluster"], "", "a Cluster needs at least %d masters, so that a majority is left when "+
+			"one fails: write redis: %d, or cluster: off", leastMasters, leastMasters)
+	}
+	for _, key := range ofSentinel {
+		if place, given := f.inServers[key]; given && s.Cluster {
+			f.Problem(place, "", "%s is a setting of the Sentinel, and a Cluster has none: leave it out, or write "+
+				"node-timeout", key)
+		}
+	}
+}
+
+// untilClusterServes returns how long a Cluster may serve nothing after a fault has ended. A master that was believed
+// to have failed is believed to work again after twice the node timeout, and a replica that was not elected asks for
+// votes again after four times the node timeout.
+func untilClusterServes(s *Servers) time.Duration {
+	if !s.Cluster {
+		return 0
+	}
+	return 6*s.NodeTimeout + 5*time.Second
+}
+
 // checkReplicas reports settings for replicas in a scenario that does not have enough replicas.
 func checkReplicas(f *file) {
 	s := &f.scenario.Servers
 	for _, k := range replicaSettings {
-		if place, given := f.inServers[k.Path]; given && s.Replicas == 0 {
+		if place, given := f.inServers[k.Path]; given && s.Replicas == 0 &&
+			!(s.Cluster && slices.Contains(ofSentinel, k.Path)) {
 			f.Problem(place, "", "%s needs replicas, but there are none: give replicas", k.Path)
 		}
 	}
@@ -100,7 +146,7 @@ func (c *redisCluster) Add(w *sim.World, p nemesis.Plan, wrap Tap) {
 	for i, id := range c.names {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
-	if len(c.groups) > 0 {
+	if c.watched() {
 		w.AddServer(Observer, wrap(Observer, redis.NewSentinel(redis.SentinelConfig{Groups: c.groups,
 			Version:   c.Version,
 			DownAfter: c.DownAfter, ReconfigureAfter: c.ReconfigureAfter})))
@@ -114,9 +160,18 @@ func (c *redisCluster) config() redis.Config {
 
 // resetGroup prepares a master and its replicas for a run.
 func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.ProcessID) {
-	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { RecordFailOver(w, p.Faults, old, promoted) }}
+	by := history.BySentinel
+	if c.Servers.Cluster {
+		by = history.ByCluster
+	}
+	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) {
+		recordFailOver(w, p.Faults, old, promoted, by)
+	}}
 	config := c.config()
 	config.Group = group
+	if c.Servers.Cluster {
+		config.Cluster = &redis.ClusterConfig{Groups: c.groups, NodeTimeout: c.NodeTimeout}
+	}
 	config.MinReplicasToWrite, config.MinReplicasMaxLag = c.MinReplicasToWrite, c.MinReplicasMaxLag
 	config.SemiSync, config.SemiSyncTimeout = c.SemiSync, c.SemiSyncTimeout
 	for i, id := range members {
@@ -132,9 +187,16 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 // fault of the plan ordered the failover, the event includes the line of the fault. Otherwise the event says that the
 // Sentinel decided.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
+	recordFailOver(w, plan, old, promoted, history.BySentinel)
+}
+
+// recordFailOver records that a replica has become master, no matter who decided it, because a checker must know
+// which server was deposed. If a fault of the plan ordered the failover, the event has the fault's line. Otherwise it
+// says who decided.
+func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID, by history.Why) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck(),
-		Why: history.BySentinel}
+		Why: by}
 	if o := ordered(plan, &f, w.Now()); o != nil {
 		e.Value, e.Why = o.Recorded(), ""
 	}

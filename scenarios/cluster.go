@@ -43,11 +43,17 @@ func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s
 // masters returns the number of independent masters, with or without replicas. It returns 0 if the servers replicate
 // one log, or if their number is unknown.
 func (s *Servers) masters() int {
-	if s.consensus() {
+	switch {
+	case s.consensus():
 		return 0
+	case s.Cluster: // each lock has one
+		return min(s.N, 1)
 	}
 	return s.N
 }
+
+// watched reports whether a Sentinel watches the servers.
+func (s *Servers) watched() bool { return s.Replicas > 0 && !s.Cluster }
 
 // names lists the lock servers. Replicas come last.
 func (s *Servers) names() []sim.ProcessID {
@@ -62,7 +68,7 @@ func (s *Servers) names() []sim.ProcessID {
 
 // dialled lists the servers that a client can connect to. The Sentinel comes last.
 func (s *Servers) dialled() []sim.ProcessID {
-	if s.Replicas > 0 {
+	if s.watched() {
 		return append(s.names(), Observer)
 	}
 	return s.names()
@@ -74,7 +80,7 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {
 		return [][]sim.ProcessID{s.asked()}
 	}
-	if s.Replicas == 0 {
+	if s.Replicas == 0 && !s.Cluster {
 		return nil
 	}
 	var all [][]sim.ProcessID
@@ -82,6 +88,15 @@ func (s *Servers) groups() [][]sim.ProcessID {
 		all = append(all, append([]sim.ProcessID{master}, numbered(string(master)+"-replica", s.Replicas)...))
 	}
 	return all
+}
+
+// copies lists the sets of servers that hold the same locks. A lock in a Redis Cluster has one master, but its clients
+// need all members: the cluster serves nothing while some master is missing.
+func (s *Servers) copies() [][]sim.ProcessID {
+	if s.Cluster {
+		return [][]sim.ProcessID{s.names()}
+	}
+	return s.groups()
 }
 
 // ReadWall reports whether the servers read their wall clock. If they do not, a jump of that clock does not affect
@@ -103,7 +118,8 @@ func (s *Servers) targets() nemesis.Names {
 		return names
 	}
 	names.Redis, names.Groups = s.names(), s.groups()
-	if s.Replicas > 0 {
+	names.Meshed = s.Cluster
+	if s.watched() {
 		names.Sentinel = Observer
 	}
 	return names

@@ -37,6 +37,15 @@ func (f *file) checkNames() {
 		}
 	}
 	used := f.scenario.Locks()
+	for _, name := range used {
+		if problem := locks.SlotProblem(p, name); problem != "" && f.scenario.Servers.Cluster {
+			place, given := places[name]
+			if !given {
+				place = f.inServers["cluster"]
+			}
+			f.Problem(place, "", "%s", problem)
+		}
+	}
 	for i, b := range used {
 		for _, a := range used[:i] {
 			if problem := locks.PairProblem(p, a, b); problem != "" {

@@ -139,9 +139,13 @@ func (f *file) checkProtocol() {
 	case d.Name == locks.FromLibrary:
 	case d.Backend != s.Backend:
 		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
-	case !d.Several && s.N > 1:
+	case d.Several && s.Cluster:
+		f.Problem(f.inServers["cluster"], "", "%s locks on independent masters, but in a Cluster only one master "+
+			"serves a key: write cluster: off, or take set-nx-px", d.Name)
+	case !d.Several && s.N > 1 && !s.Cluster:
 		f.Problem(f.inServers[string(s.Backend)], "",
-			"%s locks on one Redis, but there are %d; several are for redlock", d.Name, s.N)
+			"%s locks on one Redis, but there are %d; several are for redlock, or for a Cluster (cluster: on)", d.Name,
+			s.N)
 	}
 }
 

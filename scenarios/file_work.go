@@ -179,7 +179,8 @@ func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Cli
 	c, n := lock.config, len(servers.asked())
 	c.Servers = servers.asked()
 	c.First = i * n / f.clients
-	if servers.Replicas > 0 {
+	c.Cluster = servers.Cluster
+	if servers.watched() {
 		c.Sentinel = Observer
 	}
 	if d := locks.Define(c.Protocol); d != nil {

@@ -49,7 +49,7 @@ type Scenario struct {
 type Servers struct {
 	Backend locks.Backend // the kind of servers
 	N       int           // number of Redis masters, or of members of a cluster: redis-1 …
-	// replicas of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
+	// replicas of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel, but not in a Cluster
 	Replicas    int
 	Persistence store.Policy  // default: AOF with everysec, like Redis's own default
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
@@ -62,6 +62,10 @@ type Servers struct {
 	SyncLimit int           // in ticks; default 5
 
 	RaftMultiplier int // setting of Consul; default 5
+
+	// Cluster says that the Redis masters form a Redis Cluster; default off.
+	Cluster     bool
+	NodeTimeout time.Duration // of a Cluster, after which a silent master is replaced; default 15 s
 
 	// The remaining fields are only for replicas.
 	MinReplicasToWrite int           // default 0, which means no minimum

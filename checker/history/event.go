@@ -97,6 +97,7 @@ const (
 	AlreadyApplied Why = "already applied" // Apply Fail: an operation with this identity has already taken effect
 	AcquireTimeout Why = "timeout"         // Acquire Fail: the client ran out of time or attempts
 	BySentinel     Why = "by the Sentinel" // FailOver: started by the Sentinel and not by a fault
+	ByCluster      Why = "by the Cluster"  // FailOver: the masters of a Redis Cluster elected the replica
 	LeaseNotValid  Why = "lease not valid" // Write Fail, Extend Fail: the client noticed that its lease had ended
 	ExtendLimit    Why = "limit reached"   // Extend Fail: the lock was already extended as often as is allowed
 	// Release Fail, Extend Fail: too few servers still recognized the attempt as the owner
@@ -104,6 +105,9 @@ const (
 	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers accepted the request and carried it out
 	NoReply  Why = "no reply" // Info: no reply came
 )
+
+// BySystem reports whether a failover was decided by the lock service itself, not ordered by a fault.
+func (w Why) BySystem() bool { return w == BySentinel || w == ByCluster }
 
 // Reasons on KeyGone that involve no client: the server evicted the key to free memory (maxmemory-policy), or an
 // operator's DEL or FLUSHALL removed it.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/text"
@@ -81,10 +82,11 @@ func (t *describer) event(e *history.Event) string {
 
 // promotion describes how the Sentinel promoted a replica on its own decision. It returns "" for all other events.
 func promotion(e *history.Event) string {
-	if e.Why != history.BySentinel || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
+	if !e.Why.BySystem() || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the Sentinel promotes %s in place of %s", e.Fault.To[0], e.Fault.On[0])
+	who := strings.TrimPrefix(string(e.Why), "by ")
+	return fmt.Sprintf("%s promotes %s in place of %s", who, e.Fault.To[0], e.Fault.On[0])
 }
 
 func (t *describer) fault(e *history.Event) string {

@@ -156,6 +156,10 @@ type Config struct {
 	Sentinel sim.ProcessID // asked for the master of Servers[0]; empty: no failovers
 	Wait     *Wait         // nil: do not wait for replicas
 
+	// Cluster says that the servers are the masters of a Redis Cluster: the client finds the one that serves its key,
+	// and follows redirections.
+	Cluster bool
+
 	// Only for locks on Redis with an expiry.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
 	// step 3 of the Redlock document; default on; on one Redis only for clients that check the validity or extend

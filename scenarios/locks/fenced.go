@@ -33,7 +33,8 @@ func init() {
 			}
 			return nil
 		},
-		clash: func(a, b history.Lock) string { return sameKey(a, b, tokenCounter(a), "token counter") },
+		clash:  func(a, b history.Lock) string { return sameKey(a, b, tokenCounter(a), "token counter") },
+		beside: tokenCounter,
 	})
 }
 

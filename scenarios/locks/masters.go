@@ -14,6 +14,8 @@ import (
 type masters struct {
 	// now has the present master of each group, in the order of Config.Servers. It is empty until the first query.
 	now []sim.ProcessID
+	// slots is what the client of a Redis Cluster knows; nil before its first request.
+	slots slots
 }
 
 // sentinelTimeout is how long a client waits for the Sentinel, and also the pause before it asks again. A client renews

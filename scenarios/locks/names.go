@@ -2,8 +2,10 @@ package locks
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // NameProblem explains why a lock of the protocol cannot have the name; problem is empty if it can. right is the
@@ -22,4 +24,19 @@ func PairProblem(p Protocol, a, b history.Lock) string {
 		return cmp.Or(d.clash(a, b), d.clash(b, a))
 	}
 	return ""
+}
+
+// SlotProblem explains why a lock of the protocol cannot have the name on a Redis Cluster, and what to write; empty if
+// it can.
+func SlotProblem(p Protocol, name history.Lock) string {
+	d := Define(p)
+	if d == nil || d.beside == nil {
+		return ""
+	}
+	other := d.beside(name)
+	if redis.KeySlot(other) == redis.KeySlot(string(name)) {
+		return ""
+	}
+	return fmt.Sprintf("%s uses the keys %s and %s in one script. They are in different hash slots, and a Cluster "+
+		"refuses such a script (CROSSSLOT): take set-nx-px, or write cluster: off", p, name, other)
 }

@@ -31,7 +31,8 @@ func init() {
 			}
 			return l
 		},
-		clash: func(a, b history.Lock) string { return sameKey(a, b, permitsMade(a), "number of permits") },
+		clash:  func(a, b history.Lock) string { return sameKey(a, b, permitsMade(a), "number of permits") },
+		beside: permitsMade,
 	})
 }
 

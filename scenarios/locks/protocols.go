@@ -66,6 +66,8 @@ type Definition struct {
 	// clash explains why the service would take the second of two locks for a part of the first, and what to write. It
 	// is nil if that cannot happen.
 	clash func(a, b history.Lock) string
+	// beside returns the second key in the scripts of a lock; nil: they have only one.
+	beside func(history.Lock) string
 }
 
 // Refusal explains why a key cannot have its value.

@@ -28,9 +28,10 @@ func init() {
 			"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each holder has a field of its " +
 				"own: take counted or uncounted",
 		},
-		Alike: map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
-		make:  makeReadWrite,
-		clash: func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
+		Alike:  map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
+		make:   makeReadWrite,
+		clash:  func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
+		beside: writersMark,
 		Measures: func(c *Config) (list []history.Measure) {
 			if ownOf[readWriteConfig](c).holders != countedHolders {
 				list = append(list, history.OwnerCheck)

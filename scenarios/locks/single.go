@@ -79,6 +79,9 @@ func (l *single) try(env sim.Env) *Hold {
 	l.findMasters(env, l.config)
 	l.wrote = l.now[0]
 	held, taken := l.set(l, env, h, due)
+	if l.config.Cluster {
+		l.wrote = l.now[0] // the client may have been redirected
+	}
 	l.taken = taken
 	l.library.counted(taken)
 	switch {
@@ -237,6 +240,9 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 func (l *single) Close(sim.Env) {}
 
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
+	if l.config.Cluster {
+		return l.routed(env, l.request(h, phase, args...))
+	}
 	return ask(env, l.timeout(), l.request(h, phase, args...))
 }
 

@@ -154,12 +154,17 @@ var refused = map[string]string{
 
 	"blmpop": waiting, "bzpopmin": waiting, "bzpopmax": waiting, "bzmpop": waiting,
 
-	"monitor": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer, "object": aServer,
+	"monitor": aServer, "debug": aServer, "command": aServer, "memory": aServer, "object": aServer,
 	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,
 	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer,
 	"psync": aServer, "replconf": aServer, "dump": aServer, "restore": aServer, "restore-asking": aServer,
-	"migrate": aServer, "readonly": aServer, "readwrite": aServer, "asking": aServer, "lolwut": aServer,
+	"migrate": aServer, "lolwut": aServer,
 	"pfdebug": aServer, "pfselftest": aServer, "config|resetstat": aServer, "config|rewrite": aServer,
+	"cluster|bumpepoch": aServer, "cluster|count-failure-reports": aServer, "cluster|flushslots": aServer,
+	"cluster|forget": aServer, "cluster|links": aServer, "cluster|meet": aServer, "cluster|replicate": aServer,
+	"cluster|reset": aServer, "cluster|saveconfig": aServer, "cluster|set-config-epoch": aServer,
+	"cluster|addslots": aServer, "cluster|addslotsrange": aServer, "cluster|delslots": aServer,
+	"cluster|delslotsrange": aServer, "cluster|help": help,
 	"script|debug": aServer, "script|kill": "a script that runs too long is ended",
 
 	"client|info": others, "client|list": others, "client|kill": others, "client|pause": others,
@@ -185,7 +190,7 @@ var refused = map[string]string{
 // refused8 lists those that were added after 7.0, up to 8.4, without those of its modules
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
-	"waitaof": aServer,
+	"waitaof": aServer, "cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,
 	"hexpire": beyond, "hpexpire": beyond, "hexpireat": beyond, "hpexpireat": beyond, "hexpiretime": beyond,
 	"hpexpiretime": beyond, "httl": beyond, "hpttl": beyond, "hpersist": beyond,
 	"hgetdel": beyond, "hsetex": beyond, "hgetex": beyond,

@@ -47,6 +47,8 @@ type Config struct {
 	// Group writes the records of a group's failovers. If it is nil, losses in a failover are not recorded. It does not
 	// change the node's behavior.
 	Group *Group
+	// Cluster makes the node a member of a Redis Cluster (cluster-enabled yes in redis.conf); nil: it is in none.
+	Cluster *ClusterConfig
 }
 
 // VersionOf returns the version with the given name: "8" or "tair"; any other name means 7.0.

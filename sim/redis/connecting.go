@@ -55,11 +55,19 @@ func (n *Node) greet() {
 	if n.face != nil {
 		text("mode", "sentinel")
 	} else {
-		text("mode", "standalone")
+		text("mode", n.mode())
 		text("role", map[bool]string{true: "master", false: "replica"}[n.repl.master == ""])
 	}
 	n.data.ReplyBulk("modules")
 	n.data.ReplyLen(0)
+}
+
+// mode returns the mode that HELLO and INFO report.
+func (n *Node) mode() string {
+	if n.member != nil {
+		return "cluster"
+	}
+	return "standalone"
 }
 
 // authenticate checks a user and a password, and returns an error text if they are wrong. The only user is default.

@@ -15,7 +15,7 @@
 // log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
 //
 // Non-goals: commands with random replies (SPOP); commands that wait for anything other than lists and replicas;
-// streams, several databases, eviction, cluster, users other than default, CLIENT KILL and LIST, redirection of CLIENT
+// streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT
 // TRACKING, and notifications of key misses. These are refused with an error that names fencepost, and never answered
 // wrongly. COMMANDS.md lists every command of Redis that is simulated or refused.
 //
@@ -55,6 +55,20 @@
 // repl-timeout. A master that becomes a replica answers clients that wait for replicas with -UNBLOCKED, and closes
 // their connections. A Sentinel makes a node close the connections of all clients when it changes the node's role, even
 // when it promotes the node.
+//
+// # Cluster
+//
+// A node may be a member of a Redis Cluster ([ClusterConfig]). Members own hash slots, and send clients that ask for a
+// key of another slot away (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the masters has
+// had no answer from a master for longer than the node timeout, its replicas are elected as cluster.c says, and the one
+// that takes over has the data that had arrived. A master that reaches only a minority stops serving after the node
+// timeout. Whoever got a slot last, by the epoch of the election, keeps it: the old master becomes a replica as soon as
+// it hears of the new one, and loses what it alone had accepted. Connections stay open.
+//
+// What a member knows about its cluster outlives its process, as nodes.conf does, whatever happens to its data.
+// Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor leave, replicas do
+// not migrate to other masters, and a failover that an operator orders does not wait until the replica has caught up
+// (FORCE, TAKEOVER). Messages that clients publish reach the subscribers of all members.
 //
 // # Publish and subscribe
 //

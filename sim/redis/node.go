@@ -33,6 +33,7 @@ type Node struct {
 	scriptKeys []string
 	readOnly   bool // the current script must not write
 	inExec     bool
+	asking     bool // the current request follows an ASKING
 
 	commands map[string]*nodeCommand // commands of the version, by name in lower and upper case
 
@@ -55,7 +56,8 @@ type Node struct {
 	held         []heldReply // replies that are sent after it
 	heldBytes    []byte
 
-	repl replication
+	repl   replication
+	member *clusterMember // nil if the node is in no cluster
 	blocking
 	operated
 
@@ -110,6 +112,7 @@ const (
 	wakeCron    uint64 = 6 << 56 // time for the background cycle
 	// wakeOperator: the node itself or an operator does something, see operate
 	wakeOperator uint64 = 7 << 56
+	wakeBus      uint64 = 8 << 56 // time to look at the other members of the cluster
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
@@ -132,7 +135,7 @@ func (n *Node) Reset(cfg Config) {
 	n.data.Reset()
 	n.aof.Forget()
 	n.before, n.stood, n.lost = nil, nil, ""
-	n.timer, n.slow, n.numbers = 0, 0, 0
+	n.timer, n.slow, n.numbers, n.member = 0, 0, 0, nil
 	n.endLife()
 	n.resetReplication()
 }
@@ -165,6 +168,7 @@ func (n *Node) Start(h sim.Host) {
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
 	n.joinReplication()
+	n.joinCluster()
 	n.compare()
 	n.finishTurn()
 }
@@ -298,6 +302,8 @@ func (n *Node) Wake(tag uint64) {
 		n.timedOut(number)
 	case wakeOperator:
 		n.followOrders()
+	case wakeBus:
+		n.looked()
 	}
 	n.finishTurn()
 }
@@ -321,7 +327,11 @@ func (n *Node) ClockChanged() {
 func (n *Node) Fault(f sim.ServerFault) {
 	switch f.Kind {
 	case sim.FailOver:
-		if n.host != nil {
+		switch {
+		case n.host == nil:
+		case n.member != nil:
+			n.operate(f)
+		default:
 			n.repl.ordered = f.To
 			n.host.WakeAfter(0, wakeOrder)
 		}

@@ -31,6 +31,8 @@ func (n *Node) followOrders() {
 	n.orders = nil
 	for _, f := range orders {
 		switch at := slices.Index(n.pauses, f.Pause); {
+		case f.Kind == sim.FailOver:
+			n.orderFailOver(f.To)
 		case f.Kind == sim.RemoveKeys:
 			n.removeKeys(f.Key, f.Why)
 		case f.Begin:

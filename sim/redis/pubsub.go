@@ -149,7 +149,11 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 // publish implements PUBLISH and SPUBLISH. The reply is the number of this node's clients that get the message.
 func publish(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		(*hooks)(n).Log(store.Effect{Op: store.OpPublish + store.Op(kind), Key: args[1], Value: args[2]})
+		if n.member != nil {
+			n.toAll(phaseBroadcast, broadcast{n.busHeader(), kind, args[1], args[2]})
+		} else {
+			(*hooks)(n).Log(store.Effect{Op: store.OpPublish + store.Op(kind), Key: args[1], Value: args[2]})
+		}
 		n.data.ReplyInt(n.publish(kind, args[1], args[2]))
 	}
 }

@@ -217,6 +217,8 @@ func (n *Node) read(from sim.ProcessID, body any) {
 		if n.obey(m.Master) {
 			n.hangUpAll()
 		}
+	case interface{ header() busHeader }:
+		n.hears(from, m)
 	}
 }
 

@@ -47,6 +47,10 @@ func role(n *Node, _ []string) {
 
 // replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role when the turn ends. It must know the master.
 func replicaOf(n *Node, args []string) {
+	if n.member != nil {
+		n.data.ReplyError("ERR REPLICAOF not allowed in cluster mode.")
+		return
+	}
 	if strings.EqualFold(args[1], "no") && strings.EqualFold(args[2], "one") {
 		n.repl.involved, n.repl.ordered = true, n.host.Name()
 		n.data.ReplyOK()
@@ -83,10 +87,14 @@ func info(n *Node, args []string) {
 	}
 	var b strings.Builder
 	if wanted("server") {
-		b.WriteString("# Server\r\nredis_version:" + n.cfg.Version.String() + "\r\nredis_mode:standalone\r\n")
+		b.WriteString("# Server\r\nredis_version:" + n.cfg.Version.String() + "\r\nredis_mode:" + n.mode() + "\r\n")
 	}
 	if wanted("replication") {
 		n.infoReplication(&b)
+	}
+	if wanted("cluster") {
+		enabled := map[bool]string{false: "0", true: "1"}[n.member != nil]
+		b.WriteString("# Cluster\r\ncluster_enabled:" + enabled + "\r\n")
 	}
 	if wanted("keyspace") {
 		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(n.data.Size()) + "\r\n")

@@ -99,6 +99,9 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	case n.readOnly && (c.Flags&write != 0 || isOneOf(c.Name, "PUBLISH", "SPUBLISH")):
 		return nil, "ERR Write commands are not allowed from read-only scripts."
 	}
+	if trouble := n.outOfReach(c, args); trouble != "" {
+		return nil, trouble
+	}
 	from := len(n.data.Out)
 	n.data.RESP3 = resp3
 	n.dispatch(args)

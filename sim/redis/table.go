@@ -116,6 +116,10 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("client", -2, noScript, client).with(clientSubs).in(before8),
 	own("client", -2, noScript, client).with(clientSubs8()).in(only8),
 	own("auth", -2, noScript, auth),
+	own("cluster", -2, 0, cluster).with(clusterSubs),
+	own("readonly", 1, 0, readsFromReplica(true)),
+	own("readwrite", 1, 0, readsFromReplica(false)),
+	own("asking", 1, 0, asks),
 	own("quit", -1, noScript|immediate|listener, quit),
 	own("reset", 1, noScript|immediate|listener, reset),
 },
@@ -142,6 +146,12 @@ func (n *Node) dispatch(args []string) {
 	trouble := c.refusalOf(n.cfg.Version, args)
 	if trouble == "" && n.cfg.Password != "" {
 		trouble = n.refusesStranger(c)
+	}
+	if trouble == "" && n.member != nil {
+		if trouble = n.redirection(c, args); trouble != "" {
+			n.sendAway(c, trouble)
+			return
+		}
 	}
 	if trouble == "" && n.repl.restricted && c.Flags&write != 0 {
 		trouble = n.refusesWrites()

@@ -14,6 +14,8 @@ type connection struct {
 	multi   bool // between MULTI and EXEC
 	resp3   bool // the client asked for RESP3 with HELLO 3
 	authed  bool // the client has sent the password
+	reads   bool // the client sent READONLY: a replica of a cluster serves its reads
+	asking  bool // the client sent ASKING: the next command may concern a slot that is being moved here
 	refused bool // a command was refused meanwhile: EXEC will abort
 	dirty   bool // a watched key has changed: EXEC will do nothing
 	queue   [][]string

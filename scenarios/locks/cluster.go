@@ -1,0 +1,116 @@
+package locks
+
+import (
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// This file implements how a client of one lock finds the server that has it if the servers are a Redis Cluster, as
+// client libraries do.
+
+// slots is what a client of a Redis Cluster knows about which master serves which slot. It asks for that (CLUSTER
+// SLOTS) before its first request and after a request that was not answered, and learns from MOVED.
+type slots map[int]sim.ProcessID
+
+// mostRedirections is how often a client follows MOVED and ASK for one request, as go-redis does by default.
+const mostRedirections = 3
+
+// slotsTimeout is how long a client waits for a reply to CLUSTER SLOTS before it asks the next member.
+const slotsTimeout = 100 * time.Millisecond
+
+// routed sends a request to the master that serves its key, and follows redirections. It makes the master of the lock's
+// own key the present master of the lock.
+func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
+	slot := redis.KeySlot(keyOf(l.config, r.Args))
+	reply := l.routedOnce(env, r, slot)
+	for range mostRedirections {
+		how, to := redirected(reply)
+		switch how {
+		case "MOVED":
+			l.slots[slot] = to
+			reply = l.routedOnce(env, r, slot)
+		case "ASK":
+			r.Conn.Server = to
+			asking := r
+			asking.Args = []string{"ASKING"}
+			if reply = &env.Call(l.timeout(), nil, asking, r)[1]; reply.Status != sim.Answered {
+				env.Close(r.Conn)
+			}
+		default:
+			if reply.Status != sim.Answered {
+				l.slots = nil
+			}
+			return reply
+		}
+	}
+	return reply
+}
+
+// routedOnce sends a request to the server that serves a slot as far as the client knows.
+func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
+	if l.slots == nil {
+		l.slots = l.askForSlots(env)
+	}
+	if r.Conn.Server = l.slots[slot]; r.Conn.Server == "" {
+		r.Conn.Server = l.config.Servers[redis.SlotOwner(slot, len(l.config.Servers))]
+	}
+	if slot == redis.KeySlot(string(l.config.Key)) {
+		l.now[0] = r.Conn.Server
+	}
+	return ask(env, l.timeout(), r)
+}
+
+// askForSlots asks one member after another for the owners of the slots of the lock's keys. If none answers, the client
+// takes the masters of the new cluster.
+func (l *single) askForSlots(env sim.Env) slots {
+	known := slots{}
+	for i := range l.config.Servers {
+		server := l.config.Servers[(l.config.First+i)%len(l.config.Servers)]
+		reply := ask(env, slotsTimeout, sim.Request{Conn: sim.Conn{Server: server}, Args: []string{"CLUSTER", "SLOTS"},
+			Phase: "slots"})
+		ranges := reply.Array()
+		for i := range ranges {
+			served := ranges[i].Array()
+			if len(served) < 3 {
+				continue
+			}
+			first, _ := served[0].Int()
+			last, _ := served[1].Int()
+			if master := served[2].Array(); len(master) > 0 {
+				name, _ := master[0].Bulk()
+				for slot := int(first); slot <= int(last); slot++ {
+					known[slot] = sim.ProcessID(name)
+				}
+			}
+		}
+		if len(known) > 0 {
+			break
+		}
+	}
+	return known
+}
+
+// redirected returns the first word of a reply that names another server, MOVED or ASK, and the server. Both are empty
+// for other replies.
+func redirected(r *sim.Reply) (how string, to sim.ProcessID) {
+	words := strings.Fields(r.Error())
+	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		return "", ""
+	}
+	host, _, _ := strings.Cut(words[2], ":")
+	return words[0], sim.ProcessID(host)
+}
+
+// keyOf returns the first key of a request. A request without one goes to the master of the lock.
+func keyOf(c *Config, args []string) string {
+	switch {
+	case args[0] == "EVAL" && len(args) > 3:
+		return args[3]
+	case args[0] == "PUBLISH" || len(args) < 2:
+		return string(c.Key)
+	}
+	return args[1]
+}

@@ -1,0 +1,76 @@
+package scenarios
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a fault
+// has ordered it. Either way the lock is lost if the replica did not have it.
+func TestAClusterFailsOver(t *testing.T) {
+	for fault, want := range map[string]history.Why{
+		"crash redis-2 losing unsynced writes at 300ms, restart after 5s": history.ByCluster,
+		"fail over redis-2 to redis-2-replica-1 at 300ms":                 "",
+	} {
+		s := parseText(t, "name: x\nservers: {redis: 3, replicas: 1, cluster: on, node-timeout: 1s}\n"+
+			"lock: {protocol: set-nx-px}\nwork: {hold: 5s, check-validity: on}\nfaults:\n"+
+			"  - cut redis-2 -> redis-2-replica-1 at 0s for 320ms\n  - "+fault+"\n"+
+			"expect:\n  lease-exclusion: violated by lost in failover\n  mutual-exclusion: violated by lost in failover\n")
+		r, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		overs := slices.DeleteFunc(slices.Clone(r.History.Events), func(e history.Event) bool {
+			return e.F != history.FailOver || e.Type != history.Invoke
+		})
+		if len(overs) != 1 || overs[0].Why != want || overs[0].Fault.To[0] != "redis-2-replica-1" {
+			t.Errorf("%s: %v", fault, overs)
+		}
+		if j := s.Judge(r); len(j.Mismatches) > 0 || j.Undecided {
+			t.Errorf("%s: %v", fault, j.Mismatches)
+		}
+	}
+}
+
+// TestClientsOfAClusterFollowTheirLocks: locks in different slots are on different masters, and a client that knows
+// nothing finds each.
+func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
+	s := parseText(t, "name: x\nservers: {redis: 3, cluster: on}\nlock: {protocol: set-nx-px}\n"+
+		"work: {locks: [lock, foo, bar]}\n")
+	r, err := NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := map[history.Lock]history.Process{}
+	for _, e := range r.History.Events {
+		if e.F == history.KeySet {
+			on[e.Lock] = e.Process
+		}
+	}
+	if len(on) != 3 || on["lock"] != "redis-2" || on["foo"] != "redis-3" || on["bar"] != "redis-1" {
+		t.Errorf("the locks are on %v", on)
+	}
+}
+
+func TestSettingsOfAClusterThatContradictEachOther(t *testing.T) {
+	for text, want := range map[string]string{
+		"{redis: 1, cluster: on}\nlock: {protocol: set-nx-px}":                              "a Cluster needs at least 3 masters",
+		"{redis: 3, cluster: on}\nlock: {protocol: redlock}":                                "in a Cluster only one master serves a key",
+		"{redis: 3, cluster: on}\nlock: {protocol: fenced}":                                 "(CROSSSLOT): take set-nx-px, or write cluster: off",
+		"{redis: 1, node-timeout: 1s}\nlock: {protocol: set-nx-px}":                         "write cluster: on",
+		"{redis: 3, replicas: 1, cluster: on, down-after: 1s}\nlock: {protocol: set-nx-px}": "write node-timeout",
+		"{redis: 3}\nlock: {protocol: set-nx-px}":                                           "or for a Cluster (cluster: on)",
+		"{redis: 3, cluster: on}\nlock: {protocol: set-nx-px, wait: {}}":                    "wait asks for more replicas (1) than there are (0)",
+	} {
+		_, err := Parse("x.yaml", []byte("name: x\nservers: "+text+"\n"))
+		var wrong *format.Error
+		if !errors.As(err, &wrong) || len(wrong.Problems) != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not one problem about %q", text, err, want)
+		}
+	}
+}

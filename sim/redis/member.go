@@ -1,0 +1,506 @@
+package redis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
+)
+
+// A node that is a member of a Redis Cluster, as cluster.c describes it: what it knows about the members, and the
+// messages by which they learn of each other (the cluster bus). takeover.go elects replicas, redirect.go sends clients
+// to the member that serves a key, and cluster_commands.go answers CLUSTER.
+
+// DefaultNodeTimeout is cluster-node-timeout in redis.conf.
+const DefaultNodeTimeout = 15 * time.Second
+
+// ClusterConfig describes a Redis Cluster.
+type ClusterConfig struct {
+	// Groups lists the nodes of the cluster: each master with its replicas, the master first. When the run starts, the
+	// masters share the hash slots equally, as after redis-cli --cluster create.
+	Groups [][]sim.ProcessID
+	// NodeTimeout is how long a node must not have answered before a member suspects that it has failed, and how long a
+	// master that reaches only a minority goes on serving (cluster-node-timeout). Zero means DefaultNodeTimeout.
+	NodeTimeout time.Duration
+}
+
+// Times and limits that redis.conf or the source of Redis sets. All but busEvery are in ms of the wall clock.
+const (
+	busEvery         = 100 * time.Millisecond // time between two looks at the other members
+	writableDelay    = 2000                   // how long a master that has restarted serves nothing
+	leastRejoinDelay = 500
+	mostRejoinDelay  = 5000
+	voteDelay        = 500  // how long a replica waits before it asks for votes; as much again is random
+	rankDelay        = 1000 // how much longer it waits for each replica that has more data
+	leastVoteTimeout = 2000
+	orderedFor       = 5000 // how long a failover that CLUSTER FAILOVER has ordered may take
+	validityFactor   = 10   // cluster-replica-validity-factor
+	replicaPing      = 10_000
+)
+
+// clusterMember is what a node knows about its cluster. It outlives the process, as nodes.conf does.
+type clusterMember struct {
+	timeout int64 // NodeTimeout in ms
+	peers   []*peer
+	self    *peer // one of peers
+	epoch   int64 // the highest configuration epoch that the node has heard of (currentEpoch)
+	voted   int64 // the last epoch in which it has voted (lastVoteEpoch)
+
+	up         bool  // it serves requests (cluster_state:ok)
+	began      int64 // when this life began
+	minoritied int64 // when it last reached only a minority of the masters; 0: never in this life
+	round      int   // number of looks at the other members in this life
+	failover
+
+	migrating, importing map[int]*peer // slots that are being moved away or here (CLUSTER SETSLOT)
+}
+
+// peer is a member as another one sees it, or as it sees itself. Times are in ms of the observer's wall clock.
+type peer struct {
+	name   sim.ProcessID
+	master *peer // nil for a master
+	slots  slotSet
+	epoch  int64 // the epoch in which it got its slots (configEpoch)
+	offset int64
+
+	health   health
+	failedAt int64
+	pinged   int64 // when the oldest unanswered ping was sent; 0 if none is unanswered
+	sent     int64 // when the latest ping was sent
+	pong     int64 // when it last answered one
+	heard    int64 // when anything last arrived from it
+	votedAt  int64 // when the node last voted for one of its replicas
+	// reports holds the members that report it as failing, with the time of the latest report.
+	reports map[*peer]int64
+}
+
+// health says whether a member works, as another member sees it.
+type health uint8
+
+const (
+	healthy   health = iota
+	suspected        // it has not answered for NodeTimeout (PFAIL)
+	failed           // a majority of the masters agrees (FAIL)
+)
+
+// id returns the node's name within the cluster: forty hexadecimal digits. Redis draws it at random.
+func (p *peer) id() string { return lua.SHA1Hex(string(p.name)) }
+
+// votes reports whether it is a master with slots, which counts for a majority.
+func (p *peer) votes() bool { return p.master == nil && len(p.slots) > 0 }
+
+// newMember returns the state of a node in a cluster that has just been created.
+func newMember(cfg *ClusterConfig, self sim.ProcessID) *clusterMember {
+	m := &clusterMember{timeout: cfg.NodeTimeout.Milliseconds(), up: true, migrating: map[int]*peer{},
+		importing: map[int]*peer{}}
+	if m.timeout == 0 {
+		m.timeout = DefaultNodeTimeout.Milliseconds()
+	}
+	for i, group := range cfg.Groups {
+		var master *peer
+		for _, name := range group {
+			p := &peer{name: name, master: master, epoch: int64(i + 1), reports: map[*peer]int64{}}
+			if m.peers = append(m.peers, p); master == nil {
+				master, p.slots = p, shareOf(i, len(cfg.Groups))
+			}
+			if name == self {
+				m.self = p
+			}
+		}
+	}
+	m.epoch = int64(len(m.peers)) // redis-cli gives each node an epoch of its own
+	return m
+}
+
+func (m *clusterMember) peer(name sim.ProcessID) *peer {
+	if i := slices.IndexFunc(m.peers, func(p *peer) bool { return p.name == name }); i >= 0 {
+		return m.peers[i]
+	}
+	return nil
+}
+
+// owner returns the member that serves a slot; nil if none does.
+func (m *clusterMember) owner(slot int) *peer {
+	for _, p := range m.peers {
+		if p.slots.has(slot) {
+			return p
+		}
+	}
+	return nil
+}
+
+// replicas lists the replicas of a master.
+func (m *clusterMember) replicas(master *peer) (list []*peer) {
+	for _, p := range m.peers {
+		if p.master == master && master != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// majority returns how many masters with slots are a majority of them, and how many of them the node reaches.
+func (m *clusterMember) majority() (needed, reached int) {
+	size := 0
+	for _, p := range m.peers {
+		if p.votes() {
+			if size++; p.health == healthy {
+				reached++
+			}
+		}
+	}
+	return size/2 + 1, reached
+}
+
+// The messages between members. Each begins with a header, which says what the sender serves.
+type (
+	// beat is a PING, or the PONG that answers it or announces a change.
+	beat struct {
+		busHeader
+		pong bool
+		key  sim.Key
+		// failing lists the members that the sender believes to have failed.
+		failing []sim.ProcessID
+	}
+	// obituary says that a majority of the masters believes that a member has failed.
+	obituary struct {
+		busHeader
+		who sim.ProcessID
+	}
+	// ballot asks masters to vote for the sender as the successor of its master. An ordered one asks for votes even if
+	// the master works.
+	ballot struct {
+		busHeader
+		ordered bool
+	}
+	// vote answers a ballot.
+	vote struct{ busHeader }
+	// correction tells a member that claims slots of somebody else who serves them.
+	correction struct {
+		busHeader
+		who   sim.ProcessID
+		epoch int64
+		slots slotSet
+	}
+	// broadcast carries a message of PUBLISH or SPUBLISH to the other members.
+	broadcast struct {
+		busHeader
+		kind          int
+		name, message string
+	}
+)
+
+// busHeader describes the sender of a message. A replica describes what its master serves.
+type busHeader struct {
+	current int64         // currentEpoch
+	epoch   int64         // configEpoch
+	master  sim.ProcessID // empty for a master
+	slots   slotSet
+	offset  int64
+}
+
+func (g busHeader) header() busHeader { return g }
+
+// Phases of these messages. The random delays of messages depend on them.
+const (
+	phaseBus       = "cluster bus"
+	phaseObituary  = "cluster fail"
+	phaseBallot    = "cluster vote request"
+	phaseVote      = "cluster vote"
+	phaseUpdate    = "cluster update"
+	phaseBroadcast = "cluster publish"
+)
+
+// busHeader returns the header of the node's messages.
+func (n *Node) busHeader() busHeader {
+	m := n.member
+	g := busHeader{current: m.epoch, epoch: m.self.epoch, slots: m.self.slots, offset: n.repl.end()}
+	if m.self.master != nil {
+		g.master, g.epoch, g.slots = m.self.master.name, m.self.master.epoch, m.self.master.slots
+	}
+	return g
+}
+
+// millis returns the node's wall clock in ms.
+func (n *Node) millis() int64 { return n.data.Wall / int64(time.Millisecond) }
+
+// joinCluster begins a life of a member. In the first life the cluster is complete and works.
+func (n *Node) joinCluster() {
+	if n.cfg.Cluster == nil {
+		return
+	}
+	first := n.member == nil
+	if first {
+		n.member = newMember(n.cfg.Cluster, n.host.Name())
+	}
+	m, now := n.member, n.millis()
+	n.repl.involved = true // its messages to other members are sent at the end of each turn
+	m.round, m.minoritied, m.began, m.failover = 0, 0, now, failover{}
+	for _, p := range m.peers {
+		p.pinged, p.sent, p.pong, p.heard = 0, 0, now, now
+		if p.health == failed {
+			p.failedAt = now
+		}
+	}
+	if first {
+		m.began = now - writableDelay
+	} else {
+		m.up = false
+	}
+	n.host.WakeAfter(time.Duration(n.host.Rand("first look", n.second())%uint64(busEvery)), wakeBus)
+}
+
+// looked looks at the other members, as a node does ten times a second (clusterCron): it pings those that are due, and
+// suspects those that have not answered for too long.
+func (n *Node) looked() {
+	m, now := n.member, n.millis()
+	n.host.WakeAfter(busEvery, wakeBus)
+	if m.round%int(time.Second/busEvery) == 0 {
+		n.pingOldest(m.round == 0)
+	}
+	m.round++
+	for _, p := range m.peers {
+		switch {
+		case p == m.self:
+		case p.pinged == 0 && now-p.pong > m.timeout/2, p.pinged != 0 && now-p.sent > m.timeout/2:
+			n.ping(p) // a connection on which nothing arrives is made anew, with another ping
+		}
+		if p != m.self && p.pinged != 0 && min(now-p.pinged, now-p.heard) > m.timeout && p.health == healthy {
+			p.health = suspected
+		}
+	}
+	n.seekMaster()
+	n.judgeCluster()
+}
+
+// pingOldest pings the member that has been silent for the longest time, or all of them. Of the members of a large
+// cluster, Redis draws five and pings one of these.
+func (n *Node) pingOldest(all bool) {
+	var oldest *peer
+	for _, p := range n.member.peers {
+		if p == n.member.self || p.pinged != 0 {
+			continue
+		}
+		if all {
+			n.ping(p)
+		} else if oldest == nil || p.pong < oldest.pong {
+			oldest = p
+		}
+	}
+	if oldest != nil {
+		n.ping(oldest)
+	}
+}
+
+func (n *Node) ping(p *peer) {
+	if p.sent = n.millis(); p.pinged == 0 {
+		p.pinged = p.sent
+	}
+	key := sim.Key(n.host.Monotonic() / busEvery)
+	n.post(p.name, phaseBus, key, beat{busHeader: n.busHeader(), key: key, failing: n.member.failing()})
+}
+
+// failing lists the members that the node believes to have failed.
+func (m *clusterMember) failing() (list []sim.ProcessID) {
+	for _, p := range m.peers {
+		if p.health != healthy {
+			list = append(list, p.name)
+		}
+	}
+	return list
+}
+
+// toAll sends a message to all other members.
+func (n *Node) toAll(phase string, body any) {
+	for _, p := range n.member.peers {
+		if p != n.member.self {
+			n.post(p.name, phase, sim.Key(n.host.Monotonic()/busEvery), body)
+		}
+	}
+}
+
+// announceSlots sends a PONG to all other members, so that they learn at once what the node serves now.
+func (n *Node) announceSlots() {
+	n.toAll(phaseBus, beat{busHeader: n.busHeader(), pong: true, failing: n.member.failing()})
+}
+
+// hears handles a message of another member (clusterProcessPacket).
+func (n *Node) hears(from sim.ProcessID, body interface{ header() busHeader }) {
+	m, now := n.member, n.millis()
+	if m == nil {
+		return
+	}
+	p := m.peer(from)
+	p.heard = now
+	if b, is := body.(beat); is && !b.pong {
+		n.post(from, phaseBus, b.key, beat{busHeader: n.busHeader(), pong: true, failing: m.failing()})
+	}
+	g := body.header()
+	m.epoch, p.epoch, p.offset = max(m.epoch, g.current), max(p.epoch, g.epoch), g.offset
+	switch b := body.(type) {
+	case beat:
+		n.meets(p, b, now)
+	case obituary:
+		if w := m.peer(b.who); w != m.self && w.health != failed {
+			w.health, w.failedAt = failed, now
+		}
+	case ballot:
+		n.voteFor(p, b)
+	case vote:
+		if p.votes() && g.current >= m.inEpoch {
+			m.count++
+			n.seekMaster()
+		}
+	case correction:
+		if w := m.peer(b.who); b.epoch > w.epoch {
+			w.master, w.epoch = nil, b.epoch
+			n.claim(w, b.epoch, b.slots)
+		}
+	case broadcast:
+		n.publish(b.kind, b.name, b.message)
+	}
+	n.judgeCluster()
+}
+
+// meets handles a PING or PONG.
+func (n *Node) meets(p *peer, b beat, now int64) {
+	m := n.member
+	if b.pong {
+		p.pong, p.pinged = now, 0
+		switch {
+		case p.health == suspected,
+			p.health == failed && (!p.votes() || now-p.failedAt > 2*m.timeout):
+			p.health = healthy
+		}
+	}
+	if b.master == "" {
+		p.master = nil
+	} else {
+		p.master, p.slots = m.peer(b.master), nil
+	}
+	if owner := p.master; owner == nil && !slices.Equal(p.slots, b.slots) || owner != nil &&
+		!slices.Equal(owner.slots, b.slots) {
+		if owner == nil {
+			n.claim(p, b.epoch, b.slots)
+		}
+		n.correct(p, b.busHeader)
+	}
+	if m.self.master == nil && p.master == nil && p.epoch == m.self.epoch && m.self.id() < p.id() {
+		m.epoch++ // two masters with one epoch: one of them takes a new one (clusterHandleConfigEpochCollision)
+		m.self.epoch = m.epoch
+	}
+	if !p.votes() {
+		return
+	}
+	for _, w := range m.peers {
+		if w == m.self || w == p {
+			continue
+		}
+		if !slices.Contains(b.failing, w.name) {
+			delete(w.reports, p)
+			continue
+		}
+		w.reports[p] = now
+		n.mayBury(w, now)
+	}
+}
+
+// mayBury decides that a suspected member has failed, if a majority of the masters believes so.
+func (n *Node) mayBury(w *peer, now int64) {
+	m := n.member
+	if w.health != suspected {
+		return
+	}
+	count := 0
+	if m.self.votes() {
+		count++
+	}
+	for p, at := range w.reports {
+		if now-at > 2*m.timeout {
+			delete(w.reports, p)
+		} else if p.votes() {
+			count++
+		}
+	}
+	if needed, _ := m.majority(); count >= needed {
+		w.health, w.failedAt = failed, now
+		n.toAll(phaseObituary, obituary{n.busHeader(), w.name})
+	}
+}
+
+// claim gives slots to a master that claims them, if it got them in a later epoch than whoever has them
+// (clusterUpdateSlotsConfigWith). A node whose master has lost all its slots, or that has lost its own, becomes a
+// replica of the new master.
+func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
+	m := n.member
+	mine := m.self
+	if mine.master != nil {
+		mine = mine.master
+	}
+	if p == m.self {
+		return
+	}
+	gained := slotsFor(func(slot int) bool {
+		owner := m.owner(slot)
+		return slots.has(slot) && m.importing[slot] == nil && owner != p && (owner == nil || owner.epoch < epoch)
+	})
+	before := len(mine.slots)
+	for _, q := range m.peers {
+		if q != p && len(q.slots) > 0 {
+			q.slots = q.slots.minus(gained)
+		}
+	}
+	p.slots = p.slots.union(gained)
+	if before > 0 && len(mine.slots) == 0 {
+		m.self.master = p
+		m.failover = failover{}
+		clear(m.migrating)
+		clear(m.importing)
+		n.obey(p.name)
+	}
+}
+
+// correct tells a member that claims slots which somebody else got in a later epoch who that is.
+func (n *Node) correct(to *peer, g busHeader) {
+	for _, q := range n.member.peers {
+		owner := to
+		if to.master != nil {
+			owner = to.master
+		}
+		if q == owner || q == to || q.epoch <= g.epoch {
+			continue
+		}
+		if slices.ContainsFunc(g.slots, q.slots.overlaps) {
+			n.post(to.name, phaseUpdate, n.second(), correction{n.busHeader(), q.name, q.epoch, q.slots})
+			return
+		}
+	}
+}
+
+// judgeCluster decides whether the node serves requests (clusterUpdateState): every slot must have an owner that has
+// not failed (cluster-require-full-coverage), and the node must reach a majority of the masters. A master that has
+// restarted, or that comes back to the majority, waits first, so that it hears of a successor.
+func (n *Node) judgeCluster() {
+	m, now := n.member, n.millis()
+	master := m.self.master == nil
+	if master && !m.up && now-m.began < writableDelay {
+		return
+	}
+	covered := 0
+	for _, p := range m.peers {
+		if p.health != failed {
+			covered += p.slots.count()
+		}
+	}
+	needed, reached := m.majority()
+	if reached < needed {
+		m.minoritied = now
+	}
+	up := covered == Slots && reached >= needed
+	if up && !m.up && master && m.minoritied != 0 &&
+		now-m.minoritied < min(max(m.timeout, leastRejoinDelay), mostRejoinDelay) {
+		return
+	}
+	m.up = up
+}

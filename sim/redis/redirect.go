@@ -1,0 +1,169 @@
+package redis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+const (
+	crossSlot = "CROSSSLOT Keys in request don't hash to the same slot"
+	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
+)
+
+// redirection returns the error with which a member of a cluster refuses a request whose keys it does not serve, or ""
+// (getNodeByQuery).
+func (n *Node) redirection(c *nodeCommand, args []string) string {
+	if n.conn == 0 || n.inScript || n.inExec {
+		return ""
+	}
+	asking := n.c != nil && n.c.asking
+	n.asking = asking
+	if asking && n.transaction() == nil {
+		n.c.asking = c.Name == "asking" || c.Name == "multi"
+	}
+	if c.Name != "exec" || n.transaction() == nil {
+		return n.away(c.keysOf(args), c.Flags&write != 0, asking, isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE"))
+	}
+	var keys []string
+	writes, publishes := false, false
+	for _, queued := range n.c.queue {
+		q := n.find(queued[0])
+		keys, writes = append(keys, q.keysOf(queued)...), writes || q.Flags&write != 0
+		publishes = publishes || isOneOf(q.Name, "PUBLISH", "SPUBLISH", "PUBSUB") || q.Flags&listener != 0
+	}
+	return n.away(keys, writes, asking, publishes)
+}
+
+// away returns the error for a request with the given keys, or "" if this node serves it. A message on a shard channel
+// is served by replicas, too, and while the cluster is down.
+func (n *Node) away(keys []string, writes, asking, toShard bool) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	m, slot := n.member, KeySlot(keys[0])
+	owner := m.owner(slot)
+	if owner == nil {
+		return "CLUSTERDOWN Hash slot not served"
+	}
+	if slices.ContainsFunc(keys, func(key string) bool { return KeySlot(key) != slot }) {
+		return crossSlot
+	}
+	missing := slices.ContainsFunc(keys, func(key string) bool { return n.data.Peek(key) == nil })
+	several := slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] })
+	switch to := m.migrating[slot]; {
+	case !m.up && !toShard:
+		return "CLUSTERDOWN The cluster is down"
+	case owner == m.self && to != nil && missing:
+		if slices.ContainsFunc(keys, func(key string) bool { return n.data.Peek(key) != nil }) {
+			return tryAgain
+		}
+		if to == m.self { // Redis lets an operator order that
+			return ""
+		}
+		return sentTo("ASK", slot, to)
+	case m.importing[slot] != nil && asking:
+		if several && missing {
+			return tryAgain
+		}
+		return ""
+	case owner == m.self, m.self.master == owner && (toShard || !writes && n.c != nil && n.c.reads):
+		return ""
+	}
+	return sentTo("MOVED", slot, owner)
+}
+
+// sentTo returns the error that sends a client to another member.
+func sentTo(how string, slot int, p *peer) string {
+	return how + " " + strconv.Itoa(slot) + " " + string(p.name) + ":" + resp.Port
+}
+
+// sendAway answers with a redirection. An open transaction will then not be executed; EXEC ends it.
+func (n *Node) sendAway(c *nodeCommand, where string) {
+	if t := n.transaction(); t != nil {
+		if t.refused = true; c.Name == "exec" {
+			n.leave(t)
+		}
+	}
+	n.data.ReplyError(where)
+}
+
+// keysOf returns the keys of a request, or its shard channels.
+func (c *nodeCommand) keysOf(args []string) []string {
+	at := c.keys
+	switch {
+	case strings.HasPrefix(c.Name, "eval"):
+		keys, _, _ := scriptArgs(args)
+		return keys
+	case c.Name == "spublish":
+		return args[1:2]
+	case c.Name == "ssubscribe":
+		return args[1:]
+	case at != (keyRange{}):
+	case c.run != nil:
+		at = noKey
+	default:
+		at = oneKey
+	}
+	last := at.last
+	if last < 0 {
+		last += len(args)
+	}
+	if at.step == 1 {
+		return args[at.first : max(last, at.first-1)+1]
+	}
+	var keys []string
+	for i := at.first; i <= last; i += at.step {
+		keys = append(keys, args[i])
+	}
+	return keys
+}
+
+// readsFromReplica implements READONLY and READWRITE.
+func readsFromReplica(on bool) func(n *Node, args []string) {
+	return func(n *Node, _ []string) {
+		if n.notInCluster() {
+			return
+		}
+		if on || n.c != nil {
+			n.state().reads = on
+		}
+		n.data.ReplyOK()
+	}
+}
+
+// asks implements ASKING.
+func asks(n *Node, _ []string) {
+	if n.notInCluster() {
+		return
+	}
+	n.state().asking = true
+	n.data.ReplyOK()
+}
+
+// notInCluster answers with an error if the node is in no cluster, and reports whether it did.
+func (n *Node) notInCluster() bool {
+	if n.member == nil {
+		n.data.ReplyError("ERR This instance has cluster support disabled")
+	}
+	return n.member == nil
+}
+
+// outOfReach returns the error for a command of a script whose keys the node does not serve, or "".
+func (n *Node) outOfReach(c *nodeCommand, args []string) string {
+	if n.member == nil || n.conn == 0 {
+		return ""
+	}
+	if n.repl.restricted && c.Flags&write != 0 && n.refusesWrites() != "" {
+		return "" // Redis checks this first
+	}
+	switch where := n.away(c.keysOf(args), c.Flags&write != 0, n.asking, false); {
+	case where == "":
+		return ""
+	case strings.HasPrefix(where, "CLUSTERDOWN The"):
+		return "ERR Script attempted to execute a command while the cluster is down"
+	}
+	return "ERR Script attempted to access a non local key in a cluster node"
+}

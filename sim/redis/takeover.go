@@ -1,0 +1,120 @@
+package redis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// How a replica takes the place of its master: the masters elect it, after a majority of them has found that its master
+// has failed, or because CLUSTER FAILOVER orders it (clusterHandleSlaveFailover).
+
+// failover is an election as its candidate sees it. Times are in ms of the wall clock.
+type failover struct {
+	at      int64 // when it asks or has asked for votes; 0: never
+	asked   bool
+	rank    int   // number of replicas that have more data
+	inEpoch int64 // the epoch of the election
+	count   int   // votes
+	ordered int64 // until when an order to fail over holds; 0: there is none
+}
+
+// orderFailOver makes a replica take its master's place, with the data that has arrived, as CLUSTER FAILOVER FORCE
+// does. The masters must vote for it, even if they reach its master. It has no effect on a master.
+func (n *Node) orderFailOver(to sim.ProcessID) {
+	m := n.member
+	if to != n.host.Name() || m.self.master == nil {
+		return
+	}
+	m.failover = failover{ordered: n.millis() + orderedFor}
+	n.seekMaster()
+}
+
+// seekMaster takes the next step towards being master, if the node is a replica whose master has failed or that was
+// ordered to.
+func (n *Node) seekMaster() {
+	m, now := n.member, n.millis()
+	if m.ordered != 0 && now > m.ordered {
+		m.failover = failover{} // it took too long
+	}
+	master := m.self.master
+	if master == nil || len(master.slots) == 0 || master.health != failed && m.ordered == 0 ||
+		m.ordered == 0 && n.staleReplica(now) {
+		return
+	}
+	age, timeout := now-m.at, max(2*m.timeout, leastVoteTimeout)
+	switch {
+	case m.at == 0 || age > 2*timeout:
+		m.asked, m.count, m.rank = false, 0, n.rank()
+		m.at = now + voteDelay + int64(n.host.Rand("vote delay", n.second())%voteDelay) + int64(m.rank)*rankDelay
+		if m.ordered != 0 {
+			m.at = now
+			break
+		}
+		for _, p := range m.replicas(master) { // its siblings must know its offset
+			if p != m.self {
+				n.post(p.name, phaseBus, n.second(), beat{busHeader: n.busHeader(), pong: true, failing: m.failing()})
+			}
+		}
+		return
+	case !m.asked && m.ordered == 0 && n.rank() > m.rank:
+		m.at += int64(n.rank()-m.rank) * rankDelay
+		m.rank = n.rank()
+	}
+	switch needed, _ := m.majority(); {
+	case now < m.at || now-m.at > timeout:
+	case !m.asked:
+		m.epoch++
+		m.inEpoch, m.asked = m.epoch, true
+		n.toAll(phaseBallot, ballot{n.busHeader(), m.ordered != 0})
+	case m.count >= needed:
+		m.self.epoch = max(m.self.epoch, m.inEpoch)
+		n.takeOver()
+	}
+}
+
+// staleReplica reports whether the node had lost its master for too long before the master failed.
+func (n *Node) staleReplica(now int64) bool {
+	m := n.member
+	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout
+}
+
+// rank returns how many replicas of the node's master have more data.
+func (n *Node) rank() (count int) {
+	m := n.member
+	for _, p := range m.replicas(m.self.master) {
+		if p != m.self && p.offset > n.repl.offset {
+			count++
+		}
+	}
+	return count
+}
+
+// takeOver makes the node master in the place of its master, and tells everybody.
+func (n *Node) takeOver() {
+	m := n.member
+	old := m.self.master
+	m.self.master, m.self.slots, old.slots = nil, old.slots, nil
+	m.failover = failover{}
+	n.obey(n.host.Name())
+	n.judgeCluster()
+	n.announceSlots()
+}
+
+// voteFor votes for a replica if it may be its master's successor. A node votes once in an epoch, and once in twice the
+// node timeout for the replicas of one master (clusterSendFailoverAuthIfNeeded).
+func (n *Node) voteFor(p *peer, b ballot) {
+	m, now := n.member, n.millis()
+	master := p.master
+	if !m.self.votes() || b.current < m.epoch || m.voted == m.epoch || master == nil ||
+		master.health != failed && !b.ordered || now-master.votedAt < 2*m.timeout && master.votedAt != 0 {
+		return
+	}
+	for _, q := range m.peers {
+		if q.epoch > b.epoch && slices.ContainsFunc(b.slots, q.slots.overlaps) {
+			return // somebody got these slots in a later epoch
+		}
+	}
+	master.votedAt, m.voted = now, m.epoch
+	n.post(p.name, phaseVote, sim.Key(b.current), vote{n.busHeader()})
+}
