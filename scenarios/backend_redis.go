@@ -41,8 +41,8 @@ var (
 	}
 	clusterSettings = []format.Key[Servers]{
 		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false, "the masters form a Redis "+
-			"Cluster: each serves a share of the keys, clients follow redirections, and there is no Sentinel; a master that is "+
-			"down is replaced by a replica that the other masters elect"),
+			"Cluster: each serves a share of the keys, clients follow redirections, and there is no Sentinel; a "+
+			"master that is down is replaced by a replica that the other masters elect"),
 		format.Positive("node-timeout", func(s *Servers) *time.Duration { return &s.NodeTimeout },
 			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others "+
 				"replace it, and how long a master that reaches only a minority goes on serving").Recurring(),

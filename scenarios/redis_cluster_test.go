@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a fault
-// has ordered it. Either way the lock is lost if the replica did not have it.
+// TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a
+// fault has ordered it. Either way the lock is lost if the replica did not have it.
 func TestAClusterFailsOver(t *testing.T) {
 	for fault, want := range map[string]history.Why{
 		"crash redis-2 losing unsynced writes at 300ms, restart after 5s": history.ByCluster,
@@ -20,7 +20,8 @@ func TestAClusterFailsOver(t *testing.T) {
 		s := parseText(t, "name: x\nservers: {redis: 3, replicas: 1, cluster: on, node-timeout: 1s}\n"+
 			"lock: {protocol: set-nx-px}\nwork: {hold: 5s, check-validity: on}\nfaults:\n"+
 			"  - cut redis-2 -> redis-2-replica-1 at 0s for 320ms\n  - "+fault+"\n"+
-			"expect:\n  lease-exclusion: violated by lost in failover\n  mutual-exclusion: violated by lost in failover\n")
+			"expect:\n  lease-exclusion: violated by lost in failover\n"+
+			"  mutual-exclusion: violated by lost in failover\n")
 		r, err := NewRunner(s).Run(s.Plan(1))
 		if err != nil {
 			t.Fatal(err)
@@ -58,14 +59,15 @@ func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 }
 
 func TestSettingsOfAClusterThatContradictEachOther(t *testing.T) {
+	const setNX = "\nlock: {protocol: set-nx-px}"
 	for text, want := range map[string]string{
-		"{redis: 1, cluster: on}\nlock: {protocol: set-nx-px}":                              "a Cluster needs at least 3 masters",
-		"{redis: 3, cluster: on}\nlock: {protocol: redlock}":                                "in a Cluster only one master serves a key",
-		"{redis: 3, cluster: on}\nlock: {protocol: fenced}":                                 "(CROSSSLOT): take set-nx-px, or write cluster: off",
-		"{redis: 1, node-timeout: 1s}\nlock: {protocol: set-nx-px}":                         "write cluster: on",
-		"{redis: 3, replicas: 1, cluster: on, down-after: 1s}\nlock: {protocol: set-nx-px}": "write node-timeout",
-		"{redis: 3}\nlock: {protocol: set-nx-px}":                                           "or for a Cluster (cluster: on)",
-		"{redis: 3, cluster: on}\nlock: {protocol: set-nx-px, wait: {}}":                    "wait asks for more replicas (1) than there are (0)",
+		"{redis: 1, cluster: on}" + setNX:                                "a Cluster needs at least 3 masters",
+		"{redis: 3, cluster: on}\nlock: {protocol: redlock}":             "in a Cluster only one master serves a key",
+		"{redis: 3, cluster: on}\nlock: {protocol: fenced}":              "(CROSSSLOT): take set-nx-px, or write",
+		"{redis: 1, node-timeout: 1s}" + setNX:                           "write cluster: on",
+		"{redis: 3, replicas: 1, cluster: on, down-after: 1s}" + setNX:   "write node-timeout",
+		"{redis: 3}" + setNX:                                             "or for a Cluster (cluster: on)",
+		"{redis: 3, cluster: on}\nlock: {protocol: set-nx-px, wait: {}}": "than there are (0)",
 	} {
 		_, err := Parse("x.yaml", []byte("name: x\nservers: "+text+"\n"))
 		var wrong *format.Error

@@ -36,7 +36,7 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own "+
 			"cannot reach: leave --client out", s.Name, s.Servers.Backend)}
 	case s.Servers.Cluster:
-		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which only simulated clients and Go libraries can " +
+		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which only simulated clients can " +
 			"use: write cluster: off, or leave --client out and simulate it with run or explore"}
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +

@@ -158,7 +158,7 @@ func (n *Node) describe(p *peer) string {
 		}
 	}
 	if p == m.self {
-		for slot := range Slots {
+		for slot := range slotCount {
 			if to := m.migrating[slot]; to != nil {
 				line += fmt.Sprintf(" [%d->-%s]", slot, to.id())
 			} else if from := m.importing[slot]; from != nil {
@@ -226,7 +226,7 @@ func (n *Node) clusterReplicas(id string) {
 // slotArg reads a slot.
 func (n *Node) slotArg(text string) (slot int, ok bool) {
 	v, ok := resp.ParseInt(text)
-	if !ok || v < 0 || v >= Slots {
+	if !ok || v < 0 || v >= slotCount {
 		n.data.ReplyError("ERR Invalid or out of range slot")
 		return 0, false
 	}
@@ -244,7 +244,7 @@ func (n *Node) keysInSlot(args []string) {
 	case !ok:
 		n.data.ReplyError(resp.ErrNotInt)
 		return
-	case slot < 0 || slot >= Slots || most < 0:
+	case slot < 0 || slot >= slotCount || most < 0:
 		trouble := "ERR Invalid slot"
 		if lists {
 			trouble += " or number of keys"

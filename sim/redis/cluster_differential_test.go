@@ -124,7 +124,7 @@ func (c *realCluster) play(steps []clusterStep) (replies []string) {
 			conn.do("RESET")
 			conn.do("READWRITE")
 		}
-		for slot := range Slots {
+		for slot := range slotCount {
 			if i < 3 && usedSlots[slot] {
 				pair[0].do("CLUSTER", "SETSLOT", strconv.Itoa(slot), "STABLE")
 			}

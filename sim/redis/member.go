@@ -497,7 +497,7 @@ func (n *Node) judgeCluster() {
 	if reached < needed {
 		m.minoritied = now
 	}
-	up := covered == Slots && reached >= needed
+	up := covered == slotCount && reached >= needed
 	if up && !m.up && master && m.minoritied != 0 &&
 		now-m.minoritied < min(max(m.timeout, leastRejoinDelay), mostRejoinDelay) {
 		return

@@ -2,8 +2,8 @@ package redis
 
 import "strings"
 
-// Slots is the number of hash slots of a Redis Cluster. Each key belongs to one of them.
-const Slots = 16384
+// slotCount is the number of hash slots of a Redis Cluster. Each key belongs to one of them.
+const slotCount = 16384
 
 // KeySlot returns the hash slot of a key: the CRC16 of the key, modulo 16384. If the key contains a hash tag, such as
 // {user1}, only the text between the braces counts.
@@ -24,7 +24,7 @@ func KeySlot(key string) int {
 			}
 		}
 	}
-	return int(crc) % Slots
+	return int(crc) % slotCount
 }
 
 // SlotOwner returns the index of the master that serves a slot in a new cluster with the given number of masters.
@@ -46,7 +46,7 @@ type slotRange struct{ first, last int }
 
 // shareOf returns the slots of the i-th of n masters, as redis-cli --cluster create divides them.
 func shareOf(i, n int) slotSet {
-	from := func(i int) int { return (2*i*Slots + n) / (2 * n) } // i*Slots/n, rounded
+	from := func(i int) int { return (2*i*slotCount + n) / (2 * n) } // i*slotCount/n, rounded
 	return slotSet{{from(i), from(i+1) - 1}}
 }
 
@@ -78,7 +78,7 @@ func (s slotSet) count() (n int) {
 
 // slotsFor returns the slots for which in returns true.
 func slotsFor(in func(slot int) bool) (s slotSet) {
-	for slot := range Slots {
+	for slot := range slotCount {
 		switch last := len(s) - 1; {
 		case !in(slot):
 		case last >= 0 && s[last].last == slot-1:
