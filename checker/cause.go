@@ -41,8 +41,12 @@ const (
 	StuckBehindItself    CauseKind = "stuck behind its own hold"     // it asked again for a lock that it held
 	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
-	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
-	TooSlow              CauseKind = "not within the bound"
+	// fairness: a client that asked later got the lock first
+	Overtaken CauseKind = "overtaken by a later client"
+	// fairness (abandoned place): nobody held the lock for longer than allowed, and a client waited
+	LeftFree     CauseKind = "left free while a client waits"
+	NoQuorumLeft CauseKind = "no quorum left" // servers are down or cut off for good
+	TooSlow      CauseKind = "not within the bound"
 	// the release was called and answered in time, but a server refused it
 	ReleaseRefused CauseKind = "release refused"
 	// the release was called in time, but the key remained as it was
@@ -72,6 +76,8 @@ const (
 	KeptProlonged = "prolonged"
 	// StuckBehindAbandoned: the key is first in line, but its client still waits and does not notice
 	TurnNotTaken = "turn not taken"
+	// LeftFree: a client that asked earlier has crashed or given up
+	AbandonedPlace = "abandoned place"
 )
 
 // Causes lists all kinds of causes, each with the details that distinguish its variants.
@@ -108,6 +114,8 @@ var Causes = []struct {
 	{SessionExpired, nil},
 	{WaitedForOther, nil},
 	{StuckWithoutHolder, nil},
+	{Overtaken, nil},
+	{LeftFree, []string{AbandonedPlace}},
 	{TooSlow, nil},
 	{ReleaseRefused, nil},
 	{ReleaseWithoutEffect, nil},

@@ -74,6 +74,7 @@ type enumeration struct {
 	t                *testing.T
 	outcomes, shared bool
 	unseen           bool
+	each             func() // judges the history so far; nil: e.judge
 	ps               []walker
 	h                history.History
 	trace            judge
@@ -94,7 +95,10 @@ type walker struct {
 
 // walk judges the history so far if it has all its operations, and continues with every possible next event.
 func (e *enumeration) walk(left, used int) {
-	if left == 0 {
+	if left == 0 && e.each != nil {
+		e.seen++
+		e.each()
+	} else if left == 0 {
 		e.judge()
 	}
 	for i := range e.ps[:min(used+1, len(e.ps))] { // new processes come in the order of their names

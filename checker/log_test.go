@@ -209,6 +209,9 @@ func (p *parser) header(word string) {
 		h.Quorum = p.number(value)
 	case "permits":
 		h.Permits = p.number(value)
+	case "order":
+		slack, turn, _ := strings.Cut(value, "/")
+		h.Order = history.Order{Slack: p.time(slack), Turn: p.time(turn)}
 	case "asked": // all requests were recorded
 		h.Asked = map[history.Process]history.Time{}
 		if client, at, some := strings.Cut(value, "@"); some {

@@ -191,6 +191,9 @@ func (g *gossip) anything(n int) {
 	if n%4 == 0 {
 		h.Asked = map[history.Process]history.Time{}
 	}
+	if n%3 > 0 {
+		h.Order = history.Order{Slack: history.Time(n%2) * 1e6, Turn: history.Time(1+n%5) * 1e6}
+	}
 	quiet := r.IntN(2) == 0 // without faults
 	for len(g.h.Events) < n {
 		switch k := r.IntN(12); {

@@ -50,6 +50,9 @@ var Sections = []Section{
 	{"Read-write locks on Redis", []string{
 		"read-write-one-lease", "read-write-own-lease", "read-write-counter", "read-write-late-reader",
 		"read-write-writer-waits", "read-write-writers-first"}},
+	{"Fair locks on Redis", []string{
+		"fair-queue", "fair-queue-fixed-places", "fair-queue-waiter-crash", "fair-queue-kept-places",
+		"fair-queue-added-places", "fair-queue-not-withdrawn"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl",

@@ -131,6 +131,7 @@ var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 
 	locks.LeaseObject: onKubernetes, locks.Consul: onConsul,
 	locks.Semaphore:  "name: x\nservers: {redis: 1}\nlock: {protocol: semaphore}\n",
 	locks.PermitList: "name: x\nservers: {redis: 1}\nlock: {protocol: permit-list}\n",
+	locks.Fair:       "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
 	locks.ReadWrite:  "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
 
 // The smallest valid files of protocols on other servers, and of fenced.

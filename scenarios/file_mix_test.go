@@ -32,7 +32,7 @@ func TestMixDefaults(t *testing.T) {
 	}
 	broken := parseText(t, oneRedis+"expect: {mutual-exclusion: violated, ownership: holds, token-order: any}\n")
 	want := []checker.Law{checker.LeaseExclusion, checker.ResourceSafety, checker.Ownership, checker.DeadlockFreedom,
-		checker.FaultTolerance}
+		checker.FaultTolerance, checker.Fairness}
 	if !reflect.DeepEqual(broken.Promise.Laws, want) {
 		t.Errorf("promised %v", broken.Promise)
 	}

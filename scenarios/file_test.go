@@ -89,7 +89,7 @@ func TestExample(t *testing.T) {
 		Faults:   []nemesis.Fault{pause},
 		Mix:      draw.Default(),
 		Promise: checker.Promise{Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder,
-			checker.DeadlockFreedom, checker.FaultTolerance}},
+			checker.DeadlockFreedom, checker.FaultTolerance, checker.Fairness}},
 		Shown: []checker.Law{checker.LeaseExclusion},
 		Limit: 60 * time.Second,
 		Bound: 10 * time.Second,

@@ -29,6 +29,8 @@ var explained = map[fixed]string{
 	{"1s", "sim/bubble/driver.go"}:              "runs begin at a whole second",
 	{"1m", "sim/traced/checkpoint.go"}:          "when a program counts as having no point to copy it from",
 	{"4s", "sim/traced/machine.go"}:             "processor time without a call after which a program is ended",
+	{"5s", "scenarios/locks/fair.go"}:           "the default of lock.place-timeout",
+	{"1ms", "scenarios/locks/fair.go"}:          "the least lock.place-timeout",
 	{"1000h", "scenarios/client.go"}:            "longer than any run",
 	{"1s", "scenarios/locks/etcd.go"}:           "the step of lock.ttl, and the default of lock.timeout",
 	{"2s", "sim/zookeeper/config.go"}:           "the default of servers.tick-time",

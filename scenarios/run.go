@@ -144,6 +144,9 @@ func header(s *Scenario) history.Header {
 		h.Slack = max(h.Slack, history.Of(c.slack()))
 		if d := locks.Define(c.Lock.Protocol); d != nil {
 			h.Quorum = max(h.Quorum, d.Quorum(&c.Lock))
+			if d.Order != nil && d.Order(&c.Lock) > 0 {
+				h.Order = c.order(d.Order(&c.Lock), &s.Servers)
+			}
 		}
 		// sessions last as long as their clients
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() {
@@ -181,6 +184,12 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 		hold = 0
 	}
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
+}
+
+// order returns what a fair lock promises a client whose place would last for the given time if it crashed. A request
+// that took longer than its timeout was given up, so that it is not known which of two such requests came first.
+func (c *Client) order(place time.Duration, on *Servers) history.Order {
+	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }
 
 // slack returns the time that an acquire may take in addition to waiting for the holder: two rounds of retries and

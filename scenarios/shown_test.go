@@ -116,6 +116,11 @@ var changes = []change{
 		`lock_acquisition_time_p99{process="client-3"}`, ""},
 	{"read-write-writers-first", "prefer: writers", "prefer: none", `lock_acquisition_time_p99{process="client-3"}`, ""},
 
+	{"fair-queue", "timeout: 5s", "timeout: 5s, places: fixed", "fairness", checker.Overtaken},
+	{"fair-queue-fixed-places", "places: fixed", "places: renewed", "fairness", ""},
+	{"fair-queue-waiter-crash", "timeout: 5s", "timeout: 5s, places: kept", "fairness", checker.LeftFree},
+	{"fair-queue-not-withdrawn", "withdraw: off", "withdraw: on", "fairness", ""},
+
 	{"two-locks-opposite-order", "[stock, orders]", "[orders, stock]", "deadlock-freedom", ""},
 	{"two-locks-same-order", "client-2: {work: {locks: [orders, stock]}}", "client-2: {work: {locks: [stock, orders]}}",
 		"deadlock-freedom", checker.StuckInCycle},

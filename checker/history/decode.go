@@ -207,7 +207,8 @@ func (h *Header) wrong() error {
 		value int64
 	}{{"clock_error", int64(h.ClockError)}, {"quorum", int64(h.Quorum)}, {"permits", int64(h.Permits)},
 		{"ttl", int64(h.TTL)}, {"hold", int64(h.Hold)}, {"slack", int64(h.Slack)}, {"bound", int64(h.Bound)},
-		{"messages", int64(h.Messages)}, {"attempts", int64(h.Attempts)}, {"taken", int64(h.Taken)}} {
+		{"order.slack", int64(h.Order.Slack)}, {"order.turn", int64(h.Order.Turn)}, {"messages", int64(h.Messages)},
+		{"attempts", int64(h.Attempts)}, {"taken", int64(h.Taken)}} {
 		if n.value < 0 {
 			return fmt.Errorf("%q is %d: it cannot be negative", n.key, n.value)
 		}
@@ -234,6 +235,9 @@ func (h *Header) wrong() error {
 				h.ClockError)
 		}
 	}
+	if h.Order != (Order{}) && !h.Order.IsPromised() {
+		return errors.New("\"order\" without \"turn\": state how long the lock may stay free while a client waits")
+	}
 	if len(h.Seen) > 0 && h.ClockError == 0 {
 		return errors.New("\"seen\" without \"clock_error\": without it, one clock stamped all events until the end")
 	}
@@ -241,7 +245,7 @@ func (h *Header) wrong() error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum",
-	"permits", "ttl", "ttls", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service",
+	"permits", "ttl", "ttls", "hold", "uncapped", "slack", "order", "messages", "attempts", "taken", "bound", "service",
 	"measures", "unknown_measures", "lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen",
 	"reading", "reentrant", "initial"}
 

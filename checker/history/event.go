@@ -243,6 +243,8 @@ type Header struct {
 	// number of requests for a lock, except the probe's; an acquire may make several
 	Attempts int `json:"attempts,omitempty"`
 	Taken    int `json:"taken,omitempty"` // number of attempts that found the lock taken by another
+	// fairness: what a fair lock promises; the zero Order if the lock promises no order
+	Order Order `json:"order,omitzero"`
 	// fault-tolerance: how long an uncontended acquire or release may take, in ns
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`

@@ -163,6 +163,7 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 		{"servers", slices.Equal(to.Servers, h.Servers), to.Servers, h.Servers},
 		{"shards", slices.EqualFunc(to.Groups, h.Groups, slices.Equal), to.Groups, h.Groups},
 		{"quorum", to.Quorum == h.Quorum, to.Quorum, h.Quorum},
+		{"order", to.Order == h.Order, to.Order, h.Order},
 		{"permits", to.Permits == h.Permits, to.Permits, h.Permits},
 		{"service", to.Service == h.Service, to.Service, h.Service},
 		{"reentrant", to.Reentrant == h.Reentrant, to.Reentrant, h.Reentrant},

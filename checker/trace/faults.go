@@ -94,6 +94,12 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
+// isLasting reports whether the fault takes something away and never ends: a cut or a changed clock rate without end,
+// or a process that does not come back.
+func (f *Fault) isLasting() bool {
+	return f.Stop == Open && !f.Ends && (f.Does == history.Parts || f.Does == history.PacesClock || f.Does.IsDown())
+}
+
 // unfelt reports whether a fault strikes only the resource or its links. If so, it adds the fault to Unfelt. Such a
 // fault affects nobody as long as nobody uses the resource.
 func (t *Trace) unfelt(f Fault) bool {

@@ -87,6 +87,7 @@ type processTrace struct {
 	asks     []int32 // open acquires
 	sections []int32 // open sections
 	releases []int32 // grants whose release has been called and has not returned
+	hasAsked bool    // whether it has asked for any lock
 }
 
 // Trace is a history that was read once for all laws. Its memory is reused for the next history.
@@ -239,7 +240,7 @@ func (t *Trace) process(name history.Process) *processTrace {
 		if int(n) < cap(t.processes) {
 			t.processes = t.processes[:n+1]
 			p := &t.processes[n]
-			p.asks, p.sections, p.releases = p.asks[:0], p.sections[:0], p.releases[:0]
+			p.asks, p.sections, p.releases, p.hasAsked = p.asks[:0], p.sections[:0], p.releases[:0], false
 		} else {
 			t.processes = append(t.processes, processTrace{})
 		}
@@ -249,6 +250,7 @@ func (t *Trace) process(name history.Process) *processTrace {
 
 func (t *Trace) acquire(i int, e *history.Event) {
 	p, l := t.process(e.Process), t.lock(e.Lock)
+	p.hasAsked = true
 	if e.Type == history.Invoke {
 		n := int32(len(t.Asks))
 		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i, Ret: Open})

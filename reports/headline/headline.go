@@ -52,6 +52,8 @@ func Broken(h *history.History, f *checker.Finding) string {
 		words = because(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
 	case checker.FaultTolerance:
 		words = s.slow()
+	case checker.Fairness:
+		words = s.order()
 	case checker.Linearizability:
 		words = "no order of the operations explains what " + s.process(0, "somebody") + " was told"
 	}

@@ -34,6 +34,7 @@ var given = map[checker.Law][]checker.CauseKind{
 	checker.DeadlockFreedom: {checker.StuckBehindCrashed, checker.StuckBehindUncapped, checker.StuckBehindAbandoned,
 		checker.StuckBehindItself, checker.StuckInCycle, checker.StuckWithoutHolder, checker.NoQuorumLeft},
 	checker.FaultTolerance: {checker.TooSlow, checker.ReleaseRefused, checker.ReleaseWithoutEffect},
+	checker.Fairness:       {checker.Overtaken, checker.LeftFree},
 }
 
 // details lists the variants of causes.
@@ -46,6 +47,7 @@ var details = map[checker.CauseKind][]string{
 	checker.LostInCrash:          {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
 	checker.HolderOutlivedLease:  {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
 	checker.StuckBehindAbandoned: {"", checker.SessionLives, checker.KeptProlonged, checker.TurnNotTaken},
+	checker.LeftFree:             {"", checker.AbandonedPlace},
 }
 
 // declared reads the source of the checker and returns the names of the constants for causes: kinds and variants.

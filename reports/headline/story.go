@@ -350,6 +350,23 @@ func (s *story) blocked() string {
 	return ""
 }
 
+// order says which client did not get its turn.
+func (s *story) order() string {
+	first := s.process(0, "a client")
+	switch s.f.Cause.Kind {
+	case checker.Overtaken:
+		then := s.process(1, "another client")
+		return fmt.Sprintf("%s got %s before %s, which had asked earlier and still waited", then, s.lock(), first)
+	case checker.LeftFree:
+		free := fmt.Sprintf("%s stayed free for too long although %s waited for it", s.lock(), first)
+		if s.f.Cause.Detail == checker.AbandonedPlace {
+			return free + ": the place of a client that waits no more stood before its own"
+		}
+		return free
+	}
+	return ""
+}
+
 func (s *story) slow() string {
 	switch s.f.Cause.Kind {
 	case checker.ReleaseWithoutEffect:

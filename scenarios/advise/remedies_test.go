@@ -223,6 +223,12 @@ var confirmations = []confirmation{
 		changes: []string{"lock.listener: on"}},
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
 		"after a random delay.", apply: ordered},
+	{text: "Give the free lock only to the client whose place is first in line, in the step that checks this, and " +
+		"keep a place for as long as its client waits.",
+		changes: []string{"lock.barging: off", "lock.places: renewed"}},
+	{text: "Give each place a time-out by the server's clock, which its client renews while it waits and which does " +
+		"not depend on the places before it, and remove the place of a client that gives up.",
+		changes: []string{"lock.places: renewed"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
 	{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another client's lease " +
 		"from when it began to ask.",

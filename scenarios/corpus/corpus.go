@@ -29,7 +29,7 @@ func Names() []string { return slices.Clone(names) }
 
 var names = []string{
 	"set-nx-px", "cad", "delex", "reentrant", "renewed", "renewed-cas", "two-locks", "fenced", "fenced-renewed",
-	"semaphore",
+	"semaphore", "fair",
 	"redlock", "redlock-parallel", "redlock-extended", "redlock-delayed-restart",
 	"waited", "semi-sync",
 	"etcd", "etcd-fenced",

@@ -19,6 +19,7 @@ var knownDefects = []string{
 	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
 	"redlock-rb 36",
 	"redis-py 1031", "py-sherlock 66", "ShedLock 132", "laravel 26213", "laravel 31166", "redisson 84", "redisson 2669",
+	"redisson 3004",
 	"Redisson RedLock", "Redisson fenced lock", "etcd 11456", "etcd 22082", "curator 1121", "zk-ruby 34", "valkey 2651",
 	"redis 416",
 }
@@ -47,6 +48,7 @@ var wrongSettings = []string{
 	"lock.value=per-acquire", "lock.value=per-client", "lock.value=fixed",
 	"lock.timeout=6s", "lock.recheck=off", "lock.count-from=receipt", "lock.compare-revision=off",
 	"lock.token=parent-node",
+	"lock.barging=on", "lock.places=fixed",
 	"lock.names=bare", "lock.check-session=off", "lock.listener=off", "work.check-validity=off",
 	"work.stop-when-lost=off",
 	"resource.fencing=off", "servers.persistence=none", "servers.persistence.append-fsync=everysec",

@@ -26,6 +26,7 @@ const (
 	tokens    = checker.TokenOrder
 	progress  = checker.DeadlockFreedom
 	tolerance = checker.FaultTolerance
+	order     = checker.Fairness
 )
 
 // The number of seeds within which a mutant must be caught.
@@ -138,6 +139,11 @@ var mutants = []Mutant{
 		edits(set("lock.elapsed-check", "off")), soon, breaks(leases)},
 	{"permits-unsynced", "semaphore", "fsync once a second", "",
 		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(leases)},
+
+	{"barging", "fair", "whoever asks while the lock is free gets it, past the queue", "",
+		edits(set("lock.barging", "on")), soon, breaks(order)},
+	{"fixed-places", "fair", "a place ends although its client still waits", "redisson 3004",
+		edits(set("lock.places", "fixed")), soon, breaks(order)},
 
 	{"small-quorum", "redlock", "one of three is enough", "",
 		edits(set("lock.quorum", "1")), soon, breaks(leases)},

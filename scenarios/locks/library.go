@@ -2,7 +2,9 @@ package locks
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -47,11 +49,22 @@ var library = &Definition{
 	Alike: map[string]string{"permits": permitsAlike},
 	Without: map[string]string{"shared": "leave shared out: a lock in Go reports which of its holds are shared by a " +
 		"method Shared() bool (locktest.Sharer)"},
-	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
+	Settings: slices.Concat([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// the library's own code determines the effect
-		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
-	make: func(r requester) protocol { return &borrowed{requester: r, foreign: r.library.Foreign} },
+		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:],
+		own(libraryPlaces)),
+	Order: func(c *Config) time.Duration { return ownOf[libraryConfig](c).placeTimeout },
+	make:  func(r requester) protocol { return &borrowed{requester: r, foreign: r.library.Foreign} },
 }
+
+// libraryConfig holds the settings that only locks in Go have.
+type libraryConfig struct {
+	placeTimeout time.Duration // default 0: the lock promises no order
+}
+
+var libraryPlaces = format.Positive("place-timeout",
+	func(c *libraryConfig) *time.Duration { return &c.placeTimeout }, 0, "how long the place of a client that no "+
+		"longer waits may stay in the queue of a fair lock; `none`: the lock promises no order", "none")
 
 // borrowed creates the foreign lock at the first acquire, when its client is known.
 type borrowed struct {

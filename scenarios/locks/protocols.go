@@ -53,6 +53,9 @@ type Definition struct {
 	// Refused lists settings that contradict each other or the number of Redis masters (0 if unknown). It is nil if
 	// there are none.
 	Refused func(c *Config, masters int) []Refusal
+	// Order returns how long the place of a client that no longer waits stays in the queue of a fair lock with these
+	// settings. It is nil, or returns 0, if the lock promises no order.
+	Order func(*Config) time.Duration
 	// Foreign makes the locks of a protocol whose code is in another package. It is nil for a protocol of this package.
 	Foreign Foreign
 

@@ -71,7 +71,13 @@ func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try
 // try makes one attempt. It returns nil if it did not get the lock.
 func (l *single) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
-	h := &Hold{Attempt: attempt, value: value}
+	h := l.attempt(env, &Hold{Attempt: attempt, value: value})
+	l.library.counted(l.taken)
+	return h
+}
+
+// attempt makes the attempt of a hold. It returns nil if it did not get the lock.
+func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	due := l.expiry(env, l.config.TTL)
 	env.Point(sim.AcquireStart)
 	r := begin(env, l.config)
@@ -83,7 +89,6 @@ func (l *single) try(env sim.Env) *Hold {
 		l.wrote = l.now[0] // the client may have been redirected
 	}
 	l.taken = taken
-	l.library.counted(taken)
 	switch {
 	case !held:
 		l.clean(env, h, taken)

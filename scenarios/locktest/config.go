@@ -44,6 +44,10 @@ type Config struct {
 	// is not judged. There must be fewer permits than Clients. The trial run, which is for locks with one holder, is
 	// omitted.
 	Permits int
+	// PlaceTimeout says that the lock is fair: clients must get it in the order in which they ask for it
+	// (checker.Fairness), unless a fault affects them. It is how long the place of a client that no longer waits may
+	// stay in the lock's queue. 0 means that the lock promises no order.
+	PlaceTimeout time.Duration
 	// Cycles is the number of times that each client acquires the lock; default 3.
 	Cycles int
 	// TTL is the lock's time to live, as configured in the library; default 8 s.
@@ -237,7 +241,8 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients",
-		"lock:": "TTL, Timeout, Permits, Patience or Precautions", "work:": "Cycles, Compute, Hold or Precautions",
+		"lock:":    "TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions",
+		"work:":    "Cycles, Compute, Hold or Precautions",
 		"promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
@@ -256,6 +261,9 @@ func (c *Config) text(name string) string {
 	}
 	if c.Patience != 0 {
 		lock += fmt.Sprintf(", retry: {patience: %v}", c.Patience)
+	}
+	if c.PlaceTimeout != 0 {
+		lock += fmt.Sprintf(", place-timeout: %v", c.PlaceTimeout)
 	}
 	if c.Precautions.ExtendEvery > 0 {
 		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Precautions.ExtendEvery)

@@ -101,6 +101,14 @@ func (p *parent) laws() campaign.Laws {
 	return all
 }
 
+// listedLaws returns the laws that the summary lists. Fairness is one only if it was judged, since most locks promise
+// no order.
+func (p *parent) listedLaws() campaign.Laws {
+	return slices.DeleteFunc(p.laws(), func(l campaign.Law) bool {
+		return l.Law == checker.Fairness && l.Exercised() == 0
+	})
+}
+
 // ignored returns the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
 func (p *parent) ignored() (n int) {
 	for _, r := range p.runs {
@@ -123,7 +131,7 @@ func (p *parent) summary() string {
 		standing.Result = document.Failed
 	}
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
-		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures),
+		Tone: standing.Tone()}, Body: []document.Block{p.listedLaws().RateTable(p.config.promise()), index(failures),
 		p.claim()}}
 	for _, l := range p.laws() {
 		if l.Excused > 0 {

@@ -354,10 +354,10 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.Faults: unknown key "paus" in mix.weights: did you mean pause or client pause?`: {Faults: Faults{"paus"}},
 		`Config.Plan: `:    {Plan: []string{"paus client-1 for 1s at 1s"}},
 		`Config.Servers: `: {Servers: Redis(1).Persisting("sometimes")},
-		`Config.Laws: `:    {Laws: []checker.Law{"fairness"}},
+		`Config.Laws: `:    {Laws: []checker.Law{"politeness"}},
 		`Config.Clients: `: {Clients: -1},
-		`Config.TTL, Timeout, Permits, Patience or Precautions: `: {Patience: -time.Second},
-		`Config.Cycles, Compute, Hold or Precautions: `:           {Cycles: -1},
+		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `: {Patience: -time.Second},
+		`Config.Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
 	} {
 		if _, err := c.scenario("lock"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -271,6 +271,7 @@ expect:
   token-order: any
   deadlock-freedom: any
   fault-tolerance: any
+  fairness: any
 `
 	if got := string(r.Scenario.Text()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -93,8 +93,8 @@ func TestWrongAssertions(t *testing.T) {
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}
 	for text, want := range map[string]string{
 		"": "column 1: expected a law (lease-exclusion, " +
-			"mutual-exclusion, resource-safety, ownership, token-order, deadlock-freedom or fault-tolerance), found " +
-			"the end",
+			"mutual-exclusion, resource-safety, ownership, token-order, deadlock-freedom, fault-tolerance or " +
+			"fairness), found the end",
 		"lease-exclusoin holds when 1>2": `(did you mean "lease-exclusion"?)`,
 		"ownership hold when 1 > 2":      `column 11: expected "holds when" or "is violated when", found "hold" (did you mean "holds"?)`,
 		"ownership is broken when 1 > 2": `column 14: expected "violated", found "broken"`,

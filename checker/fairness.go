@@ -1,0 +1,170 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// Fairness is the law of locks that promise an order, such as a queue of clients.
+const Fairness Law = "fairness"
+
+func init() {
+	register(lawRow{law: Fairness, place: 8, gravity: 8, kept: anyLock,
+		says:   "clients get a fair lock in the order in which they ask, and abandoned places block nobody",
+		broken: "a client is overtaken, or waits for a lock that nobody holds",
+		judge:  (*judge).fairness,
+		uncertain: func(*trace.Trace, bool, int) string {
+			return "The clocks were not exact, so the order in which the clients asked is not certain."
+		}})
+}
+
+// fairness judges that clients get a lock in the order in which they ask for it. The header's Order states the promise.
+//
+// A client is overtaken if another one, which asked later by more than the slack, is granted the lock while it waits.
+// Each acquire waits for itself: a client that gives up loses its place. A client that a fault may have affected while
+// it waited, or within a turn before it asked, may be overtaken. Faults that strike only other clients and the resource
+// do not affect it. An acquire that gives up within the slack after the other one's grant did not wait any more. Nor
+// did one whose own grant was decided before.
+//
+// A lock is left free if a client waits, nobody holds it or is granted it, and no fault is under way, for longer than a
+// turn. As for deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a permanent
+// fault counts as the normal state. A client that such a fault may affect does not count as waiting: it may be cut off
+// for good.
+//
+// The law needs an order, one permit, and a grant to a client while another one waits that asked later. Locks with
+// shared holds are not judged.
+func (t *judge) fairness(f *Finding) {
+	order := t.History.Header.Order
+	switch {
+	case !order.IsPromised():
+		f.unchecked("The lock promises no order.")
+		return
+	case t.Permits() > 1:
+		f.unchecked("The order of clients that share a semaphore is not judged.")
+		return
+	}
+	var breaches []unfair
+	kept := 0
+	for n := range t.Locks {
+		if t.hasShared(&t.Locks[n]) {
+			continue
+		}
+		found, inOrder := t.Overtakings(n)
+		kept += inOrder
+		for _, o := range found[:min(mostBreaches, len(found))] {
+			at := t.Grants[o.Grant].OK
+			breaches = append(breaches, unfair{overtaking: o, at: at, when: t.Time(at)})
+		}
+	}
+	for _, idle := range t.LeftFree(order.Turn, mostBreaches) {
+		if !t.hasShared(&t.Locks[t.Asks[idle.Ask].Lock]) {
+			by := idle.Since + order.Turn
+			breaches = append(breaches, unfair{idle: idle, free: true, at: t.lastBy(by), when: by})
+		}
+	}
+	slices.SortStableFunc(breaches, func(a, b unfair) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.when, b.when))
+	})
+	for i := range breaches {
+		if b := &breaches[i]; b.free {
+			t.leftFree(f, b)
+		} else {
+			t.overtaken(f, b)
+		}
+	}
+	switch {
+	case len(breaches) > 0:
+	case kept == 0:
+		f.unchecked("No client was granted the lock while another one waited that had asked later.")
+	default:
+		f.holds(count(kept, "grant") + " while others waited, each to the client that had asked first.")
+	}
+}
+
+// unfair is a breach of fairness: a grant that overtook a client, or a stretch of time in which a lock was free.
+type unfair struct {
+	at         int          // the position at which the law was broken
+	when       history.Time // the time at which it was broken
+	free       bool
+	overtaking trace.Overtaking
+	idle       trace.Idle
+}
+
+// hasShared reports whether somebody asked for a shared hold of a lock.
+func (t *judge) hasShared(l *trace.LockTrace) bool {
+	return slices.ContainsFunc(l.Asks, func(n int32) bool {
+		a := &t.Asks[n]
+		return t.History.Events[a.Call].Shared || a.Grant >= 0 && t.Grants[a.Grant].Shared
+	})
+}
+
+// overtaken reports a grant that overtook another client.
+func (t *judge) overtaken(f *Finding, b *unfair) {
+	g, a := &t.Grants[b.overtaking.Grant], &t.Asks[b.overtaking.Waiting]
+	asked := t.Asks[g.Ask].Call
+	found := t.breach(f, Cause{Kind: Overtaken}, g.OK, t.Locks[g.Lock].Name, a.Process, g.Process)
+	if found == nil {
+		return
+	}
+	story := sentence("%s asked for %s at %v and was granted it at %v, although %s had asked at %v and still waited. "+
+		"No fault affected %s, and the lock promises its order to clients that ask more than %v apart.",
+		capital(string(g.Process)), quoted(t.Locks[g.Lock].Name), t.Time(asked), t.Time(g.OK), a.Process,
+		t.Time(a.Call), a.Process, t.History.Header.Order.Slack)
+	found.violated(t, Cause{Kind: Overtaken}, story, []int{a.Call, asked, g.OK})
+}
+
+// leftFree reports a lock that was free for too long.
+func (t *judge) leftFree(f *Finding, b *unfair) {
+	a, turn := &t.Asks[b.idle.Ask], t.History.Header.Order.Turn
+	name, cause, witness, why := t.Locks[a.Lock].Name, Cause{Kind: LeftFree}, []int{a.Call}, ""
+	var about history.Process
+	if x := t.abandonedPlace(a, b.at); x != nil {
+		cause.Detail, about, witness = AbandonedPlace, x.Process, append(witness, x.Call, t.Waited(x))
+		did := "had given up"
+		if x.Outcome == 0 {
+			did = "had crashed"
+		}
+		why = sentence(" %s, which had asked at %v, %s at %v; nobody that asked after it was granted the lock since.",
+			capital(string(x.Process)), t.Time(x.Call), did, t.Time(t.Waited(x)))
+	}
+	found := t.breach(f, cause, b.at, name, a.Process)
+	if found == nil {
+		return
+	}
+	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
+	found.violated(t, cause, sentence("%s asked for %s at %v. From %v on nobody held the lock and %s, yet nobody was "+
+		"granted it for %v; at most %v is allowed.%s", capital(string(a.Process)), quoted(name), t.Time(a.Call),
+		b.idle.Since, calm, b.idle.Until-b.idle.Since, turn, why), witness)
+	found.About = about
+}
+
+// abandonedPlace returns the first acquire of a lock that was called before the one by which a client waits at a
+// position, and whose client had given up or crashed by then, if nobody who asked after it was granted the lock since.
+// It returns nil if there is none.
+func (t *judge) abandonedPlace(waiter *trace.Ask, at int) *trace.Ask {
+	l := &t.Locks[waiter.Lock]
+	current := waiter
+	for _, n := range l.Asks {
+		if a := &t.Asks[n]; a.Process == waiter.Process && a.Call <= at {
+			current = a
+		}
+	}
+	for _, n := range l.Asks {
+		x := &t.Asks[n]
+		gone := t.Waited(x)
+		if x.Call >= current.Call || x.Grant >= 0 || gone > at {
+			continue
+		}
+		passed := slices.ContainsFunc(l.Grants, func(n int32) bool {
+			g := &t.Grants[n]
+			return gone < g.OK && g.OK <= at && x.Call < t.Asks[g.Ask].Call
+		})
+		if !passed {
+			return x
+		}
+	}
+	return nil
+}

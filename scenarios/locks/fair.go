@@ -1,0 +1,204 @@
+package locks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Fair is a lock on one Redis with a queue of the clients that wait, as Redisson's RedissonFairLock has it. A list
+// holds their places in the order in which they asked, and a sorted set the time at which each place ends by the
+// server's clock.
+const Fair Protocol = "fair"
+
+func init() {
+	Register(&Definition{
+		Name: Fair, Place: 11, Service: history.Redis,
+		Text: "a fair lock: clients that wait have places in a list, and a sorted set has the time at which each " +
+			"place ends",
+		Backend: OnRedis, Expires: true,
+		Settings: slices.Concat(
+			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
+				format.Only(reentrantKey, CountedReentry, UncountedReentry), clockKey, elapsedCheckIfCareful,
+				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
+			[]Setting{waitKey}, waitKeys, own(fairKeys...)),
+		Without: map[string]string{
+			"release": "a release compares the owner and deletes the key in one script: leave release out",
+			"value": "each acquire has an owner value of its own, which is also the name of its place: leave value " +
+				"out",
+			"reentrant.overwrite": "overwrite sets the key anew, past the queue: take counted or uncounted",
+			"retry.wake":          "a client that waits keeps its place by asking again: set retry.delay",
+		},
+		Alike: map[string]string{
+			"place-timeout": "all clients stand in one queue: set place-timeout under lock",
+			"places":        "all clients stand in one queue: set places under lock",
+		},
+		make: makeFair,
+		Measures: func(*Config) []history.Measure {
+			return []history.Measure{history.OwnerCheck, history.OwnValue, history.RelativeExpiry}
+		},
+		Refused: func(c *Config, _ int) []Refusal {
+			own := ownOf[fairConfig](c)
+			if own.places == renewedPlaces && own.timeout <= c.Retry.Hi+c.Timeout {
+				return []Refusal{{"place-timeout", "a client keeps its place by asking again, which it does after " +
+					"retry.delay and timeout: write a longer time"}}
+			}
+			return nil
+		},
+		Order: func(c *Config) time.Duration { return ownOf[fairConfig](c).timeout },
+		clash: func(a, b history.Lock) string {
+			if why := sameKey(a, b, queueOf(a), "queue"); why != "" {
+				return why
+			}
+			return sameKey(a, b, placesOf(a), "places")
+		},
+	})
+}
+
+// fairConfig holds the settings that only this protocol has.
+type fairConfig struct {
+	timeout  time.Duration // default 5 s
+	places   placeTimes    // default renewed
+	barging  bool          // default off
+	withdraw bool          // default on
+}
+
+// placeTimes says when a place in the queue ends.
+type placeTimes string
+
+const (
+	renewedPlaces placeTimes = "renewed" // place-timeout after its client has last asked
+	// place-timeout after its client has first asked, even if the client still waits (redisson 3004)
+	fixedPlaces placeTimes = "fixed"
+	// place-timeout after the place before it, so that the times of clients that are gone add up (redisson 1104, 6150)
+	addedPlaces placeTimes = "added"
+	keptPlaces  placeTimes = "kept" // never (redisson 4595)
+)
+
+var fairKeys = []format.Key[fairConfig]{
+	format.Time("place-timeout", func(c *fairConfig) *time.Duration { return &c.timeout }, 5*time.Second,
+		"how long the place of a client that no longer asks stays in the queue").
+		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }),
+	format.Choice("places", func(c *fairConfig) *placeTimes { return &c.places },
+		"when a place ends. `renewed`: place-timeout after its client has last asked; `fixed`: place-timeout after it "+
+			"has first asked, even if it still waits (redisson 3004); `added`: place-timeout after the place before "+
+			"it, so that the places of clients that crashed add up (redisson 1104, 6150); `kept`: never (redisson "+
+			"4595)",
+		format.Options(renewedPlaces, fixedPlaces, addedPlaces, keptPlaces)...),
+	format.Switch("barging", func(c *fairConfig) *bool { return &c.barging }, false,
+		"whoever asks while the lock is free gets it, even if others wait in the queue"),
+	format.Switch("withdraw", func(c *fairConfig) *bool { return &c.withdraw }, true,
+		"a client that gives up removes its place; `off`: the place stays until it ends (redisson 5019)"),
+}
+
+// queueOf returns the key of the list of places, and placesOf that of the sorted set of the times at which they end.
+func queueOf(key history.Lock) string  { return string(key) + ":queue" }
+func placesOf(key history.Lock) string { return string(key) + ":places" }
+
+// The scripts of a fair lock. KEYS are the lock, the list and the sorted set. ARGV[1] is the owner value, ARGV[2] the
+// TTL, and ARGV[3] place-timeout.
+const (
+	dropEnded = `while true do
+    local first = redis.call("lindex", KEYS[2], 0)
+    local ends = first and redis.call("zscore", KEYS[3], first)
+    if not first or ends and tonumber(ends) > now then
+        break
+    end
+    redis.call("lpop", KEYS[2])
+    redis.call("zrem", KEYS[3], first)
+end
+`
+	readQueue = `local holder = redis.call("get", KEYS[1])
+local first = redis.call("lindex", KEYS[2], 0)
+`
+	// The lock goes to the first in line, or to a client whose earlier request got it and was not answered.
+	ifFirst  = `if holder == ARGV[1] or not holder and (not first or first == ARGV[1]) then`
+	ifFree   = `if holder == ARGV[1] or not holder then`
+	takeFree = `
+    redis.call("lrem", KEYS[2], 0, ARGV[1])
+    redis.call("zrem", KEYS[3], ARGV[1])
+    redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2])
+    return 1
+end
+local place = redis.call("zscore", KEYS[3], ARGV[1])
+local last = redis.call("lindex", KEYS[2], -1)
+if not place then
+    redis.call("rpush", KEYS[2], ARGV[1])
+end
+`
+	renewPlace = `redis.call("zadd", KEYS[3], now + ARGV[3], ARGV[1])
+return 0`
+	fixPlace = `if not place then
+    redis.call("zadd", KEYS[3], now + ARGV[3], ARGV[1])
+end
+return 0`
+	addPlace = `if not place then
+    local before = last and redis.call("zscore", KEYS[3], last) or now + math.max(redis.call("pttl", KEYS[1]), 0)
+    redis.call("zadd", KEYS[3], before + ARGV[3], ARGV[1])
+end
+return 0`
+	withdrawPlace = `redis.call("lrem", KEYS[2], 0, ARGV[1])
+redis.call("zrem", KEYS[3], ARGV[1])
+if redis.call("get", KEYS[1]) == ARGV[1] then
+    redis.call("del", KEYS[1])
+end
+return 1`
+)
+
+// placeScripts are the ends of the script that asks for the lock, for each way in which places end.
+var placeScripts = map[placeTimes]string{renewedPlaces: renewPlace, fixedPlaces: fixPlace, addedPlaces: addPlace,
+	keptPlaces: fixPlace}
+
+// fair is a fair lock. Its client asks again and again while it waits, always for the same place.
+type fair struct {
+	*single
+	own  fairConfig
+	take string // the script that asks for the lock
+}
+
+func makeFair(r requester) protocol {
+	own := ownOf[fairConfig](r.config)
+	drop, admit := dropEnded, ifFirst
+	if own.places == keptPlaces {
+		drop = ""
+	}
+	if own.barging {
+		admit = ifFree
+	}
+	l := &fair{own: own, take: serversNow + drop + readQueue + admit + takeFree + placeScripts[own.places]}
+	l.single = newSingle(r, l.request)
+	return l
+}
+
+// Acquire waits in the queue. It makes one attempt, however often it asks.
+func (l *fair) Acquire(env sim.Env) (*Hold, error) {
+	attempt, value := l.next(env)
+	place, asked := &Hold{Attempt: attempt, value: value}, false
+	h, err := l.retry(env, func(env sim.Env) *Hold {
+		h := l.attempt(env, place)
+		if !asked {
+			l.library.counted(l.taken)
+			asked = true
+		}
+		return h
+	}, sleep)
+	if err != nil && l.own.withdraw {
+		l.ask(env, place, "withdraw", l.script(withdrawPlace, value)...)
+	}
+	return h, err
+}
+
+// request asks for the lock or keeps the place in the queue.
+func (l *fair) request(_ *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
+	n, answered := l.ask(env, h, "set", l.script(l.take, h.value, due.at, millis(l.own.timeout))...).Int()
+	return n == 1, answered && n == 0
+}
+
+// script returns the call of a script on the keys of the lock.
+func (l *fair) script(text string, args ...string) []string {
+	key := l.config.Key
+	return append([]string{"EVAL", text, "3", string(key), queueOf(key), placesOf(key)}, args...)
+}
