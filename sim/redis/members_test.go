@@ -89,6 +89,31 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 		"deleted")
 }
 
+// A field that is set to the value that it has stays with its owner if the owner has another field, which the command
+// does not set. Each reader of a read-write lock may set the mode. An owner without another field is replaced, since
+// every client may use the same value.
+func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
+	for _, c := range []struct{ first, second, report string }{
+		{"HSET lock mode read first 1", "HSET lock mode read",
+			""},
+		{"HSET lock mode read first 1", "HSET lock mode read second 1",
+			"key-set lock.second of client-2/1 by client-2/1 = 1 until never"},
+		{"HSET lock mode read first 1", "HSET lock mode write",
+			"key-set lock.mode of client-2/1 by client-2/1 = write until never"},
+		{"HSET lock owner worker", "HSET lock owner worker",
+			"key-set lock.owner of client-2/1 by client-2/1 = worker until never"},
+		{"HSET lock owner worker since 1", "HMSET lock owner worker since 1",
+			"key-set lock.owner of client-2/1 by client-2/1 = worker until never; key-set lock.since of client-2/1 by " +
+				"client-2/1 = 1 until never"},
+	} {
+		m := newMachine(Config{})
+		m.do("client-1/1", c.first)
+		m.recent()
+		m.do("client-2/1", c.second)
+		check(t, c.first+", then "+c.second, m.recent(), c.report)
+	}
+}
+
 // Members keep their owners after expiry, a backward jump of the clock, a restart and a loss of power.
 func TestMembersKeepTheirOwners(t *testing.T) {
 	m := newMachine(everysec)

@@ -13,6 +13,7 @@ import (
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
+	change := changeOf(d, c, args)
 	d.Pass(args)
 	reply := d.Out[from:]
 	if c.Flags&scored != 0 {
@@ -27,7 +28,7 @@ func passOn(d *store.Data, c *command, args []string) {
 	if reply[0] == '-' {
 		return
 	}
-	settlePassed(d, c, args, was, c.Flags&unlessNil != 0 && saysNothing(reply))
+	settlePassed(d, c, args, was, c.Flags&unlessNil != 0 && saysNothing(reply), change)
 	if d.RESP3 {
 		d.Out = append(d.Out[:from], upgrade(c, args, d.Out[from:])...)
 	}
@@ -35,7 +36,7 @@ func passOn(d *store.Data, c *command, args []string) {
 
 // settlePassed determines what a command executed by miniredis did to its keys. was says whether the first key existed
 // before. nothing says that the command changed nothing, according to its reply.
-func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
+func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		if d.Find(args[i]); nothing { // Redis has looked up the first key; if there is no source, it looks no further
 			break
@@ -45,7 +46,7 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 		return
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		d.Settle(args[i], changeOf(c, args))
+		d.Settle(args[i], change)
 		if d.Notifies != 0 {
 			notifyPassed(d, c, args, i, was)
 		}
@@ -53,12 +54,16 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 	d.LogCommand(args)
 }
 
-// changeOf returns the parts of a command's effect that a comparison would not show.
-func changeOf(c *command, args []string) (done store.Change) {
+// changeOf returns the parts of a command's effect that a comparison would not show. It is called before the command is
+// executed.
+func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":
-		for i := 2; i < len(args); i += 2 {
+		for i := 2; i+1 < len(args); i += 2 {
 			done.Set = append(done.Set, args[i])
+			if d.DB.HGet(args[1], args[i]) == args[i+1] {
+				done.Same = append(done.Same, args[i])
+			}
 		}
 	case "zremrangebyscore":
 		done.Expired = true

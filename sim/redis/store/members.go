@@ -13,7 +13,7 @@ import (
 
 // A hash, a set, a sorted set or a list may be held by several owners at once, as in read-write locks and semaphores. A
 // list may contain a token for each client that may enter. Therefore each field, member or element has its own owner,
-// which is the attempt that last set it, and its own records. The key itself has no records.
+// which is the attempt that last set it (but see [Entry.keeps]), and its own records. The key itself has no records.
 //
 // This has three consequences. First, a deadline belongs to the key, so when one holder moves it, it moves for all
 // holders. The records of the other holders name the client that moved it only if the deadline became earlier, or if
@@ -90,6 +90,7 @@ func elements(values []string) (names []string) {
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
+	Same     []string // of these, fields of a hash that had the same value before
 	Expired  bool     // members were removed because of their score
 }
 
@@ -116,7 +117,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		delete(k.members, m)
 	}
 	for _, m := range is {
-		if _, known := k.members[m.Name]; known && !c.Replaced && !slices.Contains(c.Set, m.Name) {
+		_, known := k.members[m.Name]
+		if known && !c.Replaced && (!slices.Contains(c.Set, m.Name) || k.keeps(m, c)) {
 			if gaveBack && m.Owner == d.Attempt {
 				k.members[m.Name], m.Owner = "", ""
 				d.recordMember(name, m, k, d.Attempt)
@@ -127,6 +129,21 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		k.members[m.Name], m.Owner = d.Attempt, d.Attempt
 		d.recordMember(name, m, k, was)
 	}
+}
+
+// keeps reports whether a field that was set to the value that it had stays with its owner, because the owner also has
+// another member that was not set. Example: each reader of a read-write lock sets the field "mode" to "read". An owner
+// without another member may have lost the lock to a client that uses the same value.
+func (k *Entry) keeps(m Member, c Change) bool {
+	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
+		return false
+	}
+	for other, of := range k.members {
+		if of == m.Owner && !slices.Contains(c.Set, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // overwrite records that the owners have lost a key because a command replaces it. If neither the old key nor the new
