@@ -28,6 +28,9 @@ func init() {
 // that sets a key over another's must check what the other key contains. SET XX checks only that there is a key, not
 // whose it is.
 //
+// Clients that hold one key together, as the readers of a read-write lock do, share its expiry. One of them may move it
+// as long as no other's hold becomes shorter than that client has made it.
+//
 // A key that stands for the free lock belongs to nobody, whoever set it. It is a token that a release puts back, or
 // that the first client creates before it asks for the lock as the others do. Any client that asks for the lock may
 // take it out.
@@ -35,7 +38,7 @@ func init() {
 // The law needs records of keys that were deleted, overwritten or extended. A record that does not name both attempts
 // cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
 func (t *judge) ownership(f *Finding) {
-	judged, over, offered := 0, false, false
+	judged, over, offered, spared := 0, false, false, false
 	var harmless []trace.Change
 	for c := range t.Changes {
 		judged++
@@ -45,6 +48,8 @@ func (t *judge) ownership(f *Finding) {
 		switch may := t.mayChange(c); {
 		case may && t.WasOffered(c):
 			offered = true
+		case may && t.Spares(c):
+			spared = true
 		case may:
 			over = true
 		case t.Over(c):
@@ -72,13 +77,20 @@ func (t *judge) ownership(f *Finding) {
 		return
 	}
 	by := ", each by its owner"
-	switch {
-	case over && offered:
-		by = ": by its owner, after the owner's hold had ended, or on a key by which nobody held the lock"
-	case offered:
-		by = ": by its owner, or on a key by which nobody held the lock"
-	case over:
-		by = ": by its owner, or after the owner's hold had ended"
+	if over || offered || spared {
+		by = ": by its owner"
+	}
+	for _, other := range []struct {
+		was  bool
+		when string
+	}{
+		{spared, ", or by a client that held it too and left the owner its time"},
+		{over, ", or after the owner's hold had ended"},
+		{offered, ", or on a key by which nobody held the lock"},
+	} {
+		if other.was {
+			by += other.when
+		}
 	}
 	f.holds(count(judged, "request") + " deleted, overwrote or extended a lock on a server" + by + ".")
 }
@@ -104,10 +116,10 @@ func (t *judge) unexplained(at int32) bool {
 }
 
 // mayChange reports whether another client's request was entitled to change a key: its owner's hold was over, at least
-// by the server's clock, or the key was never a sign of a hold.
+// by the server's clock, or the key was never a sign of a hold, or the client holds it too and spared the owner.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
-		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c)
+		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)
 }
 
 // trespass reports that the event at a position removed or extended the key of another attempt.

@@ -58,8 +58,11 @@ func (r *reading) ownership() Finding {
 
 // mayChange reports whether a request at position i was permitted to change another attempt's key. The request must
 // check the key. In addition, the hold of the key's owner must be over, or must have lapsed, or the key never stood for
-// a hold.
+// a hold. A client that also holds the key need check nothing to move its expiry if it spares the owner.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
+	if r.spares(i, owner, by) {
+		return true
+	}
 	switch e := &r.Events[i]; e.Checked {
 	case history.CheckNotRecorded, history.CheckedNothing:
 		return false
@@ -72,6 +75,17 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	}
 	lapsed := !r.oneService() && r.untouched(i, owner) || r.lapsedEarly(i, owner)
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
+}
+
+// spares reports whether the request at place i gave a new expiry to a key of which both clients hold a part, and the
+// owner's part lives at least as long as the owner made it live.
+func (r *reading) spares(i int, owner, by history.Attempt) bool {
+	e, kept, both := r.Events[i], r.lastKept(i, owner), false
+	for _, o := range r.Events {
+		same := o.Time == e.Time && o.Process == e.Process && o.Lock == e.Lock && o.F == history.KeyProlonged
+		both = both || same && o.Of == by && o.By == by
+	}
+	return e.F == history.KeyProlonged && both && kept >= 0 && r.Events[kept].Until <= e.Until
 }
 
 // offered reports whether a request at position i takes a key that never stood for a hold. The request must be by a
@@ -217,10 +231,11 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
-		if e.Of != owner || e.Lock != r.Events[i].Lock || r.keeper(e.Process) != r.keeper(r.Events[i].Process) {
+		if e.Of != owner || e.Lock != r.Events[i].Lock || r.keeper(e.Process) != r.keeper(r.Events[i].Process) ||
+			e.Member != r.Events[i].Member {
 			continue
 		}
-		if e.By == owner && (e.F == history.KeySet || e.F == history.KeyProlonged) {
+		if e.By == owner && (e.F == history.KeySet || e.F == history.KeyProlonged && !r.aside(e)) {
 			requested = n
 		}
 		if e.By == "" && e.F == history.KeySet {
@@ -231,6 +246,19 @@ func (r *reading) lastKept(i int, owner history.Attempt) int {
 		return requested
 	}
 	return appeared
+}
+
+// aside reports whether the owner gave the key the expiry of event e for the sake of another member, which it set at
+// that instant, while it did not set the member of e.
+func (r *reading) aside(e history.Event) bool {
+	set := map[string]bool{}
+	for _, o := range r.Events {
+		if o.F == history.KeySet && o.Time == e.Time && o.Process == e.Process && o.Lock == e.Lock && o.Of == e.Of &&
+			o.By == e.By {
+			set[o.Member] = true
+		}
+	}
+	return len(set) > 0 && !set[e.Member]
 }
 
 // keeper returns the name that identifies where a server's keys are stored. All members of one service have the same

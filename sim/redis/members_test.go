@@ -103,8 +103,8 @@ func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 		{"HSET lock owner worker", "HSET lock owner worker",
 			"key-set lock.owner of client-2/1 by client-2/1 = worker until never"},
 		{"HSET lock owner worker since 1", "HMSET lock owner worker since 1",
-			"key-set lock.owner of client-2/1 by client-2/1 = worker until never; key-set lock.since of client-2/1 by " +
-				"client-2/1 = 1 until never"},
+			"key-set lock.owner of client-2/1 by client-2/1 = worker until never; key-set lock.since of client-2/1 " +
+				"by client-2/1 = 1 until never"},
 	} {
 		m := newMachine(Config{})
 		m.do("client-1/1", c.first)

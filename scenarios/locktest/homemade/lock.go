@@ -41,6 +41,8 @@ type Recipe struct {
 	Says bool
 	// Fences is set if Take also obtains a fencing token.
 	Fences bool
+	// Shared says that client-2 and client-3 hold the lock as readers, and the other clients as writers.
+	Shared bool
 }
 
 // Step is a request to one server. It reports whether the server has granted the request.
@@ -176,6 +178,10 @@ func (r *Recipe) open(c *locktest.Client, d Dress, dial Dial) locktest.Lock {
 		return tokened{h}
 	case r.Fences:
 		return fenced{timed{h}}
+	case r.Shared && d.Silent:
+		return shared{h}
+	case r.Shared:
+		return sharedTimed{timed{h}}
 	case d.Silent:
 		return h
 	}
@@ -183,13 +189,15 @@ func (r *Recipe) open(c *locktest.Client, d Dress, dial Dial) locktest.Lock {
 }
 
 type (
-	timed     struct{ *holder }
-	announced struct{ *holder }
-	watched   struct{ timed }
-	extended  struct{ *holder }
-	prolonged struct{ timed }
-	tokened   struct{ *holder }
-	fenced    struct{ timed }
+	timed       struct{ *holder }
+	announced   struct{ *holder }
+	watched     struct{ timed }
+	extended    struct{ *holder }
+	prolonged   struct{ timed }
+	tokened     struct{ *holder }
+	fenced      struct{ timed }
+	shared      struct{ *holder }
+	sharedTimed struct{ timed }
 )
 
 func (t timed) ValidUntil() time.Time                { return t.end() }
@@ -199,6 +207,8 @@ func (e extended) Extend(ctx context.Context) error  { return e.extend(ctx) }
 func (p prolonged) Extend(ctx context.Context) error { return p.extend(ctx) }
 func (t tokened) FencingToken() int64                { return t.token }
 func (f fenced) FencingToken() int64                 { return f.token }
+func (s shared) Shared() bool                        { return s.reads() }
+func (s sharedTimed) Shared() bool                   { return s.reads() }
 
 // holder is the lock of one client.
 type holder struct {
@@ -221,6 +231,9 @@ type holder struct {
 	stop  context.CancelFunc
 	ended chan struct{} // closed when the watchdog has ended
 }
+
+// reads reports whether the client of a shared lock is a reader.
+func (h *holder) reads() bool { return h.client.Name == "client-2" || h.client.Name == "client-3" }
 
 func (h *holder) end() time.Time {
 	h.mu.Lock()
@@ -449,7 +462,7 @@ func (c *Call) set(condition string) (any, error) {
 }
 
 // eval runs a script that contains names. It replaces them with the keys and with the arguments $owner, $ttl (in
-// milliseconds) and those in pairs, which lists names and values alternately.
+// milliseconds), $mode ("read" or "write") and those in pairs, which lists names and values alternately.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)
 	rest := []string{strconv.Itoa(len(keys))}
@@ -464,6 +477,8 @@ func (c *Call) eval(script string, pairs ...string) (any, error) {
 			rest = append(rest, c.owner)
 		case name == "ttl":
 			rest = append(rest, millis(TTL))
+		case name == "mode":
+			rest = append(rest, map[bool]string{false: "write", true: "read"}[c.reads()])
 		default:
 			return nil, fmt.Errorf("%s: no value for $%s", c.recipe.Name, name)
 		}

@@ -122,9 +122,11 @@ var (
 )
 
 // SoundLocks returns all sound locks.
-func SoundLocks() []SoundLock { return slices.Concat(stringLocks(), memberLocks(), severalLocks()) }
+func SoundLocks() []SoundLock {
+	return slices.Concat(stringLocks(), memberLocks(), readerLocks, severalLocks())
+}
 
 // BrokenLocks returns all broken locks.
 func BrokenLocks() []BrokenLock {
-	return slices.Concat(brokenStrings, brokenRecords(), brokenMembers(), brokenSeveral, brokenEnds)
+	return slices.Concat(brokenStrings, brokenRecords(), brokenMembers(), brokenReaders, brokenSeveral, brokenEnds)
 }
