@@ -88,8 +88,8 @@ func (t *Trace) untouched(c Change) bool {
 }
 
 // LastKept returns the last position before a change at which the owner set or extended its key, or its member of the
-// key, on that server, or -1 if it never did. When a server reads a key back from its disk, the record names no request.
-// Such a record counts only if the history names no request for the owner's other records either.
+// key, on that server, or -1 if it never did. When a server reads a key back from its disk, the record names no
+// request. Such a record counts only if the history names no request for the owner's other records either.
 func (t *Trace) LastKept(c Change) int {
 	e, unnamed := &t.History.Events[c.At], -1
 	for _, at := range slices.Backward(t.Keys) {

@@ -53,7 +53,8 @@ var readerLocks = []SoundLock{
 			"deletes the client's own field, and the hash only if no other client has a field in it."},
 	{Recipe: Recipe{Name: "zset-readers", Take: takeMembers("write"), Give: giveMembers, Shared: true},
 		Promises: Leased,
-		Why:      "A reader waits for a writer, and a writer for everybody. A release removes the client's own member."},
+		Why: "A reader waits for a writer, and a writer for everybody. A release removes the client's own " +
+			"member."},
 }
 
 var brokenReaders = []BrokenLock{
