@@ -185,7 +185,7 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	}
 	o := few
 	o.Hands = nothing{}
-	if c, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "only 0 of 96 searches") {
+	if c, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "only 0 of 98 searches") {
 		t.Errorf("hands that make nothing: %+v, %v", c, err)
 	}
 	w := NewWorker(few)

@@ -48,7 +48,8 @@ func init() {
 			}
 			return nil
 		},
-		Order: func(c *Config) time.Duration { return ownOf[fairConfig](c).timeout },
+		Order:  func(c *Config) time.Duration { return ownOf[fairConfig](c).timeout },
+		beside: queueOf,
 		clash: func(a, b history.Lock) string {
 			if why := sameKey(a, b, queueOf(a), "queue"); why != "" {
 				return why
