@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -215,8 +216,8 @@ func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
 	}
-	for lock, h := range k.holds {
-		switch h.step {
+	for _, lock := range slices.Sorted(maps.Keys(k.holds)) {
+		switch k.holds[lock].step {
 		case acquiring:
 			return fmt.Sprintf("while it was acquiring %s: report FAILED first", lock)
 		case acquired, releasing:

@@ -148,6 +148,20 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	}
 }
 
+// TestRunsThatTheirLimitEndsAreEqual: when the limit ends a run, the connections of its clients are closed in the same
+// order each time.
+func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
+	redisPy(t) // what the program needs
+	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
+	for n := range uint64(6) {
+		r, err := planned(t, s, 1+everyTwice*n, "cut client-1 client-2 | resource after acquire-start by client-2",
+			"cut client-1 client-2 | redis-1 after acquire-start by client-2") // each is made twice
+		if err != nil || !r.Limited {
+			t.Errorf("run %d: limited: %t, %v", n, r.Limited, err)
+		}
+	}
+}
+
 // TestProgramsThatCannotBeClients checks that each error names the client and what it does.
 func TestProgramsThatCannotBeClients(t *testing.T) {
 	dir, scripts := t.TempDir(), 0

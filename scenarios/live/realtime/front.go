@@ -3,6 +3,7 @@ package realtime
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -146,8 +147,8 @@ func (f *Front) Close() {
 	for _, ln := range f.listeners {
 		ln.Close()
 	}
-	for _, list := range f.conns {
-		for _, c := range list {
+	for _, client := range slices.Sorted(maps.Keys(f.conns)) {
+		for _, c := range f.conns[client] {
 			c.reset()
 		}
 	}
