@@ -36,13 +36,13 @@ var (
 				"not have as the real one does. sim/redis/COMMANDS.md lists what is not simulated",
 			format.Options("7.0", "8", "tair")...),
 		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-			"the number of replicas of each master: redis-1-replica-1 …; with replicas there is a Sentinel, "+
-				"sentinel-1, which promotes one when its master is down; clients follow it"),
+			"the number of replicas of each master: redis-1-replica-1 …; with replicas, but without "+
+				"`cluster`, there is a Sentinel, sentinel-1, which promotes one when its master is down; clients follow it"),
 	}
 	clusterSettings = []format.Key[Servers]{
 		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false, "the masters form a Redis "+
-			"Cluster: each serves a share of the keys, clients follow redirections, and there is no Sentinel; a "+
-			"master that is down is replaced by a replica that the other masters elect"),
+			"Cluster: each serves a share of the keys, clients follow redirections, and a master that is down "+
+			"is replaced by a replica that the other masters elect"),
 		format.Positive("node-timeout", func(s *Servers) *time.Duration { return &s.NodeTimeout },
 			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others "+
 				"replace it, and how long a master that reaches only a minority goes on serving").Recurring(),

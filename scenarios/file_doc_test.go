@@ -93,6 +93,9 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		if slices.Contains(aboutReplicas, row.key) {
 			base = withKey(t, base, "servers.replicas", "1")
 		}
+		if row.key == "servers.node-timeout" {
+			base = "name: x\nservers: {redis: 3, cluster: on}\nlock: {protocol: set-nx-px}\n"
+		}
 		same(base, row.key, strings.TrimSuffix(value, "`"))
 	}
 	for _, d := range locks.Definitions() {

@@ -21,6 +21,8 @@ var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
 	{"10s", "sim/redis/config.go"}:              "the default of servers.min-replicas-max-lag",
 	{"1s", "sim/redis/config.go"}:               "the default of servers.semi-sync-timeout",
+	{"15s", "sim/redis/member.go"}:              "the default of servers.node-timeout",
+	{"5s", "scenarios/backend_redis.go"}:        "a part of the default of bound, with cluster: on",
 	{"8s", "sim/redis/sentinel.go"}:             "the default of servers.reconfigure-after",
 	{"1s", "sim/raft/key.go"}:                   "tells random draws apart",
 	{"1s", "sim/etcd/lease.go"}:                 "rounds up to whole seconds",

@@ -47,7 +47,7 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 			}
 		}
 	}
-	if len(refused) != 5 || tried < 15*len(shorts) {
+	if len(refused) != 6 || tried < 15*len(shorts) {
 		t.Errorf("%v were refused, %d runs made", refused, tried)
 	}
 }
