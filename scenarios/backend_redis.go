@@ -36,8 +36,8 @@ var (
 				"not have as the real one does. sim/redis/COMMANDS.md lists what is not simulated",
 			format.Options("7.0", "8", "tair")...),
 		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-			"the number of replicas of each master: redis-1-replica-1 …; with replicas, but without "+
-				"`cluster`, there is a Sentinel, sentinel-1, which promotes one when its master is down; clients follow it"),
+			"the number of replicas of each master: redis-1-replica-1 …; with replicas, but without `cluster`, "+
+				"there is a Sentinel, sentinel-1, which promotes one when its master is down; clients follow it"),
 	}
 	clusterSettings = []format.Key[Servers]{
 		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false, "the masters form a Redis "+

@@ -50,6 +50,7 @@ func TestExample(t *testing.T) {
 		TTL: 10 * time.Second, Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
 		ElapsedCheck: true, Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic,
 		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic,
+		ReleaseOnFailure: true,
 	}
 	for _, own := range []struct {
 		path string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a
@@ -56,6 +57,40 @@ func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 	if len(on) != 3 || on["lock"] != "redis-2" || on["foo"] != "redis-3" || on["bar"] != "redis-1" {
 		t.Errorf("the locks are on %v", on)
 	}
+}
+
+// TestProtocolsWithSeveralKeysAreRefusedOnACluster runs every protocol on a Cluster: none gets an error from a server
+// because its keys are in different slots.
+func TestProtocolsWithSeveralKeysAreRefusedOnACluster(t *testing.T) {
+	ran, refused := 0, 0
+	for _, d := range locks.Definitions() {
+		if d.Backend != locks.OnRedis || d.Several || d.Name == locks.FromLibrary {
+			continue
+		}
+		s, err := Parse("x.yaml", []byte("name: x\nservers: {redis: 3, cluster: on}\nclients: 2\nlock: {protocol: "+
+			string(d.Name)+"}\n"))
+		if err != nil {
+			if !strings.Contains(err.Error(), "CROSSSLOT") {
+				t.Errorf("%s: %v", d.Name, err)
+			}
+			refused++
+			continue
+		}
+		ran++
+		if r, err := NewRunner(s).Run(s.Plan(1)); err != nil || r.Limited || !acquired(r.History.Events) {
+			t.Errorf("%s: the lock is never acquired (%v)", d.Name, err)
+		}
+	}
+	if ran < 3 || refused < 4 {
+		t.Errorf("%d ran, %d were refused", ran, refused)
+	}
+}
+
+// acquired reports whether any lock was acquired.
+func acquired(events []history.Event) bool {
+	return slices.ContainsFunc(events, func(e history.Event) bool {
+		return e.F == history.Acquire && e.Type == history.OK
+	})
 }
 
 func TestSettingsOfAClusterThatContradictEachOther(t *testing.T) {

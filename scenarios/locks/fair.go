@@ -56,6 +56,7 @@ func init() {
 			}
 			return sameKey(a, b, placesOf(a), "places")
 		},
+		beside: queueOf,
 	})
 }
 
