@@ -56,7 +56,6 @@ func init() {
 			}
 			return sameKey(a, b, placesOf(a), "places")
 		},
-		beside: queueOf,
 	})
 }
 
