@@ -28,6 +28,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case DeposedMaster:
 		return t.deposedStory(r)
 	case RemovedByNonOwner:
+		t.facts.oneClient = t.ProcessOf(e.By) == g.Process
 		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
 		if r.cause.Detail == LateTry {

@@ -76,8 +76,10 @@ const (
 	// endedIdentity is what makes leaseTransitions usable as a fencing token.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
 		"leaseTransitions counts changes of the holder, not terms."
-	namedVersion  = "State in each update the resource version that it replaces."
-	ownValue      = "Give each attempt its own random value."
+	namedVersion   = "State in each update the resource version that it replaces."
+	ownValue       = "Give each attempt its own random value."
+	valueOfTheCall = "Keep the owner value with the call that acquired the lock, and not in a field that several " +
+		"tasks share: the next task to acquire the lock overwrites it."
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
 	moreAllowance = "Allow for more clock drift than now."
 	anAllowance   = "Subtract an allowance for clock drift from the validity."
@@ -216,6 +218,7 @@ var remedies = map[CauseKind][]advice{
 			unless: history.Recheck}}, guards...),
 	RemovedByNonOwner: slices.Concat(
 		[]advice{
+			{text: valueOfTheCall, given: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), isOneClient)},
 			{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 				when: all(ofDetail(""), partly)},
 			{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(""), partly)},

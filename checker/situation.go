@@ -43,6 +43,7 @@ type facts struct {
 	taken     bool         // both grants rest on elements that were taken out of a list
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants rest on one key
+	oneClient bool         // the key was removed or extended by another attempt of its owner's own client
 	member    bool         // the request found the member that it overwrote: two attempts use one member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
 	gaveUp    bool         // the holder's own request had deleted the key before it stopped working
@@ -141,6 +142,7 @@ func isTurnedAway(s *situation) bool  { return s.turnedAway }
 func isKeyless(s *situation) bool     { return s.keyless }
 func isTaken(s *situation) bool       { return s.taken }
 func isOneKey(s *situation) bool      { return s.oneKey }
+func isOneClient(s *situation) bool   { return s.oneClient && s.MayApply(history.OwnValue) }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
 func isLapsed(s *situation) bool      { return s.lapsed }

@@ -30,7 +30,7 @@ var Sections = []Section{
 		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause",
 		"fence-refuses-equal", "pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
 		"resource-compare-and-set", "idempotent-resource", "release-before-commit", "release-before-commit-fenced",
-		"try-lock-leaves-key", "try-lock-cleans-up",
+		"try-lock-leaves-key", "try-lock-cleans-up", "shared-lock-object", "shared-lock-object-value-of-call",
 		"single-redis-down", "single-restart-forgets",
 		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always", "evicted-lock",
 		"operator-deletes-lock", "operator-flushes-server", "client-pause"}},

@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is a client of one or more locks. In each of its Work.Cycles it acquires the locks, works on the protected
-// resource and releases the locks. It records each step in the way that an outside observer sees it.
+// client is a task of a client of one or more locks. In each of its Work.Cycles it acquires the locks, works on the
+// protected resource and releases the locks. It records each step in the way that an outside observer sees it.
 type client struct {
 	work     Work
 	locks    []*clientLock // in the order in which the client acquires them
 	library  *locks.Library
 	resource ResourceConfig
-	writes   int      // number of values written so far; used to number the next one
-	section  *section // the latest critical section
+	writes   int       // number of values written so far; used to number the next one
+	section  *section  // the latest critical section
+	tasks    []*client // the other tasks of the same process, each with a lock of its own that shares the library
 	// The next two fields are reused memory: the request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
@@ -33,6 +34,14 @@ type clientLock struct {
 }
 
 func newClient(c *Client, resource ResourceConfig, library *locks.Library) *client {
+	k := newTask(c, resource, library)
+	for range c.Work.Tasks - 1 {
+		k.tasks = append(k.tasks, newTask(c, resource, library))
+	}
+	return k
+}
+
+func newTask(c *Client, resource ResourceConfig, library *locks.Library) *client {
 	k := &client{work: c.Work, resource: resource, library: library}
 	names := c.Work.Locks
 	if len(names) == 0 {
@@ -50,14 +59,28 @@ func newClient(c *Client, resource ResourceConfig, library *locks.Library) *clie
 }
 
 func (c *client) main(env sim.Env) {
+	over := make([]sim.Signal, len(c.tasks))
+	for i, other := range c.tasks {
+		env.Go("task-"+strconv.Itoa(i+2), func(env sim.Env) {
+			other.cycles(env)
+			over[i].Raise()
+		})
+	}
+	c.cycles(env)
+	for i := range over {
+		env.Sleep(sim.Forever, &over[i])
+	}
+	for _, l := range c.locks {
+		l.Close(env)
+	}
+}
+
+func (c *client) cycles(env sim.Env) {
 	for i := range c.work.Cycles {
 		if i > 0 {
 			env.Sleep(locks.Draw(env, c.work.Think))
 		}
 		c.cycle(env, i)
-	}
-	for _, l := range c.locks {
-		l.Close(env)
 	}
 }
 

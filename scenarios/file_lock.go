@@ -184,6 +184,24 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
+// checkTasks reports several tasks of a client whose lock cannot be shared, and a shared field without them.
+func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in format.Given) {
+	place, given := in["tasks"]
+	switch {
+	case !given || w.Tasks < 2:
+	case d.Setting("value-in") == nil:
+		f.Problem(place, "", "tasks share one lock object only with %s, but the protocol is %s: leave tasks out",
+			format.Listed(locks.Taking("value-in", ""), "and"), d.Name)
+	case l.config.Wake == locks.WakeOnMessage || l.config.Wake == locks.WakeOnMessageTTL:
+		f.Problem(place, "", "the tasks of a client would share one subscription, of which each message wakes only "+
+			"one task: leave tasks out, or take retry.wake: delay")
+	}
+	if at, stated := l.given["value-in"]; stated && l.config.InObject && w.Tasks < 2 {
+		f.Problem(at, "", "only tasks of one client share a lock object: set work.tasks to 2 or more, or leave "+
+			"value-in out")
+	}
+}
+
 // checkWork reports settings that check the lease, if the protocol has no lease.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
@@ -201,6 +219,7 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 				"or nested out",
 			false: "the work writes nothing: set writes to 1 or more, or leave release-before-write out"}[w.Nested])
 	}
+	f.checkTasks(d, l, w, in)
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
 			"%s states no validity that could be checked: leave check-validity out, or take set-nx-px")

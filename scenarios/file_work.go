@@ -17,6 +17,8 @@ import (
 var workKeys = []format.Key[Work]{
 	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how many times a client "+
 		"acquires, works and releases"),
+	format.Number("tasks", func(w *Work) *int { return &w.Tasks }, 1, 1, maxTasks, "how many tasks (threads) of a "+
+		"client do this at the same time, with one lock object; only with locks on Redis"),
 	format.Choice("take", func(w *Work) *Take { return &w.Take }, "with several `locks`: take all of them in each "+
 		"cycle, or one at random",
 		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
@@ -53,6 +55,9 @@ var workKeys = []format.Key[Work]{
 		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
 			"itself"),
 }
+
+// maxTasks is the largest number of tasks of a client.
+const maxTasks = 99
 
 // holdKinds maps the words that may be given as the length of a section.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}

@@ -54,17 +54,17 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 
 // anyWaits reports whether a client that has not crashed is still waiting for a lock.
 func anyWaits(events []history.Event) bool {
-	waiting := map[history.Process]bool{}
+	waiting := map[history.Process]int{} // how many tasks wait
 	for i := range events {
 		switch e := &events[i]; e.F {
 		case history.Acquire:
-			waiting[e.Process] = e.Type == history.Invoke
+			waiting[e.Process] += map[bool]int{true: 1, false: -1}[e.Type == history.Invoke]
 		case history.Crashed:
-			waiting[e.Process] = false
+			waiting[e.Process] = 0
 		}
 	}
 	for _, waits := range waiting {
-		if waits {
+		if waits > 0 {
 			return true
 		}
 	}
@@ -74,7 +74,8 @@ func anyWaits(events []history.Event) bool {
 // newProbe creates a client that acquires each lock once.
 func (r *Runner) newProbe(library *locks.Library) *client {
 	c := r.scenario.Clients[0]
-	c.ID, c.Work = history.Probe, Work{Cycles: 1, Locks: r.header.Locks}
+	c.ID, c.Work = history.Probe, Work{Cycles: 1, Tasks: 1, Locks: r.header.Locks}
+	c.Lock.InObject = false
 	c.Lock.Patience, c.Lock.Attempts = 0, 0 // if the probe gave up, it could not show that a lock is stuck
 	return newClient(&c, r.scenario.Resource, library)
 }

@@ -114,6 +114,7 @@ type Client struct {
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // default 1
+	Tasks         int            // how many tasks of the client do the work at the same time; default 1
 	Locks         []history.Lock // in the order in which the client acquires them; empty: only the lock's own name
 	Take          Take           // which of Locks a section acquires; default all
 	Think         sim.Delay      // pause between two cycles; default none

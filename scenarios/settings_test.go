@@ -103,7 +103,8 @@ var sampled = map[string][]string{
 	"lock.wait.replicas":             {"1", "2"}, "lock.permits": {"1", "2"},
 	"servers.min-replicas-to-write": {"0", "1", "2"},
 	"work.locks":                    {"[a, b]"}, "work.writes": {"2"}, "work.cycles": {"2", "4"},
-	"limit": {"700ms"}, "bound": {"1ms"},
+	"work.tasks": {"2", "3"},
+	"limit":      {"700ms"}, "bound": {"1ms"},
 	"promise": {"[token-order]"}, "mix.faults": {"7", "2..3"}, "mix.weights": {"{pause: 1}"}, "mix.drift": {"7ppm"},
 	"mix.forever": {"0%", "100%"}, "mix.aimed": {"0%", "100%"}, "mix.guided": {"0%", "100%"},
 	"mix.at-points": {"0%", "100%"},
@@ -544,6 +545,15 @@ servers: SERVERS
 lock: {ttl: 10s, timeout: 50ms}
 work: {hold: 2s, cycles: 3}
 faults: [cut MEMBERS -> client-1 at 0s for 1500ms]
+`, `
+servers: SERVERS
+lock: {ttl: 2s}
+work: {hold: 3s, tasks: 2}
+overrides: {client-2: {work: {start: 2500ms}}}
+`, `
+servers: SERVERS
+lock: {ttl: 10s, reentrant: uncounted}
+work: {hold: 3s, cycles: 2, writes: 1}
 `, `
 servers: WATCHED
 lock: {ttl: 4s}

@@ -38,6 +38,8 @@ var changes = []change{
 		`lock_acquisition_time_p99{process="client-2"}`, ""},
 	{"try-lock-cleans-up", "release-on-failure: on", "release-on-failure: off",
 		`lock_acquisition_time_p99{process="client-2"}`, ""},
+	{"shared-lock-object", ", value-in: object", "", "ownership", ""},
+	{"shared-lock-object-value-of-call", "value-in: call", "value-in: object", "ownership", checker.RemovedByNonOwner},
 	{"idempotent-resource", "writes: idempotent", "writes: blind", "resource-safety", checker.StaleEffect},
 	{"evicted-on-one-of-five", "redis: 5", "redis: 1", "lease-exclusion", checker.Evicted},
 	{"clean-restart-ttl-runs-on", "after 6s", "after 15s", "lock_acquisition_time_p99", ""},

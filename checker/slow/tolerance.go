@@ -129,9 +129,9 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // alone reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier hold
-// by the same client does not count if it was cleanly released, with outcome ok and without a fault since it was
-// requested. alone also returns false if the only member of a service with sessions restarted without its data within
-// that TTL.
+// by the same client does not count if it was cleanly released before, with outcome ok and without a fault since it was
+// requested. Requests of one client that overlap are those of several tasks, and count. alone also returns false if the
+// only member of a service with sessions restarted without its data within that TTL.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -146,7 +146,7 @@ func (r *reading) alone(a *ask, end int) bool {
 			continue
 		}
 		if b.call > a.call {
-			if b.process != a.process && b.call <= end {
+			if (b.process != a.process || b.call < a.ret) && b.call <= end {
 				return false
 			}
 			continue
@@ -175,7 +175,7 @@ func (r *reading) letGo(a *ask) history.Time {
 }
 
 func (r *reading) gaveBack(b *ask, until int) bool {
-	if !b.granted() || b.section.done == r.none || r.Events[b.section.done].Type != history.OK {
+	if !b.granted() || b.section.done >= until || r.Events[b.section.done].Type != history.OK {
 		return false
 	}
 	for i := range r.faults {

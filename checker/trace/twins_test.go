@@ -61,7 +61,8 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	}
 }
 
-// randomUses makes a random history of three clients that request, hold and release two locks, with crashes and faults.
+// randomUses makes a random history of three clients, two of which may be tasks of one process, that request, hold and
+// release two locks, with faults.
 func randomUses(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
 	type client struct {
@@ -80,7 +81,7 @@ func randomUses(r *rand.Rand) *history.History {
 	}
 	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1",
 		Fault: &history.Fault{On: []history.Process{"redis-1"}, Ends: true}}
-	on := false
+	on, tasks := false, r.IntN(2) == 0
 	for range 24 {
 		i := r.IntN(4)
 		if i == 3 {
@@ -94,6 +95,9 @@ func randomUses(r *rand.Rand) *history.History {
 			continue
 		}
 		c, p := &cs[i], history.Process(fmt.Sprintf("client-%d", i+1))
+		if tasks && i == 2 {
+			p = "client-1"
+		}
 		outcome := []history.Type{history.OK, history.OK, history.Fail, history.Info}[r.IntN(4)]
 		switch {
 		case c.doing == history.Acquire:
@@ -110,7 +114,7 @@ func randomUses(r *rand.Rand) *history.History {
 		default:
 			c.asked++
 			c.doing, c.lock, c.attempt = history.Acquire, history.Lock("ab"[r.IntN(2):][:1]),
-				history.Attempt(fmt.Sprintf("%s/%d", p, c.asked))
+				history.Attempt(fmt.Sprintf("%d/%d", i, c.asked))
 			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock})
 		}
 	}
@@ -124,8 +128,11 @@ func undisturbedByPairs(t *Trace, n, end int) bool {
 	for m := range t.Asks {
 		b := &t.Asks[m]
 		earlier := b.Call < a.Call
+		otherTask := b.Process == a.Process && (earlier && t.ended(b) > a.Call || !earlier && b.Call < a.Ret)
 		switch {
 		case m == n || b.Lock != a.Lock:
+		case otherTask && (earlier || b.Call <= end):
+			return false
 		case b.Process != a.Process:
 			if earlier && t.lets(b) >= since || !earlier && b.Call <= end {
 				return false

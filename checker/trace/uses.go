@@ -13,7 +13,7 @@ const Long = -history.Never
 type use struct {
 	before history.Time // end of the latest use by another process, among the acquires that were called before
 	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
-	after  int          // position of the call of the next acquire by another process; Open if there is none
+	after  int          // position of the call of the next acquire by another process or task; Open if there is none
 }
 
 // Uses fills in t.touched for every ask.
@@ -53,57 +53,72 @@ func (t *Trace) usesBefore(asks []int32) {
 
 // usesOwn records which earlier uses of the same process may have left keys behind. A use leaves nothing if its release
 // returned ok and no fault was active from the use's call to the new acquire. It is enough to examine the process's
-// latest use: a fault that was over before the call of that use was taken into account when that use was examined.
+// latest use: a fault that was over before the call of that use was taken into account when that use was examined. A
+// use that goes on when the new acquire is called belongs to another task of the process, and counts as well.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // -1 if there is none
 		left   history.Time
+		over   int          // the latest position at which a use ended
+		end    history.Time // the latest end of a use
 	}
 	pasts := make([]past, len(t.processes))
 	for i := range pasts {
-		pasts[i] = past{-1, Long}
+		pasts[i] = past{-1, Long, -1, Long}
 	}
 	for _, n := range asks {
 		a := &t.Asks[n]
 		p := &pasts[t.Number[a.Process]]
 		if p.latest >= 0 {
 			b := &t.Asks[p.latest]
-			if !t.gaveBack(b) || b.Call <= t.calmBefore(a.Call) {
+			p.over, p.end = max(p.over, t.ended(b)), max(p.end, t.lets(b))
+			if !t.gaveBack(b) {
 				p.left = max(p.left, t.lets(b))
+			}
+			if b.Call <= t.calmBefore(a.Call) {
+				p.left = max(p.left, p.end)
 			}
 		}
 		t.touched[n].own, p.latest = p.left, n
+		if p.over > a.Call {
+			t.touched[n].own = max(p.left, t.Time(a.Call))
+		}
 	}
 }
 
 func (t *Trace) usesAfter(asks []int32) {
+	other := Open // the call of the next acquire by another process
 	for i := len(asks) - 1; i >= 0; i-- {
 		u := &t.touched[asks[i]]
-		switch {
-		case i == len(asks)-1:
-			u.after = Open
-		case t.Asks[asks[i+1]].Process == t.Asks[asks[i]].Process:
-			u.after = t.touched[asks[i+1]].after
-		default:
-			u.after = t.Asks[asks[i+1]].Call
+		if u.after = other; i == len(asks)-1 {
+			continue
+		}
+		a, next := &t.Asks[asks[i]], &t.Asks[asks[i+1]]
+		if next.Process != a.Process {
+			other = next.Call
+		}
+		if u.after = other; next.Call < a.Ret {
+			u.after = next.Call
 		}
 	}
 }
 
 // lets returns when the client gave up the lock: when its release returned, or, if the acquire was not granted, when
 // the acquire returned.
-func (t *Trace) lets(a *Ask) history.Time {
+func (t *Trace) lets(a *Ask) history.Time { return t.Time(t.ended(a)) }
+
+// ended returns the position at which the client gave up the lock; see lets.
+func (t *Trace) ended(a *Ask) int {
 	if a.Grant < 0 {
-		return t.Time(a.Ret)
+		return a.Ret
 	}
 	g := &t.Grants[a.Grant]
-	if g.Release == Open {
-		return t.Time(g.End)
+	for _, at := range [...]int{g.Done, g.Release} {
+		if at != Open {
+			return max(g.End, at)
+		}
 	}
-	if g.Done == Open {
-		return t.Time(max(g.End, g.Release))
-	}
-	return t.Time(max(g.End, g.Done))
+	return g.End
 }
 
 // gaveBack reports whether the acquire was granted and its release returned ok.

@@ -35,6 +35,7 @@ var circumstances = map[string]string{
 	"lock.shared":                "what the clients ask for: readers do not exclude each other",
 	"work.stagger":               "what the clients do",
 	"work.cycles":                "what the clients do",
+	"work.tasks":                 "what the clients do",
 	"work.take":                  "what the clients do",
 	"work.think":                 "what the clients do",
 	"work.writes":                "what the clients do",

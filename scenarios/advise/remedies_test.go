@@ -202,6 +202,8 @@ var confirmations = []confirmation{
 		"sooner.", reason: librariesOnly},
 	{text: "Find out what else keeps the lock taken, since no server had its key: another key, or a subscription. " +
 		"It must end with the lease of its holder, too.", reason: seenOnly},
+	{text: "Keep the owner value with the call that acquired the lock, and not in a field that several tasks share: " +
+		"the next task to acquire the lock overwrites it.", changes: []string{"lock.value-in: call"}},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
 		changes: []string{"lock.protocol: set-nx-px"}},
 	{text: "The lock expires by itself: a client must wait for it longer than the expiry.",

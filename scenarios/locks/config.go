@@ -167,6 +167,10 @@ type Config struct {
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also for locks without expiry; default per-request
 
+	// InObject keeps the owner value in a field that all tasks of a client share, instead of with each call. Default
+	// off.
+	InObject bool
+
 	// Own holds the settings that no other protocol has, as a value of a type defined in the protocol's file; nil if
 	// none was given. The value is replaced and never changed in place, so that copies of a Config are independent.
 	Own any

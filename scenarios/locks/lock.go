@@ -113,7 +113,51 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 
 // New returns the lock that c describes, for one client. All locks of a client share one Library.
 func New(c *Config, of *Library) Lock {
-	return &reentrant{protocol: Define(c.Protocol).make(requester{config: c, library: of}), config: c}
+	p := Define(c.Protocol).make(requester{config: c, library: of})
+	if c.InObject {
+		p = &object{p, of.field(c.Key)}
+	}
+	return &reentrant{protocol: p, config: c}
+}
+
+// object is a lock object that the tasks of a client share. It keeps the owner value in a field, so that a release and
+// an extension send the value of whoever acquired the lock last.
+type object struct {
+	protocol
+	value *string // empty: not held, as far as the object knows
+}
+
+func (o *object) Acquire(env sim.Env) (*Hold, error) {
+	h, err := o.protocol.Acquire(env)
+	if err == nil {
+		*o.value = h.value
+	}
+	return h, err
+}
+
+func (o *object) Extend(env sim.Env, h *Hold) error {
+	if *o.value == "" {
+		return ErrLost
+	}
+	now := *h
+	now.value = *o.value
+	err := o.protocol.Extend(env, &now)
+	h.Grant, h.extended = now.Grant, now.extended
+	return err
+}
+
+func (o *object) overwrite(env sim.Env, h *Hold) bool {
+	one, can := o.protocol.(overwriter)
+	return !can || one.overwrite(env, h)
+}
+
+func (o *object) Release(env sim.Env, h *Hold) Answer {
+	now := *h
+	now.value, *o.value = *o.value, ""
+	if now.value == "" {
+		return Denied
+	}
+	return o.protocol.Release(env, &now)
 }
 
 // reentrant adds reentry to a protocol: a client can acquire a lock that it already holds.
@@ -156,7 +200,19 @@ type Library struct {
 	attempts  int
 	taken     int // number of attempts that found the lock taken
 	zooKeeper *zookeeper.Client
-	holds     []*Hold // holds that a session or a leader keeps alive
+	holds     []*Hold                  // holds that a session or a leader keeps alive
+	values    map[history.Lock]*string // the fields of the client's lock objects
+}
+
+// field returns the field in which the client's object of a lock keeps the owner value.
+func (l *Library) field(of history.Lock) *string {
+	if l.values == nil {
+		l.values = map[history.Lock]*string{}
+	}
+	if l.values[of] == nil {
+		l.values[of] = new(string)
+	}
+	return l.values[of]
 }
 
 // Anew returns the library of a client that restarts. The numbers of its attempts continue.

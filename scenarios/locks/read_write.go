@@ -20,7 +20,8 @@ func init() {
 		Settings: slices.Concat(
 			[]Setting{sharedKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
 				timeoutKey, releaseOnFailure,
-				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheckIfCareful,
+				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, valueInKey, clockKey,
+				elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(readWriteKeys...)),
 		Without: map[string]string{

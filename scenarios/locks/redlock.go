@@ -21,7 +21,8 @@ func init() {
 		Settings: slices.Concat(
 			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds, timeoutKey,
 				releaseOnFailure.Standing(format.Value{Word: "on"}),
-				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, valueInKey, clockKey,
+				elapsedCheck,
 				driftAllowance.Standing(format.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
 				format.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
 					ExtendExpire,

@@ -23,7 +23,8 @@ func init() {
 		Settings: slices.Concat(
 			[]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
 				timeoutKey, releaseOnFailure,
-				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheckIfCareful,
+				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, valueInKey, clockKey,
+				elapsedCheckIfCareful,
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(semaphoreKeys...)),
 		Without: withoutOneKey,

@@ -82,6 +82,12 @@ var (
 			"in their code",
 		format.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
+	valueInKey = format.Choice("value-in", func(c *Config) *bool { return &c.InObject },
+		"where a client of several `work.tasks` keeps the owner value until the release. `call`: with the call that "+
+			"acquired the lock, as in a local variable; `object`: in a field of the lock object, which the next task "+
+			"to acquire the lock overwrites and a release empties (redis-py 416)",
+		format.Option[bool]{Word: "call"}, format.Option[bool]{Word: "object", Value: true})
+
 	clockKey = format.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
 		"the clock on which the client measures elapsed time and the validity that is left",
 		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
@@ -160,7 +166,7 @@ var (
 // common are the keys above, in the order of the reference.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
 	patienceEnds, retryWake, timeoutKey, releaseOnFailure, reentrantKey,
-	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
+	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
 // own returns the keys that only one protocol accepts. Their values are in a T in Config.Own.

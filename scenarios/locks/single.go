@@ -54,7 +54,7 @@ func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
 	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, patienceEnds,
-		retryWake, timeoutKey, releaseOnFailure, valueKey, clockKey,
+		retryWake, timeoutKey, releaseOnFailure, valueKey, valueInKey, clockKey,
 		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
 		own)
 }
