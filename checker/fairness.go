@@ -134,6 +134,7 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	if found == nil {
 		return
 	}
+	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
 	found.violated(t, cause, sentence("%s asked for %s at %v. From %v on nobody held the lock and %s, yet nobody was "+
 		"granted it for %v; at most %v is allowed.%s", capital(string(a.Process)), quoted(name), t.Time(a.Call),

@@ -125,7 +125,7 @@ func (t *judge) crowdedLeases(c *clash) string {
 // advice returns what the documentation recommends against the cause.
 func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
-	if s.cause.Kind == StuckWithoutHolder && s.Order.IsPromised() { // a place in the queue stands before the waiter's
+	if s.cause.Kind == StuckWithoutHolder && s.Order.IsPromised() {
 		return remedies[LeftFree]
 	}
 	if !isSemaphore(s) {

@@ -406,8 +406,12 @@ var remedies = map[CauseKind][]advice{
 	},
 	Overtaken: {{text: "Give the free lock only to the client whose place is first in line, in the step that checks " +
 		"this, and keep a place for as long as its client waits."}},
-	LeftFree: {{text: "Give each place a time-out by the server's clock, which its client renews while it waits and " +
-		"which does not depend on the places before it, and remove the place of a client that gives up."}},
+	LeftFree: {
+		{text: "Give each place a time-out by the server's clock, which its client renews while it waits and which " +
+			"does not depend on the places before it, and remove the place of a client that gives up.",
+			when: not(isUngranted)},
+		{text: slowNetwork, when: isUngranted},
+	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no single failure affects a majority."}},
 	TooSlow: {

@@ -58,6 +58,8 @@ var unacted = map[string]string{
 	"zookeeper-readers-together":      "go-zookeeper has no read-write lock",
 	"etcd-semaphore":                  "etcd's package concurrency has no semaphore",
 	"zookeeper-semaphore":             "go-zookeeper has no semaphore",
+	"zookeeper-timeout-leaves-node":   "`zk.Lock` waits without a limit",
+	"zookeeper-timeout-withdraws":     "`zk.Lock` waits without a limit",
 	"consul-no-lock-delay":            "`api.Lock` takes a lock delay of 0 for its default",
 	"consul-lock-index":               "`api.Lock` has its key released, and not deleted, when a session ends",
 	"consul-delete-key":               "`api.Lock` releases its key, and does not delete it",
