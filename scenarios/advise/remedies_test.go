@@ -20,7 +20,7 @@ type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
 	apply   applied  // one more way; nil if changes has all
-	reason  string   // why it cannot be followed here
+	reason  string   // why it cannot be followed here or, if there are changes, where these change nothing
 	// keeps is the law that must hold when the remedy is followed. If it is empty, the law that was broken must not be
 	// broken by the same cause again.
 	keeps       checker.Law
@@ -186,7 +186,7 @@ var confirmations = []confirmation{
 		changes: []string{"lock.protocol: set-nx-px"}},
 	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
 		"key of the attempt is deleted: until then everybody waits behind that key.",
-		changes: []string{"lock.release-on-failure: on"}},
+		changes: []string{"lock.release-on-failure: on"}, reason: librariesOnly},
 	{text: "After a connection broke, look for an existing node of the same client before creating another: the " +
 		"request without an answer may have been carried out.", reason: librariesOnly},
 	{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
