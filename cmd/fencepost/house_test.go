@@ -277,7 +277,7 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
-	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go"}
+	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/slim.go", "cmd/site/wasm.go"}
 
 // makesFolders is the package that creates temporary folders, and removes those left behind by killed processes.
 const makesFolders = "scenarios/temporary"
