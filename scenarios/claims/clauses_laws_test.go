@@ -415,3 +415,54 @@ func (p *proof) stillWaits(m []string) string {
 func (p *proof) grant(m []string) string {
 	return unless(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }
+
+// overtaken checks that a client was granted a lock while one that had asked earlier still waited. The groups of its
+// pattern are NAMED LOCK TIME TIME NAMED TIME.
+func (p *proof) overtaken(m []string) string {
+	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
+	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
+	return unless(asked != Open && granted != Open && waiting < asked && granted < p.returned(waiting),
+		"no such client still waited")
+}
+
+// orderSlack checks the distance in time from which on a lock keeps the order of its clients.
+func (p *proof) orderSlack(m []string) string {
+	slack := p.History.Header.Order.Slack
+	return unless(at(slack, m[1]), slack.String())
+}
+
+// leftFree checks for how long a lock was granted to nobody. The groups of its pattern are NAMED LOCK TIME TIME TIME
+// TIME.
+func (p *proof) leftFree(m []string) string {
+	turn := p.History.Header.Order.Turn
+	free := false // whether a stretch without a grant lasts from the one instant for the stated time
+	for _, e := range append(slices.Clone(p.History.Events), history.Event{Time: p.History.Header.End}) {
+		for _, o := range p.History.Events {
+			free = free || at(o.Time, m[4]) && at(e.Time-o.Time, m[5]) && !p.grantedBetween(m[2], o.Time, e.Time)
+		}
+	}
+	return cmp.Or(unless(p.acquire(history.Invoke, m[1], "", m[2], m[3]) != Open, "it did not ask then"),
+		unless(at(turn, m[6]), turn.String()), unless(free, "the lock was not free for that time"))
+}
+
+// grantedBetween reports whether a lock was granted after one time and before another.
+func (p *proof) grantedBetween(lock string, from, to history.Time) bool {
+	return p.event(func(_ int, e *history.Event) bool {
+		return e.F == history.Acquire && e.Type == history.OK && string(e.Lock) == lock && from < e.Time && e.Time < to
+	}) != Open
+}
+
+// leftItsPlace checks that a client asked for a lock, and that it gave up or crashed. The groups of its pattern are
+// NAMED TIME did TIME.
+func (p *proof) leftItsPlace(m []string) string {
+	call := p.acquire(history.Invoke, m[1], "", "", m[2])
+	if call == Open {
+		return "it did not ask then"
+	}
+	if m[3] == "crashed" {
+		return unless(p.crashed(m[1], m[4]), "it did not crash then")
+	}
+	end := p.returned(call)
+	return unless(end != Open && p.History.Events[end].Type != history.OK && at(p.History.Events[end].Time, m[4]),
+		"it did not give up then")
+}

@@ -70,6 +70,12 @@ var clauses = []clause{
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; at most TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
+	says(`NAMED asked for LOCK at TIME and was granted it at TIME, although NAMED had asked at TIME and still waited`,
+		(*proof).overtaken),
+	says(`the lock promises its order to clients that ask more than TIME apart`, (*proof).orderSlack),
+	says(`NAMED asked for LOCK at TIME. From TIME on nobody held the lock and[a-z, ]*, yet nobody was granted it for `+
+		`TIME; at most TIME is allowed`, (*proof).leftFree),
+	says(`NAMED, which had asked at TIME, had (given up|crashed) at TIME`, (*proof).leftItsPlace),
 	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
 	says(`Each holds what the next one wants: ([^.]+)`, (*proof).circle),
 	says(`NAMED had held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),
