@@ -68,7 +68,7 @@ func TestExample(t *testing.T) {
 	redlock.Own = s.Clients[0].Lock.Own // its type is private to the protocol; the values were compared above
 	second := redlock
 	second.First = 2
-	work := Work{Cycles: 1, Writes: 1, Hold: 100 * ms, StopWhenLost: true}
+	work := Work{Cycles: 1, Tasks: 1, Writes: 1, Hold: 100 * ms, StopWhenLost: true}
 	later := work
 	later.Start = sim.Delay{Lo: 10 * ms, Hi: 10 * ms}
 	pause, err := nemesis.Parse("pause client-1 for 15s after acquired")
@@ -290,7 +290,7 @@ overrides:
 		(locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7}) ||
 		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second ||
 		quorum.Get(&third.Lock).N != 2 || third.Lock.First != 2 ||
-		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true,
+		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Tasks: 1, Writes: 2, Hold: time.Second, StopWhenLost: true,
 			Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
 		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)
 	}
