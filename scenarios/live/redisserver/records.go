@@ -216,7 +216,10 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	}
 	c := store.Change{Expired: s.byScore, Set: namedFields(k.Name, commands)}
 	for _, m := range k.Members {
-		if v, there := had[m.Name]; there && v != m.Value && (s.set || k.Type == "zset") {
+		switch v, there := had[m.Name]; {
+		case there && v == m.Value && k.Type == "hash":
+			c.Same = append(c.Same, m.Name)
+		case there && v != m.Value && (s.set || k.Type == "zset"):
 			c.Set = append(c.Set, m.Name)
 		}
 	}

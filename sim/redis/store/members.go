@@ -90,7 +90,7 @@ func elements(values []string) (names []string) {
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
-	Same     []string // of these, fields of a hash that had the same value before
+	Same     []string // fields of a hash that had the same value before, whether or not they were set
 	Expired  bool     // members were removed because of their score
 }
 
