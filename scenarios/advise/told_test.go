@@ -92,6 +92,10 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 	r.applied++
 	r.made[c.text]++
+	if len(tries) == 0 && severalTasks(s.Scenario) {
+		r.leave(c)
+		return
+	}
 	if len(tries) == 0 {
 		r.wrongs.Add("impossible: "+c.text, s, "the format takes none of %q", c.changes)
 		return
@@ -114,10 +118,26 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 		}
 		came = append(came, fmt.Sprintf("%s: %v", try.change, try.made.Given.Findings))
 	}
+	if len(tries) < len(c.changes) && severalTasks(s.Scenario) {
+		r.leave(c)
+		return
+	}
 	if c.but[s.Scenario.Name] == "" {
 		r.wrongs.Add(fmt.Sprintf("no help against %s by %s: %s", s.Law, s.Cause, c.text), s, "%s",
 			strings.Join(came, "; "))
 	}
+}
+
+// leave takes back that a remedy was applied. The format refuses most protocols for clients with several tasks. A remedy
+// that asks for such a protocol cannot be followed there.
+func (r *remedyTrials) leave(c *confirmation) {
+	r.applied--
+	r.made[c.text]--
+	r.notFormat[c.text]++
+}
+
+func severalTasks(s *scenarios.Scenario) bool {
+	return slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Tasks > 1 })
 }
 
 // idle reports whether the change leaves everything unchanged.
