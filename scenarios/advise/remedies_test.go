@@ -230,7 +230,7 @@ var confirmations = []confirmation{
 		changes: []string{"lock.barging: off", "lock.places: renewed"}},
 	{text: "Give each place a time-out by the server's clock, which its client renews while it waits and which does " +
 		"not depend on the places before it, and remove the place of a client that gives up.",
-		changes: []string{"lock.places: renewed"}},
+		changes: []string{"lock.places: renewed", "lock.withdraw: on", "lock.places: renewed and lock.withdraw: on"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
 	{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another client's lease " +
 		"from when it began to ask.",

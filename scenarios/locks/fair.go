@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,9 +43,10 @@ func init() {
 		},
 		Refused: func(c *Config, _ int) []Refusal {
 			own := ownOf[fairConfig](c)
-			if own.places == renewedPlaces && own.timeout <= c.Retry.Hi+c.Timeout {
-				return []Refusal{{"place-timeout", "a client keeps its place by asking again, which it does after " +
-					"retry.delay and timeout: write a longer time"}}
+			if longest := c.Retry.Hi + c.Timeout; own.places == renewedPlaces && own.timeout <= longest {
+				why := fmt.Sprintf("a client keeps its place by asking again, which it does up to %v (retry.delay and "+
+					"timeout) after it has asked: place-timeout, which is %v, must be longer", longest, own.timeout)
+				return []Refusal{{"place-timeout", why}, {"retry.delay", why}, {"timeout", why}}
 			}
 			return nil
 		},
