@@ -128,8 +128,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// leave takes back that a remedy was applied. The format refuses most protocols for clients with several tasks. A remedy
-// that asks for such a protocol cannot be followed there.
+// leave takes back that a remedy was applied. The format refuses most protocols for clients with several tasks. A
+// remedy that asks for such a protocol cannot be followed there.
 func (r *remedyTrials) leave(c *confirmation) {
 	r.applied--
 	r.made[c.text]--

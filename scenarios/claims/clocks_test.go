@@ -116,8 +116,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 }
 
 // timeless reports whether every time that matters to the scenario and the plan is set by a key of the scenario. This
-// is so if there are no replicas, no consensus among servers, and no once-per-second fsync that could matter. The places
-// in the queue of a fair lock end after a time that only the package of the lock knows.
+// is so if there are no replicas, no consensus among servers, and no once-per-second fsync that could matter. The
+// places in the queue of a fair lock end after a time that only the package of the lock knows.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	first := s.Clients[0].Lock.Protocol
 	if s.Servers.Replicas > 0 || locks.Define(first).Service.Kind().OneLog || first == locks.Fair {
