@@ -116,6 +116,11 @@ func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
 	}
 }
 
+// asPasted returns a report with the lines of its commands joined as a shell joins them. Each run of spaces becomes one.
+func asPasted(report string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("'\\\n'", "", "\\\n", "").Replace(report)), " ")
+}
+
 // TestEachFaultOfARunOfPrograms lets verify try the single faults of one run of redis-py's lock. A pause breaks the
 // lock, and the counterexample repeats. If a clock jumps, on a client or on the server, a lease may end early. Nobody
 // then releases a lock that another client holds, because the library compares its value first. By default, the search
@@ -136,8 +141,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 		var out, problems bytes.Buffer
 		code = run(append([]string{"verify", file, "--client", worker, "--kinds", kind, "--out",
 			filepath.Join(dir, kind)}, more...), &out, &problems)
-		shown = strings.ReplaceAll(strings.Join(strings.Fields(out.String()+problems.String()), " "), " \\ ", " ")
-		return code, shown
+		return code, asPasted(out.String() + problems.String())
 	}
 	wantCode, want, more := exitUndecided, "the budget of runs is used up", []string{"--requests", "--budget", "5"}
 	if testkit.Size(0, 1) == 1 {
@@ -196,7 +200,7 @@ faults:
 	var out, problems bytes.Buffer
 	code := run([]string{"advise", file, "--client", worker, "--seeds", "1", "--cpu", cpu, "--out",
 		filepath.Join(t.TempDir(), "out")}, &out, &problems)
-	shown := strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), " \\ ", " ")
+	shown := asPasted(out.String())
 	for _, want := range append(wants, "--client "+worker) {
 		if code != wantCode || !strings.Contains(shown, want) {
 			t.Errorf("exit %d, and no %q:\n%s%s", code, want, out.String(), problems.String())
