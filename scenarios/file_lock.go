@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // scope says whether a mapping of settings applies to all clients or to one.
@@ -189,6 +190,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	place, given := in["tasks"]
 	switch {
 	case !given || w.Tasks < 2:
+	case d.Name == locks.FromLibrary:
+		f.checkTasksOfLibrary(d, l, place)
 	case d.Setting("value-in") == nil:
 		f.Problem(place, "", "tasks share one lock object only with %s, but the protocol is %s: leave tasks out",
 			format.Listed(locks.Taking("value-in", ""), "and"), d.Name)
@@ -199,6 +202,21 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	if at, stated := l.given["value-in"]; stated && l.config.InObject && w.Tasks < 2 {
 		f.Problem(at, "", "only tasks of one client share a lock object: set work.tasks to 2 or more, or leave "+
 			"value-in out")
+	}
+}
+
+// checkTasksOfLibrary reports several tasks of a client whose lock is in Go, if their requests cannot be told apart or
+// if the lock is fair.
+func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place format.Place) {
+	s := &f.scenario.Servers
+	if s.Front() == nil {
+		return // reported by checkProtocol
+	}
+	if _, tells := s.Front().Begin().Caller("").(sim.Tasks); !tells {
+		f.Problem(place, "", "the requests of several tasks of a client can be told apart only on Redis: leave tasks out")
+	}
+	if d.Order(&l.config) > 0 {
+		f.Problem(place, "", "fairness is judged between clients with one task each: leave tasks or place-timeout out")
 	}
 }
 

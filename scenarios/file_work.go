@@ -130,9 +130,14 @@ func (f *file) readClients(names *nemesis.Names) {
 		f.override(names, ids)
 	}
 	place, given := f.lock.given["permits"]
-	if n := f.lock.config.Permits; given && names != nil && n > 1 && n >= len(ids) {
-		f.Problem(place, "", "with %d permits and %d clients, nobody ever has to wait, so no law would be checked: "+
-			"give fewer permits than clients", n, len(ids))
+	tasks := 0
+	for i := range s.Clients {
+		tasks += max(s.Clients[i].Work.Tasks, 1)
+	}
+	who := map[bool]string{true: "clients", false: "tasks"}[tasks == len(ids)]
+	if n := f.lock.config.Permits; given && names != nil && n > 1 && n >= tasks {
+		f.Problem(place, "", "with %d permits and %d %s, nobody ever has to wait, so no law would be checked: give "+
+			"fewer permits than %[3]s", n, tasks, who)
 	}
 	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
 	for i := range s.Clients {

@@ -39,6 +39,15 @@ type Caller interface {
 	Try() (since Time, granted []ProcessID)
 }
 
+// Tasks is a Caller whose client has several tasks, which share its connections.
+type Tasks interface {
+	Caller
+	// Turn says which task Begin, Try and the bytes that are written next belong to. Tasks are numbered from 1; 0 is a
+	// task that is not known. If calling is true, a call of the task's lock is sending the bytes. If it is false, they
+	// come from code that an earlier call has left running.
+	Turn(task int, calling bool)
+}
+
 // Wire implements the protocol of one connection, at the client's end. It converts the bytes that the client writes
 // into requests, and the server's replies into bytes. It handles what concerns only the connection itself, such as
 // flow-control windows and header compression, without messages on the simulated network.

@@ -39,9 +39,15 @@ type Config struct {
 	Servers Servers
 	// Clients is the number of clients that compete for the lock; default 3.
 	Clients int
+	// Tasks is the number of tasks of each client; default 1. Tasks are goroutines that acquire the lock, work and
+	// release it at the same time, and share the Lock that New has returned for their client (see TaskLock). A lock is
+	// to exclude the tasks of one client from each other as well. Each task acquires the lock Cycles times. Only locks
+	// on Redis can have several, and no fair ones (PlaceTimeout). A call must send its requests on its own goroutine or
+	// on one that it has started. The trial run has one task for each client.
+	Tasks int
 	// Permits is how many clients may hold the lock at the same time; default 1. With more, the lock is a semaphore:
 	// Lock takes a permit, and Unlock gives it back. The laws then allow that many holders at once, and resource-safety
-	// is not judged. There must be fewer permits than Clients. The trial run, which is for locks with one holder, is
+	// is not judged. There must be fewer permits than tasks of all clients. The trial run, which is for locks with one holder, is
 	// omitted.
 	Permits int
 	// PlaceTimeout says that the lock is fair: clients must get it in the order in which they ask for it
@@ -242,7 +248,7 @@ func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients",
 		"lock:":    "TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions",
-		"work:":    "Cycles, Compute, Hold or Precautions",
+		"work:":    "Tasks, Cycles, Compute, Hold or Precautions",
 		"promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
@@ -270,6 +276,9 @@ func (c *Config) text(name string) string {
 	}
 	line("lock: {%s}", lock)
 	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", cmp.Or(c.Cycles, 3), c.hold(ttl))
+	if c.Tasks != 0 {
+		work += fmt.Sprintf(", tasks: %d", c.Tasks)
+	}
 	if c.Compute > 0 {
 		work += fmt.Sprintf(", compute: %v", c.Compute)
 	}

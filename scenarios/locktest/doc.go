@@ -18,7 +18,7 @@
 //	}
 //
 // Here lock has the methods of [Lock]. If the library can do more, the lock also implements [Expiring], [LossNotifier],
-// [Fenced], [Sharer], [Extender] or [io.Closer]. [Precautions] states how the client protects itself.
+// [Fenced], [Sharer], [Extender], [TaskLock] or [io.Closer]. [Precautions] states how the client protects itself.
 //
 // The test begins with a trial run without faults ([RunTrial] performs only this run). It checks whether the lock can
 // be acquired, whether it is released, whether it waits while another client has it, which keys it uses, and whether

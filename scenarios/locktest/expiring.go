@@ -47,7 +47,7 @@ func (v *validity) ask(env sim.Env) {
 		return
 	}
 	var until, now time.Time
-	at := v.guest.Call(env, "ValidUntil", func(context.Context) { until, now = v.lock.ValidUntil(), time.Now() })
+	at := v.Call(env, "ValidUntil", func(context.Context) { until, now = v.lock.ValidUntil(), time.Now() })
 	stated := time.Unix(0, int64(v.hold.Grant.Until.At))
 	if until.Before(now) {
 		until = now

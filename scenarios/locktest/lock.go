@@ -18,7 +18,7 @@ import (
 )
 
 // Lock is the lock of one client, as the library under test offers it. A Lock may also implement [Expiring],
-// [LossNotifier], [Fenced], [Sharer], [Extender] and [io.Closer]. Close is called once, at the end of the client's work
+// [LossNotifier], [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the client's work
 // or of the run; it must close connections and end goroutines.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
@@ -85,6 +85,13 @@ type Client struct {
 	guest *bubble.Guest
 }
 
+// TaskLock is a Lock that gives each task of its client (Config.Tasks) a Lock of its own: a handle that keeps what
+// belongs to one acquisition, such as its owner value. ForTask is called when a task, from 1 to Config.Tasks, first
+// needs the lock. Without it, all tasks call the methods of the Lock that New returned.
+type TaskLock interface {
+	ForTask(task int) Lock
+}
+
 // Addr returns the address of the i-th server, counting from 0. It panics if there is no such server.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
@@ -123,8 +130,10 @@ type host struct {
 	waits          map[sim.ProcessID]*sim.Signal // by client: raised by the next answer
 	closeless      atomic.Bool                   // some Lock has no Close method
 	made           map[Lock]string               // the client of each Lock in the run; all Locks are pointers
+	objects        map[objectKey]*object         // of the run
 	together       bool                          // all servers grant a lock together
 	permits        int                           // number of holders at once that the Config allows
+	tasks          int                           // the largest number of tasks of a client
 }
 
 // open makes the lock of a client. If New returns an error, all calls of the lock return this error. The run
@@ -191,7 +200,7 @@ func (h *host) keep(e *history.Event) (kept bool) {
 
 // Begin starts a run.
 func (h *host) Begin(world *sim.World, servers []sim.ProcessID, front sim.Front) {
-	h.world, h.waits, h.made = world, nil, map[Lock]string{}
+	h.world, h.waits, h.made, h.objects = world, nil, map[Lock]string{}, map[objectKey]*object{}
 	h.Driver.Begin(world, servers, front)
 }
 
@@ -213,21 +222,54 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign returns the lock of one client, as called by the simulation.
+// foreign returns the lock of one task of a client, as called by the simulation.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
-	return &foreign{open: h.open, answers: h.answer, guest: h.Guest(client), config: c, library: of,
-		together: h.together}
+	l := &foreign{answers: h.answer, guest: h.Guest(client), config: c, library: of, together: h.together}
+	l.caller = l.guest
+	key := objectKey{client, c.Key}
+	if l.object = h.objects[key]; l.object == nil {
+		l.object = &object{host: h, opening: make(chan struct{}, 1)}
+		h.objects[key] = l.object
+	}
+	if h.tasks > 1 && client != history.Probe {
+		l.object.tasks++
+		l.task, l.caller = l.object.tasks, l.guest.Task(l.object.tasks)
+	}
+	return l
+}
+
+// objectKey identifies the lock object of a client.
+type objectKey struct {
+	client sim.ProcessID
+	lock   history.Lock
+}
+
+// object is what New returned for a client. Its tasks share it.
+type object struct {
+	host    *host
+	opening chan struct{} // has one element while a task makes the lock
+	lock    Lock
+	tasks   int // the tasks that have asked for it
+	closed  bool
+}
+
+// caller makes the calls of one task of a client.
+type caller interface {
+	Begin(history.Attempt)
+	Try() (since sim.Time, granted []sim.ProcessID)
+	Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time)
 }
 
 // foreign is a lock whose methods run on a goroutine while the task of its client waits.
 type foreign struct {
-	open    func(*Client) Lock
+	*object
+	caller
 	answers func(sim.ProcessID) *sim.Signal
 	guest   *bubble.Guest
 	config  *locks.Config
 	library *locks.Library
-	lock    Lock
-	closed  bool
+	task    int  // number of the task; 0: the client has one
+	lock    Lock // of the task
 	// validity is nil if the lock does not report until when it is valid, or if it is not held.
 	validity *validity
 	// together says that all servers grant a lock together.
@@ -238,15 +280,11 @@ type foreign struct {
 func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	h := &locks.Hold{Attempt: l.library.Attempt(env)}
 	env.Point(sim.AcquireStart)
-	l.guest.Begin(h.Attempt)
+	l.Begin(h.Attempt)
 	var err error
 	var stated state
-	at := l.guest.Call(env, "Lock", func(ctx context.Context) {
-		if _, failed := l.lock.(unopened); l.lock == nil || failed {
-			if l.lock = l.open(l.client(env.Name())); !failed {
-				l.guest.AtEnd("Close", func() { l.close() })
-			}
-		}
+	at := l.Call(env, "Lock", func(ctx context.Context) {
+		l.need(ctx, env.Name())
 		if p := l.config.Patience; p > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, p)
@@ -256,7 +294,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 			stated = l.stated()
 		}
 	})
-	since, granted := l.guest.Try()
+	since, granted := l.Try()
 	if err != nil {
 		return nil, &locks.RefusedError{Said: said(err), Err: locks.ErrPatience}
 	}
@@ -275,6 +313,28 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		l.follow(env, h)
 	}
 	return h, nil
+}
+
+// need makes the client's lock object if there is none, and the lock of the task.
+func (l *foreign) need(ctx context.Context, client sim.ProcessID) {
+	if _, failed := l.lock.(unopened); l.lock != nil && !failed {
+		return
+	}
+	l.opening <- struct{}{}
+	defer func() { <-l.opening }()
+	o := l.object
+	if _, failed := o.lock.(unopened); o.lock == nil || failed {
+		bubble.ForAllTasks(ctx, func() { o.lock = o.host.open(l.client(client)) })
+		if !failed {
+			l.guest.AtEnd("Close", o.close)
+		}
+	}
+	l.lock = o.lock
+	if t, each := o.lock.(TaskLock); each && l.task > 0 {
+		if l.lock = t.ForTask(l.task); l.lock == nil {
+			l.lock = o.host.fail(fmt.Errorf("ForTask returned no Lock for task %d of %s", l.task, client))
+		}
+	}
 }
 
 func (l *foreign) client(name sim.ProcessID) *Client {
@@ -344,7 +404,7 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 		v.busy = true
 		defer func() { v.busy = false }()
 	}
-	at := l.guest.Call(env, "Extend", func(ctx context.Context) {
+	at := l.Call(env, "Extend", func(ctx context.Context) {
 		if err = x.Extend(ctx); err == nil {
 			stated = l.stated()
 		}
@@ -366,7 +426,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 		l.validity.over.Raise()
 		l.validity = nil
 	}
-	l.guest.Call(env, "Unlock", func(ctx context.Context) { err = l.lock.Unlock(ctx) })
+	l.Call(env, "Unlock", func(ctx context.Context) { err = l.lock.Unlock(ctx) })
 	if err == nil {
 		return locks.Confirmed
 	}
@@ -384,14 +444,14 @@ func answered[T any](err error, yes, no T) T {
 
 // Close calls Close.
 func (l *foreign) Close(env sim.Env) {
-	l.guest.Call(env, "Close", func(context.Context) { l.close() })
+	l.Call(env, "Close", func(context.Context) { l.object.close() })
 }
 
 // close closes the lock once: at the end of its client's work or, if the client does not get that far, at the end of
 // the run.
-func (l *foreign) close() {
-	if c, can := l.lock.(io.Closer); can && !l.closed {
-		l.closed = true
+func (o *object) close() {
+	if c, can := o.lock.(io.Closer); can && !o.closed {
+		o.closed = true
 		c.Close()
 	}
 }

@@ -356,8 +356,15 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.Servers: `: {Servers: Redis(1).Persisting("sometimes")},
 		`Config.Laws: `:    {Laws: []checker.Law{"politeness"}},
 		`Config.Clients: `: {Clients: -1},
-		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `: {Patience: -time.Second},
-		`Config.Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
+		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `:        {Patience: -time.Second},
+		`Config.Tasks, Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
+		`Config.Tasks, Cycles, Compute, Hold or Precautions: expected a number from 1`: {Tasks: -1},
+		`Config.Tasks, Cycles, Compute, Hold or Precautions: the requests of several tasks of a client can be told ` +
+			`apart only on Redis`: {Tasks: 2, Servers: Etcd(3)},
+		`Config.Tasks, Cycles, Compute, Hold or Precautions: fairness is judged between clients with one task each`: {
+			Tasks: 2, PlaceTimeout: time.Second},
+		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: with 4 permits and 4 tasks`: {
+			Tasks: 2, Clients: 2, Permits: 4},
 	} {
 		if _, err := c.scenario("lock"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

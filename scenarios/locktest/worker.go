@@ -279,6 +279,9 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	watchMutexes()
 	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0,
 		permits: s.Clients[0].Lock.Permits}
+	for i := range s.Clients {
+		h.tasks = max(h.tasks, s.Clients[i].Work.Tasks)
+	}
 	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
 	w.random.seed(0) // servers that are made before the first run use it, without effect

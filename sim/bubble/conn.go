@@ -29,6 +29,7 @@ type Conn struct {
 
 	// The fields below are protected by the run's mu.
 	out      []byte // written by the guest and not collected yet
+	turns    []turn // which tasks wrote out, if the guest has several
 	in       []byte // arrived and not read yet
 	open     bool
 	err      error // the error of reads when in is empty, and of all writes
@@ -147,8 +148,8 @@ func (c *Conn) collect() {
 		return
 	}
 	if len(c.out) > 0 {
-		err := c.wire.Written(line{c}, c.out)
-		c.out = c.out[:0]
+		err := c.send()
+		c.out, c.turns = c.out[:0], c.turns[:0]
 		var unknown *sim.NotSimulatedError
 		switch {
 		case errors.As(err, &unknown):
@@ -169,6 +170,22 @@ func (c *Conn) collect() {
 	if c.blocked && c.unarmed() {
 		c.arm()
 	}
+}
+
+// send passes what the guest has written to the wire.
+func (c *Conn) send() error {
+	begin := 0
+	for _, t := range c.turns {
+		c.guest.caller.(sim.Tasks).Turn(t.task, t.calling)
+		if err := c.wire.Written(line{c}, c.out[begin:t.end]); err != nil {
+			return err
+		}
+		begin = t.end
+	}
+	if begin == len(c.out) {
+		return nil
+	}
+	return c.wire.Written(line{c}, c.out[begin:])
 }
 
 // unarmed reports whether there is a deadline that the world is not going to check in time.
@@ -342,6 +359,9 @@ func (c *Conn) Write(b []byte) (int, error) {
 		return 0, c.failure("write", c.err)
 	}
 	c.out = append(c.out, b...)
+	if c.guest.labels != nil {
+		c.turns = append(c.turns, c.guest.writer(len(c.out)))
+	}
 	c.list()
 	return len(b), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -17,6 +18,7 @@ type Guest struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	caller sim.Caller
+	labels map[unsafe.Pointer]*labeled // the calls of the guest's tasks; nil: it has one task
 
 	// The fields below are protected by the run's mu.
 	stopped bool       // the client is paused or has crashed

@@ -3,6 +3,8 @@
 package front
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -28,6 +30,7 @@ type callers struct{ all []*caller }
 // Caller returns a new client that has not sent a request yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	k := &caller{mine: map[history.Attempt]bool{}, wrote: map[string]history.Attempt{}}
+	k.turn = k.task(0)
 	c.all = append(c.all, k)
 	return k
 }
@@ -41,16 +44,43 @@ func (c *callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is one client. A request belongs to the client's current attempt, or to an earlier attempt of the client if it
-// contains a value of that attempt.
+// caller is one client. A request belongs to the current attempt of the task that sends it, or to an earlier attempt of
+// the client if it contains a value of that attempt.
 type caller struct {
-	attempt history.Attempt // the current attempt
-	begun   sim.Time
-	asking  bool // the current attempt is requesting the lock
+	tasks   []*task // of which the first is the only one, unless Turn is called
+	turn    *task   // the task that sends what is written next; nil: not known
+	calling bool    // see [sim.Tasks]
 	mine    map[history.Attempt]bool
 	// for each value or member that the client has written to locks, the attempt that wrote it last
 	wrote map[string]history.Attempt
-	round round // the requests that were sent while asking is true
+}
+
+// task is what one task of a client does.
+type task struct {
+	number  int
+	attempt history.Attempt // the current attempt
+	begun   sim.Time
+	asking  bool  // the current attempt is requesting the lock
+	round   round // the requests that were sent while asking is true
+}
+
+// task returns the task with a number.
+func (k *caller) task(number int) *task {
+	for _, t := range k.tasks {
+		if t.number == number {
+			return t
+		}
+	}
+	t := &task{number: number}
+	k.tasks = append(k.tasks, t)
+	return t
+}
+
+// Turn says which task acts next.
+func (k *caller) Turn(number int, calling bool) {
+	if k.turn, k.calling = nil, calling; number > 0 {
+		k.turn = k.task(number)
+	}
 }
 
 // Wire returns the client's end of a new connection to a server.
@@ -58,29 +88,70 @@ func (k *caller) Wire(server sim.ProcessID) sim.Wire { return &wire{caller: k, s
 
 // Begin begins an attempt. Until Try is called, the attempt counts as requesting the lock.
 func (k *caller) Begin(a history.Attempt, now sim.Time) {
-	k.attempt, k.begun, k.asking, k.round = a, now, true, nil
+	t := k.turn
+	t.attempt, t.begun, t.asking, t.round = a, now, true, nil
 	k.mine[a] = true
 }
 
 // Try ends the requests for the lock. It returns when the round of requests that acquired the lock began, and which
 // servers granted the lock in that round.
 func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
-	k.asking = false
-	return k.round.acquired(k.begun)
+	k.turn.asking = false
+	return k.turn.round.acquired(k.turn.begun)
 }
 
 // behalf returns the attempt to which a request belongs. While the client requests the lock, this is always the current
-// attempt, because a client may use the same value for all its attempts.
-func (k *caller) behalf(args []string) history.Attempt {
-	if k.asking {
-		return k.attempt
+// attempt, because a client may use the same value for all its attempts. What a call of one of several tasks sends
+// belongs to the attempt of that task, even if it contains the value of another.
+func (k *caller) behalf(args []string) (history.Attempt, error) {
+	t := k.turn
+	if t != nil && (k.calling || t.asking && t.number == 0) {
+		return t.attempt, nil
 	}
 	for _, a := range args[1:] {
-		if of, known := k.wrote[a]; known && of != k.attempt {
-			return of
+		if of, known := k.wrote[a]; known && (t == nil || of != t.attempt) {
+			return of, nil
 		}
 	}
-	return k.attempt
+	if t != nil && t.number == 0 {
+		return t.attempt, nil
+	}
+	return k.sole(args)
+}
+
+// sole returns the attempt of a request that no call of a task is known to send: the only one that is requesting the
+// lock. It is an error if there are several, unless the request cannot concern a key.
+func (k *caller) sole(args []string) (of history.Attempt, err error) {
+	asking := 0
+	if k.turn != nil {
+		of = k.turn.attempt
+	}
+	for _, t := range k.tasks {
+		if t.asking {
+			asking++
+			of = t.attempt
+		}
+	}
+	if asking > 1 && !slices.Contains(keyless, strings.ToLower(args[0])) {
+		return "", fmt.Errorf("several tasks of the client are requesting the lock, and %s was sent by a goroutine "+
+			"that none of their calls has started, so it is not known which task it belongs to: test locks whose "+
+			"calls send their own requests, or a client with one task", strings.ToUpper(args[0]))
+	}
+	return of, nil
+}
+
+// keyless lists the commands that a client library sends for its connections.
+var keyless = []string{"hello", "ping", "client", "auth", "select", "command", "info", "cluster", "readonly", "role",
+	"script", "function", "sentinel", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe", "quit"}
+
+// requesting returns the task that is requesting the lock in an attempt, or nil.
+func (k *caller) requesting(a history.Attempt) *task {
+	for _, t := range k.tasks {
+		if t.asking && t.attempt == a {
+			return t
+		}
+	}
+	return nil
 }
 
 // recorded handles a recorded event in which a request of this client has changed a lock's key.
@@ -92,13 +163,14 @@ func (k *caller) recorded(e *history.Event) {
 			}
 		}
 	}
-	if !k.asking || e.By != k.attempt {
+	t := k.requesting(e.By)
+	if t == nil {
 		return
 	}
 	popped := e.F == history.KeyGone && e.Checked == history.CheckedPresence
 	kept := e.F == history.KeyProlonged && k.mine[e.Of] // this includes a key of an earlier attempt of the same client
 	if e.F == history.KeySet || kept || popped {
-		k.round.took(e)
+		t.round.took(e)
 	}
 }
 
@@ -109,7 +181,8 @@ type wire struct {
 	half   []byte
 }
 
-// Written sends each complete request to the server. The only possible error is [sim.ErrProtocol].
+// Written sends each complete request to the server. It returns [sim.ErrProtocol], or an error if several tasks may
+// have sent a request.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	w.half = append(w.half, b...)
 	for len(w.half) > 0 {
@@ -121,10 +194,14 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 			return nil
 		}
 		w.half = rest
-		if w.caller.asking {
-			w.caller.round.asks(l.Now(), w.server, args)
+		of, err := w.caller.behalf(args)
+		if err != nil {
+			return err
 		}
-		l.Ask(args, w.caller.behalf(args), strings.ToLower(args[0]))
+		if t := w.caller.requesting(of); t != nil {
+			t.round.asks(l.Now(), w.server, args)
+		}
+		l.Ask(args, of, strings.ToLower(args[0]))
 	}
 	w.half = nil
 	return nil
@@ -133,7 +210,9 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 // Arrived delivers the server's bytes unchanged.
 func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	if to != nil {
-		w.caller.round.answered(to, b)
+		for _, t := range w.caller.tasks {
+			t.round.answered(to, b)
+		}
 	}
 	l.Deliver(b)
 }

@@ -123,6 +123,50 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/3", "PING")
 }
 
+// TestARequestBelongsToItsTask: what a call of one of several tasks sends belongs to that task's attempt, even with the
+// value of another. What runs on after a call belongs to the attempt whose value it contains, or to the only one that
+// requests the lock. If there are several, it belongs to none, unless it concerns no key.
+func TestARequestBelongsToItsTask(t *testing.T) {
+	s := newStage(t)
+	a := s.client("a").(sim.Tasks)
+	of := func(task int, calling bool, want history.Attempt, args ...string) {
+		t.Helper()
+		a.Turn(task, calling)
+		if got := s.ask("a", "redis-1", args...).Attempt; got != want {
+			t.Errorf("%v of task %d is of %s, want %s", args, task, got, want)
+		}
+	}
+	for i, attempt := range []history.Attempt{"a/1", "a/2"} {
+		a.Turn(i+1, true)
+		a.Begin(attempt, 0)
+	}
+	of(2, true, "a/2", "SET", "lock", "value-2", "NX")
+	s.does("redis-1", history.Event{F: history.KeySet, Of: "a/2", By: "a/2", Value: "value-2"})
+	of(1, true, "a/1", "SET", "lock", "value-1", "NX")
+	of(0, false, "a/2", "HELLO", "3")
+	of(0, false, "a/2", "PEXPIRE", "lock", "value-2")
+	for _, task := range []int{0, 1} {
+		a.Turn(task, false)
+		err := s.wires["a>redis-1"].Written(s.lines["a>redis-1"], resp("SET", "lock", "value-3", "NX"))
+		if err == nil || !strings.Contains(err.Error(), "SET was sent by a goroutine") {
+			t.Errorf("task %d: %v", task, err)
+		}
+	}
+	a.Turn(2, true)
+	if since, granted := a.Try(); since != 1 || len(granted) != 1 {
+		t.Errorf("task 2 has asked since %v, and was granted the lock by %v", since, granted)
+	}
+	of(2, false, "a/1", "SET", "lock", "value-3", "NX")
+	of(1, true, "a/1", "EVAL", releaseScript, "1", "lock", "value-2")
+	a.Turn(1, true)
+	if _, granted := a.Try(); len(granted) > 0 {
+		t.Errorf("task 1 was granted the lock by %v", granted)
+	}
+	of(1, false, "a/2", "EVAL", releaseScript, "1", "lock", "value-2")
+	of(1, false, "a/1", "DEL", "lock")
+	of(2, true, "a/2", "DEL", "lock")
+}
+
 // TestTheRoundThatAcquires: only the last round of requests counts. The effects of the requests show which requests
 // belong to it.
 func TestTheRoundThatAcquires(t *testing.T) {

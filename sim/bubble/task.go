@@ -1,0 +1,96 @@
+package bubble
+
+import (
+	"context"
+	"runtime/pprof"
+	"unsafe" // also needed for go:linkname
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Task is one of several tasks of a guest, which run at the same time and share its memory and connections. What a call
+// of a task writes to a connection belongs to the task's attempt. This includes what is written by goroutines that the
+// call has started, but not what New starts in the first of them ([ForAllTasks]).
+//
+// A goroutine inherits the profiler labels of the one that started it, so each call gets labels of its own. Code that
+// sets profiler labels itself belongs to no task until it resets them.
+type Task struct {
+	*Guest
+	number int
+}
+
+// Task returns a task of the guest; tasks are numbered from 1. The guest's Front must be able to tell tasks apart
+// ([sim.Tasks]), and the guest's own Begin and Try must not be used.
+func (g *Guest) Task(number int) *Task {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.labels == nil {
+		g.labels = map[unsafe.Pointer]*labeled{}
+	}
+	return &Task{g, number}
+}
+
+// Begin begins an attempt of the task.
+func (t *Task) Begin(a history.Attempt) {
+	t.caller.(sim.Tasks).Turn(t.number, true)
+	t.Guest.Begin(a)
+}
+
+// Try is like Guest.Try, for the requests of the task.
+func (t *Task) Try() (since sim.Time, granted []sim.ProcessID) {
+	t.caller.(sim.Tasks).Turn(t.number, true)
+	return t.Guest.Try()
+}
+
+// Call is like Guest.Call, for a call of the task.
+func (t *Task) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
+	return t.Guest.Call(env, what, func(ctx context.Context) {
+		ctx = pprof.WithLabels(ctx, pprof.Labels("task", what))
+		pprof.SetGoroutineLabels(ctx)
+		defer pprof.SetGoroutineLabels(context.Background())
+		k := &labeled{task: t.number, calling: true}
+		t.mu.Lock()
+		t.labels[labelsOfGoroutine()] = k
+		t.mu.Unlock()
+		defer func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			k.calling = false
+		}()
+		f(ctx)
+	})
+}
+
+// ForAllTasks runs f in a call with the context ctx. What f starts belongs to no task of the guest.
+func ForAllTasks(ctx context.Context, f func()) {
+	defer pprof.SetGoroutineLabels(ctx)
+	pprof.SetGoroutineLabels(context.Background())
+	f()
+}
+
+// labeled describes the goroutines that have the profiler labels of a call.
+type labeled struct {
+	task    int
+	calling bool // the call has not returned
+}
+
+// turn says which task wrote the bytes of a connection up to end.
+type turn struct {
+	end, task int
+	calling   bool
+}
+
+// writer returns the turn of the goroutine that is writing. mu must be held.
+func (g *Guest) writer(end int) turn {
+	if k := g.labels[labelsOfGoroutine()]; k != nil {
+		return turn{end, k.task, k.calling}
+	}
+	return turn{end: end}
+}
+
+// labelsOfGoroutine returns the profiler labels of the goroutine that calls it. They are equal for two goroutines if
+// one of them has inherited them from the other.
+//
+//go:linkname labelsOfGoroutine runtime/pprof.runtime_getProfLabel
+func labelsOfGoroutine() unsafe.Pointer
