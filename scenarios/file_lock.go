@@ -213,7 +213,8 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 		return // reported by checkProtocol
 	}
 	if _, tells := s.Front().Begin().Caller("").(sim.Tasks); !tells {
-		f.Problem(place, "", "the requests of several tasks of a client can be told apart only on Redis: leave tasks out")
+		f.Problem(place, "", "the requests of several tasks of a client can be told apart only on Redis: leave tasks "+
+			"out")
 	}
 	if d.Order(&l.config) > 0 {
 		f.Problem(place, "", "fairness is judged between clients with one task each: leave tasks or place-timeout out")

@@ -47,8 +47,8 @@ type Config struct {
 	Tasks int
 	// Permits is how many clients may hold the lock at the same time; default 1. With more, the lock is a semaphore:
 	// Lock takes a permit, and Unlock gives it back. The laws then allow that many holders at once, and resource-safety
-	// is not judged. There must be fewer permits than tasks of all clients. The trial run, which is for locks with one holder, is
-	// omitted.
+	// is not judged. There must be fewer permits than tasks of all clients. The trial run, which is for locks with one
+	// holder, is omitted.
 	Permits int
 	// PlaceTimeout says that the lock is fair: clients must get it in the order in which they ask for it
 	// (checker.Fairness), unless a fault affects them. It is how long the place of a client that no longer waits may

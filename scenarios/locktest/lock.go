@@ -18,8 +18,8 @@ import (
 )
 
 // Lock is the lock of one client, as the library under test offers it. A Lock may also implement [Expiring],
-// [LossNotifier], [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the client's work
-// or of the run; it must close connections and end goroutines.
+// [LossNotifier], [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the
+// client's work or of the run; it must close connections and end goroutines.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
 	// wait for at least a second, or an eighth of the TTL if that is shorter; after that it may return an error. When

@@ -56,7 +56,8 @@ redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2])
 return 1`
 	for ctx.Err() == nil {
 		asked := time.Now()
-		reply, err := b.locker.ask("EVAL", script, "1", b.locker.client.Key, b.locker.client.Name, fmt.Sprint(lease.Milliseconds()))
+		reply, err := b.locker.ask("EVAL", script, "1", b.locker.client.Key, b.locker.client.Name,
+			fmt.Sprint(lease.Milliseconds()))
 		if err != nil || reply == ":1" && time.Since(asked) < lease {
 			return err
 		}

@@ -142,7 +142,8 @@ func (k *caller) sole(args []string) (of history.Attempt, err error) {
 
 // keyless lists the commands that a client library sends for its connections.
 var keyless = []string{"hello", "ping", "client", "auth", "select", "command", "info", "cluster", "readonly", "role",
-	"script", "function", "sentinel", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe", "quit"}
+	"script", "function", "sentinel", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe",
+	"sunsubscribe", "quit"}
 
 // requesting returns the task that is requesting the lock in an attempt, or nil.
 func (k *caller) requesting(a history.Attempt) *task {
