@@ -8,11 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A fault is blamed for a client's lateness only if the client would have been in time without it: the fault struck
-// before the harm was done, it held the client up, and it lasted long enough. A history does not show what held a
-// client up, only what the client did next. A pause that ended while the client was sleeping anyway cost it nothing.
+// A fault is blamed for a client's lateness only if the client would have been in time without it. The fault must have
+// begun before the harm was done, delayed the client, and lasted long enough. A history shows only what the client did
+// next, not what delayed it. A pause that ended while the client was sleeping anyway did not delay it.
 
-// lateness describes a client that was still active at position left, although another had entered at position met.
+// lateness describes a client that was still active at position left, although another client had entered the critical
+// section at position met.
 type lateness struct {
 	grant     int32
 	met, left int
@@ -24,15 +25,15 @@ type lateness struct {
 type blame struct {
 	cause  Cause
 	faults []*trace.Fault
-	held   pending // the call that was held up: read, write, extend or release
-	ask    int32   // index in Asks of its acquire of another lock
-	inTime bool    // the pauses ended before the lease did
+	held   pending // the request that was delayed: read, write, extend or release
+	ask    int32   // index in Asks of the acquire of another lock for which the client waited
+	inTime bool    // the pauses ended before the lease ended
 	acted  bool    // held is the request that took effect too late
 }
 
-// blameFor finds out why a client was late. It may have been paused, one of its calls may have been held up, or it may
-// have waited for another lock. If none of these explains the lateness, either its session was ended, which no renewal
-// prevents, or its work took longer than the lease, which it may or may not have tried to renew.
+// blameFor finds out why a client was late. It may have been paused, one of its requests may have been delayed, or it
+// may have waited for another lock. If none of these explains the lateness, either its session had ended, which no
+// renewal prevents, or its work took longer than the lease, which it may or may not have tried to renew.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -66,8 +67,8 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
-// stayedFor finds out why a client was inside after its lease had ended. A client whose lease was already over when it
-// was granted should not have entered, whatever kept it inside.
+// stayedFor finds out why a client was still inside after its lease had ended. A client whose lease was already over
+// when it was granted should not have entered. In that case, it does not matter what kept the client inside.
 func (t *judge) stayedFor(l lateness) blame {
 	if g := &t.Grants[l.grant]; g.Lease != nil && l.ended <= g.Lease.Granted {
 		return blame{cause: Cause{Kind: LeaseNotRechecked}, faults: t.madeEmpty(l.grant)}
@@ -75,8 +76,8 @@ func (t *judge) stayedFor(l lateness) blame {
 	return t.blameFor(l)
 }
 
-// madeEmpty finds the fault that delayed a grant for so long that its lease was already over: a pause or a fault of a
-// link that was active when the key expired or, if it did not expire, when the lock was granted.
+// madeEmpty finds the fault that delayed a grant so much that its lease was already over when it was granted. This is a
+// pause or a link fault that was active when the key expired or, if the key did not expire, when the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -93,7 +94,8 @@ func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	return nil
 }
 
-// upTo returns l measured to the call of the client's late act instead of its effect, if that act was a request.
+// upTo returns l, but with lateness measured to the moment the client sent its late request, not to the moment the
+// request took effect. If the late action was not a request, it returns l unchanged.
 func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
@@ -103,10 +105,10 @@ func (l lateness) upTo(calls []pending) lateness {
 	return l
 }
 
-// excess returns by how much the client was too late.
+// excess returns how late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// pauses lists the pauses that held the client up between its grant and the harm: those before the other client
+// pauses lists the pauses that delayed the client between its grant and the harm: those before the other client
 // entered, and those after. The later ones could not have happened inside the section without the earlier ones.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	g := &t.Grants[l.grant]
@@ -128,8 +130,7 @@ func (t *judge) pauses(l lateness) (before, after []delay) {
 	return before, after
 }
 
-// stretch is a time during which a process was paused, by one pause or by several that follow one another without a
-// gap.
+// stretch is a period in which a process was paused, by one pause or by several pauses without a gap between them.
 type stretch struct {
 	from, over int
 	faults     []*trace.Fault
@@ -149,8 +150,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had work to do when a stretch ended: it acted at once (within a tenth of the
-// stretch's length), or its section lasted longer than the declared hold.
+// wokeLate reports whether a holder had work to do when a stretch ended. This is so if it acted soon after (within a
+// tenth of the stretch's length), or if its section lasted longer than the declared hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -166,7 +167,7 @@ func (t *judge) wokeLate(n int32, from, over int) bool {
 }
 
 // missedBeat finds the pause that kept a holder from renewing its lease: a pause that was active when the lease ended.
-// The holder must have renewed before, or use a lock service whose clients renew on their own.
+// It finds one only if the holder had renewed before, or if the clients of the lock service renew in the background.
 func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
@@ -182,13 +183,14 @@ type pending struct {
 	f         history.F
 	call, ret int // ret is Open if it never returned
 	ok        bool
-	value     string // of a write
-	implied   bool   // it is not recorded: a client that renews on its own always has a renewal under way
+	value     string // the value, if the request is a write
+	// not recorded, but assumed: a client that renews in the background always has a renewal in progress
+	implied bool
 }
 
 // calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
-// background. Of these renewals, the list contains only one that was still under way when the lease ended, and not even
-// this one if the request that took effect late is the holder's release.
+// background. Of these renewals, the list contains only one that was still in progress when the lease ended. It omits
+// that one too if the request that took effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -223,7 +225,7 @@ func (t *judge) calls(l lateness) []pending {
 		}
 		list = append(list, pending{f: history.Extend, call: since, ret: trace.Open, implied: true})
 	}
-	for i := range list { // its client may have given it up long before it took effect
+	for i := range list { // the client may have stopped waiting for the request long before the request took effect
 		if c := &list[i]; c.made(effect) {
 			c.ret = l.left
 		}
@@ -250,10 +252,10 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds what kept a holder inside too long: the request that took effect late, the extension without which its
-// lease ended, or the reads and writes whose answers it waited for inside. It also returns the faults that delayed the
-// requests or their answers. An extension that had failed by then counts too: if it had succeeded, the lease would not
-// have ended.
+// heldUp finds what kept a holder inside too long. This may be the request that took effect late, a missing extension,
+// or the reads and writes whose answers the holder waited for. An extension that had failed by then counts too, because
+// the lease would not have ended if it had succeeded. heldUp also returns the faults that delayed the requests or their
+// answers.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays []delay
 	extended := false // the last extension arrived, so it cannot be the reason why the lease ended
@@ -290,8 +292,9 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 	return held, false, faults
 }
 
-// hanging lists the faults that delayed an extension until the lease ended: the faults active within the last third of
-// the TTL, or all of them if the client was still waiting for the answer then.
+// hanging lists the faults that delayed an extension until the lease ended. If the client was still waiting for the
+// answer at that time, these are all faults that delayed the extension. Otherwise, they are those that were active
+// within the last third of the TTL.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -300,9 +303,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting picks, from the faults that may have kept an extension from the servers, those that cut off so many servers
-// that no quorum was left. It prefers the faults that affect the most servers. If the remaining faults alone would also
-// have sufficed, it returns them too. If it cannot decide, it returns all.
+// parting is given the faults that may have kept an extension from reaching the servers. It returns those that cut off
+// so many servers that no quorum was left. It prefers the faults that affect the most servers. If the remaining faults
+// alone would also have been enough, it returns them too. If it cannot decide, it returns all.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -331,29 +334,29 @@ func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	return enough
 }
 
-// spared lists the servers that none of the faults strikes.
+// spared lists the servers that none of the faults affects.
 func spared(servers []history.Process, faults ...*trace.Fault) []history.Process {
 	return slices.DeleteFunc(slices.Clone(servers), func(s history.Process) bool {
 		return slices.ContainsFunc(faults, func(f *trace.Fault) bool { return f.Strikes(s) })
 	})
 }
 
-// delayOf returns how long a fault delayed the answer to a call. If the fault has no duration, such as a lost message,
-// the whole duration of the call counts.
+// delayOf returns how long a fault delayed the answer to a request. If the fault has no duration, such as a lost
+// message, the whole duration of the request counts.
 func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	call, ret := t.Time(c.call), t.Time(c.ret)
 	if f.Over() == f.Start || t.Time(f.Over()) == t.Time(f.Start) {
 		return delay{fault: f, from: call, to: ret}
 	}
 	d := delay{fault: f, from: max(t.Time(f.Start), call), to: t.Time(min(f.Over(), c.ret))}
-	if f.Shift > 0 { // a request and its answer pass a link once each
+	if f.Shift > 0 { // the delay counts twice: for the request and for its answer
 		return delay{fault: f, amount: min(d.length(), f.Shift)}
 	}
 	return d
 }
 
-// delaying lists the faults that struck before position met and may have held up a call: faults on the link to the
-// server that the call was sent to, or on that server.
+// delaying lists the faults that struck before position met and may have delayed a request: faults of the server that
+// received the request, or of the link to that server.
 func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
@@ -381,7 +384,8 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
 }
 
-// otherWait finds the wait for another lock without which the client would have been in time; -1 if there is none.
+// otherWait finds the wait for another lock that made the client late: without it, the client would have been in time.
+// It returns -1 if there is none.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {
@@ -396,8 +400,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// renewsLater reports whether a holder renewed its lease only after a wait for another lock, and whether these renewals
-// would have kept it in time without the wait.
+// renewsLater reports whether a holder renewed its lease only after it had waited for another lock, and whether these
+// renewals would have kept it in time without the wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false
@@ -421,7 +425,7 @@ func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	return end > l.ended && t.Time(l.left)-waited <= end
 }
 
-// slowedAsk lists the faults on servers, or on the links to them, that made an acquire longer by at least the time by
+// slowedAsk lists the faults of servers, or of the links to them, that prolonged an acquire by at least the time by
 // which the client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]

@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is a period of a client's time that a fault may have cost it, or an amount of time that cannot be placed: how
-// far a clock jumped, or by how much a link became slower. Where periods overlap, the time counts once; amounts add up.
+// delay is time that a fault may have cost a client. It is either a period, or an amount of time that belongs to no
+// period: how far a clock jumped, or how much slower a link became. Where periods overlap, the time counts once.
+// Amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -18,7 +19,7 @@ type delay struct {
 
 func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
 
-// spent returns how much time some delays cost together.
+// spent returns how much time the delays cost together.
 func spent(delays []delay) history.Time {
 	var sum, till history.Time
 	for _, d := range slices.SortedFunc(slices.Values(delays),
@@ -28,12 +29,12 @@ func spent(delays []delay) history.Time {
 	return sum
 }
 
-// mostBlamed is the largest number of faults that a story names for one lateness. If more were needed together, the
-// story names those that cost the most.
+// mostBlamed is the largest number of faults that an explanation names for one lateness. If the client was late because
+// of more faults together, the explanation names those that cost the most time.
 const mostBlamed = 8
 
-// enoughOf picks the delay without which a client would have been in time, given how late it was. If no single delay
-// suffices, it picks a small set that does. It returns nil if the client would have been late even without all of them.
+// enoughOf picks the delay without which a client would have been in time, given how late it was. If no single delay is
+// enough, it picks a small set of delays. It returns nil if the client would have been late even without any delay.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)
@@ -42,7 +43,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	}
 	var faults []*trace.Fault
 	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
-		saves, first := saved(delays), 0 // the delay whose absence saves the most; among equals, the longest
+		// the delay whose removal saves the most time; if several save the same, the longest
+		saves, first := saved(delays), 0
 		for i := range delays {
 			if saves[i] > saves[first] || saves[i] == saves[first] && delays[i].length() > delays[first].length() {
 				first = i
@@ -53,8 +55,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved returns, for each delay, how much less the delays would cost together without it: its amount, plus the time
-// that no other delay covers.
+// saved returns, for each delay, how much time would be saved without it: its amount, plus the time that no other delay
+// covers.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time
@@ -68,7 +70,8 @@ func saved(delays []delay) []history.Time {
 		}
 	}
 	slices.SortFunc(bounds, func(a, b bound) int { return cmp.Compare(a.at, b.at) })
-	on, sum := 0, 0 // number of active delays, and the sum of their indexes: if one is active, that is its index
+	// number of active delays, and the sum of their indexes; if only one is active, the sum is its index
+	on, sum := 0, 0
 	for n, b := range bounds {
 		if on == 1 {
 			saves[sum] += b.at - bounds[n-1].at

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. What each delay saves equals the
-// difference that its removal makes, and the delays that are blamed are enough: their removal makes up for the
-// lateness.
+// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. The time that each delay is said
+// to save must equal the time that its removal saves. Removing the delays that are blamed must save at least as much
+// time as the client was late.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed the request that, at position at, removed or prolonged a key that another attempt had
-// set at position set. Without the delay, the request would have found its own key, or none.
+// strayBlame finds what delayed the request that, at position at, removed or extended a key of another attempt. That
+// key was set at position set. Without the delay, the request would have found its own attempt's key, or none.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -22,10 +22,10 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults that made the lease, as stated by the event at position at, longer than the life of its
-// key. The other holder set its own key at time other. Between the first request of the grant and the grant itself, the
-// client was paused, its answers were late, or a server waited for another; or the client's clock ran slow or was set
-// back before the lease ended.
+// miscounted lists the faults because of which a holder's lease, as stated by the event at position at, ended later
+// than its key. The other holder set its own key at time other. There are two cases. Either the client was paused, its
+// answers were late, or a server waited for another server, between the first request of the grant and the grant
+// itself. Or the client's clock ran slow or was set back before the lease ended.
 func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := lateness{grant: n, met: at, left: at, deadline: t.Time(at) - (lease.Until - other), ended: lease.Until}
@@ -53,7 +53,8 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 			delays = append(delays, d)
 		}
 	}
-	if t.History.Header.Applies(history.ElapsedCheck) { // the elapsed time was subtracted, unless a clock hid some
+	// the client subtracts the elapsed time, unless its clock ran slow or was set back
+	if t.History.Header.Applies(history.ElapsedCheck) {
 		clocks := slices.DeleteFunc(slices.Clone(delays), func(d delay) bool { return !d.fault.Does.IsClock() })
 		if faults := enoughOf(t.excess(l), clocks); faults != nil {
 			return faults
@@ -62,13 +63,13 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	return enoughOf(t.excess(l), delays)
 }
 
-// between reports whether f lies on a link between two servers. One of them may have waited for the other's answer.
+// between reports whether f affects a link between two servers. One of them may have waited for the other's answer.
 func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool {
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds what kept the holder of grant n from renewing its lease, which had ended at position gone: a pause,
-// or a fault on its link to the servers, that was active then.
+// unrenewed finds what kept the holder of grant n from renewing its lease, which had ended at position gone. This is a
+// pause or a fault of the link to the servers that was active at that time.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -77,8 +78,9 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
-// deposing finds why a replica had replaced the master of unit u by position at: the fault that struck the master
-// before, or the failover itself if no fault did. Sentinel starts a failover only if a fault struck the master.
+// deposing finds why a replica had replaced the master of unit u by position at. This is the last fault that struck the
+// master before the failover, or the failover itself if there is none. Sentinel starts a failover only if a fault
+// struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
@@ -98,13 +100,14 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return why
 }
 
-// ordered reports whether a failover is a fault of the plan, and not started by Sentinel.
+// ordered reports whether a failover was injected as a fault of the plan, rather than started by Sentinel.
 func (t *judge) ordered(f *trace.Fault) bool {
 	return !t.History.Events[f.Start].Why.BySystem()
 }
 
-// misleading lists the faults that kept a member, until it prolonged a lease at position at, from learning of the next
-// leader: faults that paused it, or separated it from other members, after the new leader had taken the leases over.
+// misleading is about a member that extended a lease at position at although there was a new leader. It lists the
+// faults because of which the member did not know of the new leader. These are the faults that paused the member, or
+// cut it off from other members, after the new leader had taken over the leases.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
@@ -113,10 +116,10 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults before position to that may have lost the counter behind a grant's token: flushes of a
-// server counted by the grant, crashes in which such a server lost data, and failovers. If there are none, it lists
-// shutdowns of a server that stores nothing on disk. It lists nothing for a service of several members, since the
-// others still have what one loses. What was fsynced is lost only with the disk.
+// forgetting lists the faults before position to that may have lost the counter from which a grant's token was taken.
+// These are flushes of a server that the grant counted, crashes in which such a server lost data, and failovers. If
+// there are none, it lists shutdowns of servers that store nothing on disk. For a service of several members it lists
+// nothing, since the other members still have what one loses. Data that was fsynced is lost only with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

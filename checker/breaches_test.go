@@ -36,7 +36,7 @@ func TestAFindingHasABreachForEachCause(t *testing.T) {
 		left    []CauseKind
 	}{
 		{LostUpdate, []CauseKind{LostInFailover, DeposedMaster}},
-		{LostInFailover, []CauseKind{LostUpdate, DeposedMaster}}, // the next breach takes the place of the first
+		{LostInFailover, []CauseKind{LostUpdate, DeposedMaster}}, // the second breach becomes the first
 		{TooSlow, []CauseKind{LostInFailover, LostUpdate, DeposedMaster}},
 	} {
 		g := broken(f.Cause, f.Further[0].Cause, f.Further[1].Cause)
@@ -53,7 +53,7 @@ func TestAFindingHasABreachForEachCause(t *testing.T) {
 	}
 }
 
-// A promise is broken by any breach that it does not excuse, whichever comes first.
+// A violation breaks the promise if any of its breaches is not excused, whichever comes first.
 func TestAPromiseCountsEveryBreach(t *testing.T) {
 	lost, other := Cause{Kind: NoQuorumLeft}, Cause{Kind: StuckWithoutHolder}
 	p := Promise{Laws: []Law{MutualExclusion}}
@@ -81,7 +81,8 @@ func TestAPromiseCountsEveryBreach(t *testing.T) {
 	}
 }
 
-// If inexact clocks leave the first breach open, a later breach that is certain still breaks the law.
+// If it is undecided because of inexact clocks whether the first breach happened, a later breach that is certain still
+// violates the law.
 func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=9s
@@ -104,7 +105,7 @@ func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	}
 }
 
-// A breach can be explained again with what trials have shown about it, wherever it stands among the breaches.
+// A breach can be explained again with what trials have shown about it, whether it is the first breach or a later one.
 func TestABreachIsExplainedAgain(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1 ttl=10s
@@ -127,7 +128,7 @@ func TestABreachIsExplainedAgain(t *testing.T) {
 	if len(f.Further) != 1 {
 		t.Fatalf("%s", show(f))
 	}
-	crash := 3 // index of the event at which it struck
+	crash := 3 // index of the event at which the fault struck
 	for b := range f.Breaches() {
 		again := c.CheckKnowing(h, b, Known{Needed: []int{crash}})
 		if again.At != b.At || again.Cause != b.Cause || !slices.Equal(again.Holders, b.Holders) ||

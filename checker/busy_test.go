@@ -61,7 +61,7 @@ func TestABusySoundHistoryBreaksNoLaw(t *testing.T) {
 			t.Errorf("%s", show(f))
 		}
 	}
-	if f := v.Of(Fairness); f.Outcome != Unchecked { // nobody promises an order
+	if f := v.Of(Fairness); f.Outcome != Unchecked { // the header states no order
 		t.Errorf("%s", show(f))
 	}
 	if f := v.Of(DeadlockFreedom); f.Outcome != Undecided { // the last client is still waiting

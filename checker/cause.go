@@ -3,53 +3,66 @@ package checker
 // CauseKind names a way in which a law is broken.
 type CauseKind string
 
-// The kinds of causes, with their variants in parentheses. Those about two grants of one lock come first.
+// The kinds of causes. The words in parentheses are variants of a cause. Causes that concern two grants of one lock
+// come first.
 const (
-	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
-	GrantedByNone        CauseKind = "granted by no server"        // no server had a key of the grant's client
-	GrantedTwice         CauseKind = "granted twice by one server" // each of the two clients had a key there at once
-	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
-	// the key expired on time, but its holder had been told a later end of its validity; or (gone key extended)
+	CountedWithoutQuorum CauseKind = "counted without quorum" // the two grants share no server
+	GrantedByNone        CauseKind = "granted by no server"   // no server had a key of the grant's client
+	// on one server, both clients had a key at the same time
+	GrantedTwice  CauseKind = "granted twice by one server"
+	DeposedMaster CauseKind = "granted by a deposed master" // the group had two masters at once
+	// the key expired on time, but its holder had been told a later end of its validity; or (gone key extended) the
+	// extension of a key that had expired was counted
 	ValidityMiscounted CauseKind = "validity miscounted"
 	// the work took longer than the lease, and no client requested an extension
-	NeverRenewed      CauseKind = "never renewed"
-	ExpiredEarly      CauseKind = "expired early"       // (server clock): the key expired before its time
+	NeverRenewed CauseKind = "never renewed"
+	// the key expired too early (server clock: because of the server's clock)
+	ExpiredEarly      CauseKind = "expired early"
 	LeaseNotRechecked CauseKind = "lease not rechecked" // the stated validity had ended before the grant
-	// another attempt deleted the key (overwritten: it set its own key over it; flushed: nobody checked who owned it)
+	// another attempt deleted the key (overwritten: another attempt set its own key instead; flushed: all keys were
+	// removed without comparing owners)
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its key and continued to work (late try: by a request sent before it had the lock)
+	// the holder deleted its own key and continued to work (late try: by a request that was sent before it had the
+	// lock)
 	RemovedByOwner CauseKind = "removed by its own holder"
-	LostInCrash    CauseKind = "lost in crash"    // (unsynced | no persistence | disk lost)
+	// a server lost the key in a crash (unsynced | no persistence | disk lost)
+	LostInCrash    CauseKind = "lost in crash"
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
 	// (deleted | flushed): someone other than a client of the lock removed the key
 	RemovedByOperator CauseKind = "removed by an operator"
-	// (pause | late packet | slow work): the sections overlap, the validity windows do not
+	// the sections overlap, but the validity windows do not (pause | late packet | slow work)
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
 	// a fault ended the session or lease that the lock depended on
-	SessionExpired       CauseKind = "session expired"
-	WaitedForOther       CauseKind = "waited for another lock"       // while inside, past the end of its lease
-	CauseNotRecorded     CauseKind = "cause not recorded"            // the records that would show it are missing
-	StaleEffect          CauseKind = "superseded holder took effect" // resource-safety (a)
-	LostUpdate           CauseKind = "update lost"                   // resource-safety (b)
-	TokenRepeated        CauseKind = "token repeated"
-	TokenWentBack        CauseKind = "token went back"
-	StuckBehindCrashed   CauseKind = "stuck behind a crashed holder"
-	StuckBehindUncapped  CauseKind = "stuck behind an uncapped hold"
-	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key" // of an attempt that its client gave up
-	StuckBehindItself    CauseKind = "stuck behind its own hold"     // it asked again for a lock that it held
-	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
-	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
+	SessionExpired CauseKind = "session expired"
+	// the holder waited inside, past the end of its lease
+	WaitedForOther   CauseKind = "waited for another lock"
+	CauseNotRecorded CauseKind = "cause not recorded" // the records that would show it are missing
+	// resource-safety (a): a write was accepted after a later holder's read or write
+	StaleEffect CauseKind = "superseded holder took effect"
+	// resource-safety (b): a write overwrote a value that the writer had not read
+	LostUpdate          CauseKind = "update lost"
+	TokenRepeated       CauseKind = "token repeated"
+	TokenWentBack       CauseKind = "token went back"
+	StuckBehindCrashed  CauseKind = "stuck behind a crashed holder"
+	StuckBehindUncapped CauseKind = "stuck behind an uncapped hold"
+	// the key belongs to an attempt that its client has given up
+	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key"
+	// the client asked again for a lock that it already held
+	StuckBehindItself  CauseKind = "stuck behind its own hold"
+	StuckInCycle       CauseKind = "stuck in a cycle of waiters"
+	StuckWithoutHolder CauseKind = "stuck although nobody holds"
 	// fairness: a client that asked later got the lock first
 	Overtaken CauseKind = "overtaken by a later client"
-	// fairness (abandoned place): nobody held the lock for longer than allowed, and a client waited
+	// fairness: the lock was free for too long while a client waited (abandoned place: behind a client that has crashed
+	// or given up)
 	LeftFree     CauseKind = "left free while a client waits"
 	NoQuorumLeft CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow      CauseKind = "not within the bound"
 	// the release was called and answered in time, but a server refused it
 	ReleaseRefused CauseKind = "release refused"
-	// the release was called in time, but the key remained as it was
+	// the release was called in time, but the key stayed as it was
 	ReleaseWithoutEffect CauseKind = "release without effect"
 )
 
@@ -68,13 +81,14 @@ const (
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
-	// StuckBehindAbandoned: the key lasts as long as its client's session or lease, and that has not ended
+	// StuckBehindAbandoned: the key exists as long as its client's session or lease, and the session or lease has not
+	// ended
 	SessionLives = "session lives on"
-	// StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This occurs only where each key
-	// has an expiry of its own. In etcd and ZooKeeper, clients extend a session or lease with all its keys: that is
-	// SessionLives.
+	// StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This occurs only if each key has
+	// its own expiry. In etcd and ZooKeeper, a client extends a session or lease together with all its keys; that
+	// variant is SessionLives.
 	KeptProlonged = "prolonged"
-	// StuckBehindAbandoned: the key is first in line, but its client still waits and does not notice
+	// StuckBehindAbandoned: the key is first in the queue, but its client does not notice that and still waits
 	TurnNotTaken = "turn not taken"
 	// LeftFree: a client that asked earlier has crashed or given up
 	AbandonedPlace = "abandoned place"

@@ -13,12 +13,12 @@ import (
 // used by two goroutines at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h as it stands. To apply what the header says about reading it, use package reading. It
+// Check judges all laws on h as it is. If the header states how h must be read, use package reading instead. Check
 // never changes h, and the verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
-// Trace returns what the Checker has read of the history that it judged last. h must be that history. The trace is
-// valid until the Checker judges another history.
+// Trace returns the trace of the history that the Checker judged last. h must be that history. The trace is valid until
+// the Checker judges another history.
 func (c *Checker) Trace(h *history.History) *trace.Trace {
 	c.t.History = h
 	return &c.t.Trace
@@ -51,8 +51,9 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if inexact clocks leave it open: if the law would hold only with exact clocks, or
-// if every breach depends on the clocks. If some breaches do not, it removes the others.
+// leaveOpen makes a finding undecided if inexact clocks make the outcome uncertain. This is so if the law would hold
+// only with exact clocks, or if every breach depends on the clocks. If some breaches do not depend on the clocks,
+// leaveOpen removes the others.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {
@@ -84,11 +85,11 @@ func Check(h *history.History) Verdict {
 // judge holds what the laws read: a history and its trace.
 type judge struct {
 	trace.Trace
-	mutexOps []linear.MutexOp                     // of the lock being judged
+	mutexOps []linear.MutexOp                     // operations on the lock that is being judged
 	parts    linear.Parts                         // the parts of a lock's operations that are passed to porcupine
-	answers  []Judges                             // answers of both judges, by index of the lock
+	answers  []Judges                             // answers of both judges for each lock, by the index of the lock
 	instead  func([]linear.MutexOp) linear.Answer // in tests, called instead of porcupine
 	known    Known                                // facts about faults that trials have shown
-	only     *Finding                             // the breach that is to be explained; nil: all breaches
-	facts    facts                                // facts about the violation whose story is being written
+	only     *Finding                             // the breach to be explained; nil: all breaches
+	facts    facts                                // facts about the violation that is being explained
 }

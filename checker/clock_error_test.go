@@ -14,7 +14,7 @@ import (
 )
 
 // byOtherClocks returns the history that would have been recorded if the clock of each process had been off by the
-// given amount. Its header states most as the largest error.
+// given amount. The new header states most as the largest clock error.
 func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
 	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	out.Header.ClockError = most
@@ -53,8 +53,8 @@ func turnedAround(truth, got Outcome) bool {
 }
 
 // TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process in every case of testdata/laws by
-// amounts below the error that the header states. A law that holds may become undecided, but never violated, and a
-// violated law never holds.
+// amounts below the clock error that the header states. A law that holds may become undecided, but never violated. A
+// law that is violated may become undecided, but must never hold.
 func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")
 	if err != nil || len(files) == 0 {
@@ -115,8 +115,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 }
 
-// TestSmallHistoriesByEveryClock does the same for random small histories. It tries the combinations of clocks that are
-// fast, right or slow, and allows a verdict only if all of them lead to it.
+// TestSmallHistoriesByEveryClock does the same for random small histories. It tries all combinations of clocks that are
+// fast, right or slow. A verdict is correct only if all of them lead to it.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
 	rounds := uint64(testkit.Size(600, 4000))
 	var c Checker
@@ -125,7 +125,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 		g := newGossip(round, 6)
 		g.anything(8 + int(round%20))
 		if g.rewrite(); round%2 == 0 {
-			g.h.Header.Quorum = 0 // and no servers, like a history from outside
+			g.h.Header.Quorum = 0 // no servers, as in a history of another system
 			g.h.Header.Servers = nil
 		}
 		for i := range g.h.Events {
@@ -137,7 +137,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 		got := c.Check(said)
 		processes := []history.Process{"client-1", "client-2", "client-3", history.Resource, "redis-1", "redis-2",
 			history.Nemesis}
-		for combination := range 2187 { // 3 to the 7th
+		for combination := range 2187 { // 3 to the power of 7
 			if combination%31 != int(round%31) && !(testkit.Full() && round%50 == 0) {
 				continue
 			}
@@ -167,11 +167,11 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 	}
 }
 
-// TestRecordsThatEndEarly removes from random small histories what each process did after some instant. Nothing may
-// then be violated that is not violated in the whole history. It leaves out histories in which a lease was extended
-// before that instant and its holder returned after it, since such an extension may have shortened the lease. It also
-// leaves out histories in which several attempts have one name, or in which a process is recorded for longer than it is
-// known to have lived.
+// TestRecordsThatEndEarly takes random small histories and removes, for each process, everything that it did after some
+// instant. Nothing may then be violated that is not violated in the whole history. The test omits three kinds of
+// histories: those in which a lease was extended before that instant and the holder's call returned after it, since
+// such an extension may have shortened the lease; those in which several attempts have the same name; and those in
+// which a process is recorded for longer than it is known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(testkit.Size(4_000, 400_000))
 	var c Checker
@@ -228,8 +228,8 @@ func TestRecordsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections certainly overlap. Whether their leases overlapped, and so
-// whether the holder had outlived its lease, depends on the clocks.
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections certainly overlap. With these clocks, it is not known whether
+// their leases overlapped, and so not whether the holder had outlived its lease.
 func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
 	const text = `
 0s client-1 acquire invoke

@@ -8,12 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// trespassing is a change of another client's key, with what is known about whether the owner was compared.
+// trespassing describes a change of another client's key, and what is known about whether the owner was compared.
 type trespassing struct {
-	service        history.Service
-	did            string // the change, as a log writes it
-	checked        string // what the request checked; empty if that is not recorded
-	compares, owns string // whether the lock is known to compare, and to have a value for each attempt
+	service history.Service
+	did     string // the change, as written in a log
+	checked string // what the request checked; empty if that is not recorded
+	// whether the lock is known to compare the owner, and to use a different value for each attempt
+	compares, owns string
 }
 
 // text returns the history, in which client-1 changes the key of client-2.
@@ -47,9 +48,9 @@ header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
 `, x.service, strings.Join(lists["yes"], ","), strings.Join(lists["unknown"], ","), change)
 }
 
-// knows reports whether it is known that the owner was compared, or that it was not. The recorded check of the request
-// decides; without one, the known measures of the lock decide. A measure concerns the release or the extension, so it
-// does not show how a Redis lock sets its key.
+// knows returns two facts: whether it is known that the owner was compared, and whether it is known that the owner was
+// not compared. The recorded check of the request decides. If there is none, the known measures of the lock decide. A
+// measure concerns the release or the extension, so it does not show how a Redis lock sets its key.
 func (x *trespassing) knows() (compared, not bool) {
 	switch {
 	case x.checked != "":
@@ -60,8 +61,8 @@ func (x *trespassing) knows() (compared, not bool) {
 	return x.compares == "yes", x.compares == "no"
 }
 
-// TestComparedIsSaidOfWhatWasCompared tries all combinations. A story says that the owner was not compared exactly if
-// that is known, and says that it was compared only if it was.
+// TestComparedIsSaidOfWhatWasCompared tries all combinations. An explanation must say that the owner was not compared
+// if and only if that is known. It may say that the owner was compared only if it was.
 func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	known := []string{"yes", "no", "unknown"}
 	saidNot, said := 0, 0
@@ -87,7 +88,7 @@ func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	}
 }
 
-// check compares a story with what is known, and counts what the story says.
+// check compares an explanation with what is known, and counts what the explanation says.
 func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
 	t.Helper()
 	compared, not := x.knows()

@@ -18,23 +18,23 @@ func init() {
 		judge:  (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
-// deadlockFreedom judges that nobody stays stuck while no fault is under way.
+// deadlockFreedom judges that no client waits forever while no fault is active.
 //
 // A waiter is an acquire that has been called and has not returned. If it was not granted and is called again within a
 // TTL, it continues to wait. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
-// Holders make no progress if there are none, or if each has crashed or is itself stuck waiting for another lock (a
-// cycle counts). A hold that is extended without limit, or whose key never expires, no longer counts as progress once
-// it has lasted as long as the longest declared hold. When a holder leaves alive, the time starts anew. When a holder
-// crashes while it is stuck, it does not.
+// There is no progress if the lock has no holder, or if each holder has crashed or is itself stuck waiting for another
+// lock (possibly in a cycle). A hold that is extended without limit, or whose key never expires, counts as progress
+// only until it has lasted as long as the longest declared hold. If a holder leaves without crashing, the time starts
+// again at zero. If a holder crashes while it is stuck, the time continues.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was
-// under way that could affect anybody. (If nobody uses the resource, faults of the resource or its links affect
-// nobody.) No later event revokes this. A permanent fault, such as a lost server, or a cut or a clock drift without
-// end, counts as the normal state from then on.
+// active that could affect any process involved. (If nobody uses the resource, faults of the resource or its links
+// affect nobody.) Later events do not change this. After a permanent fault, such as a lost server, or a cut or a clock
+// drift without end, the new state counts as normal.
 //
 // The law holds only if the probe acquired every lock after the last fault and nobody is left waiting. If there is no
-// probe, some client must have acquired every lock, and nobody may be inside. A run that ended sooner is undecided. The
-// law needs the header's TTL, hold and slack.
+// probe, some client must have acquired every lock, and nobody may be inside. If the run ended earlier, the law is
+// undecided. The law needs the TTL, hold and slack of the header.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -47,7 +47,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		return
 	}
 	if all := t.Stuck(limit, mostBreaches); len(all) > 0 {
-		if h.ClockError > 0 { // inexact clocks do not show for how long the others were stuck
+		if h.ClockError > 0 { // with inexact clocks, it is not known for how long the others were stuck
 			all = all[:1]
 		}
 		for i := range all {
@@ -66,7 +66,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 // hasProbe reports whether the history comes from a run that ends with a probe.
 func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
-// missing describes what was not yet done when the run ended; it is empty if everything was done.
+// missing describes what had not happened yet when the run ended. It is empty if nothing is missing.
 func (t *judge) missing() string {
 	calm := -1 // position at which the last fault was over
 	for i := range t.Faults {
@@ -126,8 +126,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm returns the statement that no fault was under way while somebody was stuck, except for permanent ones and for
-// those that struck only a resource that nobody used.
+// calm returns the statement that no fault was active while somebody was stuck. It mentions the exceptions: permanent
+// faults, and faults of a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -149,7 +149,7 @@ func (t *judge) calm(s *trace.Stuck) string {
 	return "no fault was under way except " + list(kinds)
 }
 
-// lasting describes a permanent fault during which waiters are judged; empty if f is not such a fault.
+// lasting describes a permanent fault that is treated as the normal state. It is empty if f is not such a fault.
 func (t *judge) lasting(f *trace.Fault) string {
 	switch {
 	case f.Stop != trace.Open || f.Ends:
@@ -163,7 +163,8 @@ func (t *judge) lasting(f *trace.Fault) string {
 	return ""
 }
 
-// stuckCause finds what, and which process, the waiter was stuck behind at the moment when it had waited for too long.
+// stuckCause finds what the waiter was waiting behind, and which process was responsible, at the moment when it had
+// waited for too long.
 func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
 	a, ttl, fastest := &t.Asks[s.Root], t.History.Header.TTL, t.fastest(nil)
 	t.facts.far, t.facts.quick = ttl > 0 && fastest > ttl/6, 0 < fastest && fastest <= ttl/6
@@ -219,7 +220,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// circle describes a circle of processes that wait for one another.
+// circle describes a cycle of processes that wait for one another.
 func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	if len(s.Cycle) == 1 {
 		c, held := &t.Asks[s.Cycle[0]], []int(nil)
@@ -243,7 +244,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
-// quorumStory returns the sentence that faults have permanently removed too many servers.
+// quorumStory returns the sentence that says that faults have permanently removed too many servers.
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {
@@ -254,7 +255,7 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		t.faultText(gone...))
 }
 
-// lastBy returns the position before the first event later than limit, or the last position if there is no such event.
+// lastBy returns the position of the last event that is not later than limit.
 func (t *judge) lastBy(limit history.Time) int {
 	later := slices.IndexFunc(t.History.Events, func(e history.Event) bool { return e.Time > limit })
 	if later < 0 {

@@ -10,39 +10,40 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// clash is a pair of grants of one lock that contradict each other, given by one span of each, in the order in which
-// the history states them. If the lock is a semaphore, a clash is a crowd: spans of one more grant than there are
-// permits.
+// clash is a pair of grants of one lock that contradict each other. It contains one span of each grant, in the order in
+// which the history states them. If the lock is a semaphore, a clash is a crowd: one span each of as many grants as
+// there are permits, plus one.
 type clash struct {
 	law   Law
 	lock  int32
 	first trace.Span
-	rest  []trace.Span // of a crowd: the spans between first and then
+	rest  []trace.Span // in a crowd: the spans between first and then
 	then  trace.Span
 }
 
-// rounding is how much earlier than its deadline a key may expire on a server whose clock is right. Redis counts in
-// whole milliseconds, once when it sets the deadline and once when it checks it.
+// rounding is how much earlier than its deadline a key may expire on a server whose clock is exact. Redis rounds to
+// whole milliseconds twice: when it sets the deadline and when it checks it.
 const rounding = history.Time(2 * time.Millisecond)
 
-// record is what one server (or group of replicas) recorded about a clash. Of the keys behind the two grants, the one
-// that was set first is the victim. The record shows how the victim disappeared before the other grant.
+// record is what one server (or group of replicas) recorded about the keys of the two grants of a clash. The key that
+// was set first is the victim's. The record shows how this key disappeared before the other grant.
 type record struct {
-	set       [2]int       // positions of the key-sets that the clash's two grants rest on; -1 if there is none
-	victim    int          // 0 or 1
+	set       [2]int       // positions at which the keys of the two grants were set; -1 if there is none
+	victim    int          // index of the victim's grant, 0 or 1
 	gone      int          // position at which the victim's key disappeared; -1 if it did not
 	due       history.Time // deadline that the key had when it disappeared
-	undone    int          // position of the loss that gave the key back an earlier deadline; -1 if there was none
+	undone    int          // position of the data loss that reset the key to an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
 	stood     history.Time // deadline that the key had when the other key was set
-	overwrote int          // first key-set of another attempt on the same server while the key was there, or -1
-	at        int          // position of the record; -1 if this server has none
+	// position at which another attempt first set a key on the same server while the victim's key was there, or -1
+	overwrote int
+	at        int // position of the record; -1 if this server has none
 	cause     Cause
 }
 
-// decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, in the
-// order of their positions; the last one is decisive. It returns no records if the cause lies elsewhere.
+// decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, ordered
+// by their positions. The last one shows the cause. decide returns no records if something else shows the cause.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -72,8 +73,8 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers that a window counted, or the server on which another client passed the lock to its
-// holder.
+// counted returns the servers that a window counted. If another client passed the lock to its holder, it returns the
+// server on which that happened.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -84,17 +85,18 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// keyless reports whether a client was told that it had the lock although it had no key for it. This is so if the
-// servers record keys of the lock, but no server had a key of this client at that moment (in a service with one log:
-// while it asked), none had set one for the attempt, and no other client had handed its key over. In a service of
-// several members, the servers that a grant counted prove nothing, since the members answer as one.
+// keyless reports whether a client was told that it had the lock although it had no key. This is so if the servers
+// record keys of the lock, but no server had a key of this client at that moment, no server had set one for the
+// attempt, and no other client had passed its key to this one. (In a service with one log, the whole time of the
+// acquire counts, not only that moment.) In a service of several members, the servers that a grant counted prove
+// nothing, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
 		return false
 	}
 	recorded := false
-	there := make(map[history.Attempt]bool) // keys of its client that are present
+	there := make(map[history.Attempt]bool) // the client's keys that are present
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
 		switch {
@@ -134,16 +136,16 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each unit, the keys that the two grants rest on. For a grant, this is the key that its attempt set
-// last before the grant (an extension may have set it anew). The key is on a server that the grant counted, or on any
-// server of the unit if the counted one has been replaced since. It may also be the key by which another client passed
-// the lock on. If the attempt later took an element out of a list, its grant rests on that element and on no key.
+// restsOn finds, for each unit, the keys to which the two grants are due. For a grant, this is the key that its attempt
+// set last before the grant (an extension may have set it again). The key is on a server that the grant counted, or on
+// any server of the unit if the counted one has been replaced since. It may also be a key that another client passed
+// on. If the attempt later took an element out of a list, its grant is due to that element and not to a key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
 		all[i] = record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	}
-	found := make([][2]bool, len(units)) // whether the key was set on a server that was counted
+	found := make([][2]bool, len(units)) // for both grants: whether the key was set on a server that the grant counted
 	for k, s := range [2]*trace.Span{&c.first, &c.then} {
 		if given := t.GivenBy(s); given >= 0 {
 			if u := slices.Index(units, t.Unit(t.History.Events[given].Process)); u >= 0 {
@@ -179,21 +181,21 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	for i := range all {
 		for k, s := range [2]*trace.Span{&c.first, &c.then} {
 			if set := &all[i].set[k]; *set >= 0 && t.lastTaken(s, units[i]) > *set {
-				*set = -1 // the key that it set is an element that it or another client took out again
+				*set = -1 // the attempt set a list element, which it or another client took out again
 			}
 		}
 	}
 	return all
 }
 
-// ownerOf returns the attempt whose key window s rests on: its own attempt, or an earlier one of the same client that
-// is not the attempt of the other window.
+// ownerOf returns the attempt to whose key window s is due: its own attempt, or an earlier attempt of the same client
+// that is not the attempt of the other window.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	return cmp.Or(t.EarlierKey(s, t.Grants[other.Grant].Attempt), t.Grants[s.Grant].Attempt)
 }
 
 // countedOn reports whether a window counted the answer of a server. The answer of a master does not count for its
-// replica. The members of one service answer as one.
+// replica. An answer of a service counts for all its members.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
@@ -202,15 +204,15 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow traces the victim's key on the server that was counted, or on its replacement after a failover. It looks for
-// the last time the key disappeared before the other key was set. If the key was still there (as in a queue), it looks
-// for the time at which it disappeared before the later grant.
+// follow traces the victim's key on the server that was counted, or on the server that replaced it after a failover. It
+// looks for the last time the key disappeared before the other key was set. If the key was still there at that time (as
+// in a queue), it looks for the time at which the key disappeared before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
 	due := t.History.Events[from].Until
-	lost, owed := -1, history.Time(0) // the last loss, and the key's deadline until then
-	lasts := history.Never            // duration of the first deadline
+	lost, owed := -1, history.Time(0) // position of the last loss, and the key's deadline before it
+	lasts := history.Never            // time to live that the key had when it was set
 	if due != history.Never {
 		lasts = due - t.History.Events[from].Time
 	}
@@ -238,7 +240,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 			}
 		case e.Of == owner && e.F == history.KeySet:
 			if i < other {
-				r.gone, r.overwrote = -1, -1 // it came back, for example after a replay
+				r.gone, r.overwrote = -1, -1 // the key came back, for example after a replay
 			}
 			if r.undone = -1; lost >= 0 && e.Until < owed {
 				r.undone, r.promised = lost, owed
@@ -258,13 +260,14 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	}
 }
 
-// replaces reports whether a key-set removed another attempt's key: it was in the same place and had not yet expired.
+// replaces reports whether setting a key removed another attempt's key, because that key was in the same place and had
+// not yet expired.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
 }
 
-// isLoss reports whether a key disappeared because a server lost it after acknowledging it.
+// isLoss reports whether a key disappeared because a server lost it after it had confirmed it.
 func isLoss(w history.Why) bool {
 	return lossCause(w).Kind != CauseNotRecorded
 }
@@ -302,15 +305,15 @@ func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
 
-// deposed reports whether the server of the event at position i had been replaced as its group's master by then.
+// deposed reports whether another server had replaced the server of the event at position i as the master of its group.
 func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry if a key was deleted at position gone by an earlier try of its own attempt: that request left
-// the client before the first request of the try that got the lock. Otherwise it returns an empty detail.
+// lateTry returns LateTry if a key was deleted at position gone by an earlier try of its own attempt. The deleting
+// request was then sent before the first request of the try that got the lock. Otherwise it returns "".
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -319,7 +322,7 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return ""
 }
 
-// neverTold reports whether a holder was told neither when its lease would end nor that it had lost the lock.
+// neverTold reports whether a holder was told neither when its lease ends nor that it had lost the lock.
 func (t *judge) neverTold(s *trace.Span) bool {
 	lease := t.History.Events[s.At].Grant
 	if !lease.Open || lease.Until == history.Never {
@@ -329,9 +332,9 @@ func (t *judge) neverTold(s *trace.Span) bool {
 	return crash != trace.Open && t.Time(crash) == lease.Until
 }
 
-// causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows it. This is
-// the key-gone record. If a crash or failover had undone an extension of the key, so that it expired at its old
-// deadline, it is the record of that loss.
+// causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
+// Usually this is the record that the key is gone. But if a crash or failover undid an extension of the key, so that
+// the key expired at its old deadline, it is the record of that loss.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {
@@ -384,9 +387,9 @@ func (t *judge) inVain(i int) bool {
 	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
 }
 
-// takenOver returns the last position before the keepalive at position i at which a member of a service took over the
-// leases as the new leader. The history records a takeover as an extension of each lease that nobody requested. It
-// returns -1 if there was none, or if the event at i is not a keepalive.
+// takenOver looks for the last time before the keepalive at position i at which a member of a service became the new
+// leader and took over the leases. The history records a takeover as an extension of each lease that no client
+// requested. takenOver returns the position, or -1 if there was no takeover or the event at i is not a keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !t.History.Header.OneService() {
@@ -414,15 +417,16 @@ func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	return -1
 }
 
-// expiredSession finds the faults that ended the session on which the victim's key depended. Each of them alone would
-// have sufficed.
+// expiredSession finds the faults that ended the session to which the victim's key belonged. Each of them alone would
+// have been enough.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
 
-// endingSession finds the faults that ended the session of a holder whose key disappeared with it at position gone.
+// endingSession finds the faults that ended the session of a holder. The holder's key disappeared with the session at
+// position gone.
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
-	since := -1 // position at which a key disappeared with an earlier session
+	since := -1 // last position at which a key of an earlier session disappeared
 	for i := range t.History.Events[:gone] {
 		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
 			t.ProcessOf(e.Of) == holder {
@@ -433,10 +437,9 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
 }
 
-// cutShort finds the faults that ended a holder's session and therefore the lease that the holder outlived. In that
-// case, the holder's key disappeared by the end of that lease and before its own deadline, or the key was past its
-// deadline when it was set, because the session was over. It finds none if the lease was already over when it was
-// granted.
+// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. In that
+// case, either the key disappeared by the end of that lease and before its own deadline, or the key was set after its
+// deadline because the session was already over. It finds none if the lease was already over when it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {
@@ -484,7 +487,7 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
-// leaseFacts returns what the decisive record of a clash shows besides the cause.
+// leaseFacts returns what the decisive record of a clash shows in addition to the cause.
 func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]
@@ -501,14 +504,14 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	return f
 }
 
-// foundMember reports whether a key was set by a request that had looked at the same member of it, such as the field of
-// a hash.
+// foundMember reports whether a key was set by a request that had looked up the same member of the key, such as the
+// field of a hash.
 func foundMember(e *history.Event) bool {
 	return e.F == history.KeySet && e.Member != "" && e.Checked == history.CheckedValue
 }
 
-// deletedWhileAsking reports whether a client that asked for the lock deleted the key that the event at a position
-// concerns. An asker deletes keys that it takes for expired.
+// deletedWhileAsking reports whether the key of the event at a position was deleted by a client that was asking for the
+// lock. Such a client deletes keys that it considers expired.
 func (t *judge) deletedWhileAsking(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.By != "" && t.AskedWhenSent(trace.Change{At: at, By: e.By})

@@ -13,17 +13,16 @@ import (
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check;
 // porcupine, both on all operations at once and in the smallest parts; and the literal definition. A history is a
-// sequence of calls, returns, losses and crashes of a few processes that request one lock; a loss and a crash each
-// count as an operation. Histories that differ only in the names of the processes count once. So do histories that
-// differ only in how a release, or an acquire that was not granted, returned, unless the row says that all outcomes are
-// tried.
+// sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a crash counts as
+// an operation. Histories that differ only in the names of the processes count once. So do histories that differ only
+// in how a release, or an acquire that was not granted, returned, unless the row says that all outcomes are tried.
 //
-// It takes about half a minute on two cores, and several times that with -race. With -short it leaves out the larger
-// rows, which take most of the time.
+// The test takes about half a minute on two cores, and several times as long with -race. With -short it omits the
+// larger rows, which take most of the time.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
-		permits               int // 0: a mutex
+		permits               int // 0 for a mutex
 		shared, outcomes      bool
 		unseen                bool // crashes are noticed late
 		want, violated        int
@@ -74,20 +73,20 @@ type enumeration struct {
 	t                *testing.T
 	outcomes, shared bool
 	unseen           bool
-	each             func() // judges the history so far; nil: e.judge
+	each             func() // judges the history so far; if nil, e.judge does
 	ps               []walker
 	h                history.History
 	trace            judge
 	ops              []linear.MutexOp
 	parts            linear.Parts
 	seen, violated   int
-	// histories that porcupine refuted by a part, and histories that pieces neither refuted nor allowed
+	// histories that porcupine refuted by judging a part, and histories on which judging in pieces gave no answer
 	divided, unanswered int
 }
 
-// walker states what one process may do next.
+// walker is the state of one process. It determines what the process may do next.
 type walker struct {
-	calling             history.F // the operation under way
+	calling             history.F // the operation in progress
 	holding             bool
 	attempts            int
 	asked, dead, reader bool
@@ -101,7 +100,7 @@ func (e *enumeration) walk(left, used int) {
 	} else if left == 0 {
 		e.judge()
 	}
-	for i := range e.ps[:min(used+1, len(e.ps))] { // new processes come in the order of their names
+	for i := range e.ps[:min(used+1, len(e.ps))] { // processes start in the order of their names
 		p, used := e.ps[i], max(used, i+1)
 		if p.dead {
 			continue
@@ -135,7 +134,8 @@ func (e *enumeration) returns(i int, p walker, left, used int) {
 	}
 }
 
-// choose returns all outcomes, or one that depends on the history so far, so that each occurs.
+// choose returns all outcomes if all are to be tried. Otherwise it returns one that depends on the history so far, so
+// that each outcome occurs in some history.
 func (e *enumeration) choose(all ...history.Type) []history.Type {
 	if e.outcomes {
 		return all
@@ -152,7 +152,8 @@ func (e *enumeration) calls(i int, p walker, left, used int) {
 			e.then(i, next, history.Invoke, history.Acquire, left-1, used)
 		}
 	}
-	if p.asked { // also the clean-up of an attempt that was not granted, and a second release
+	// a release is also possible after an attempt that was not granted (as a clean-up), and after another release
+	if p.asked {
 		next := p
 		next.calling, next.holding = history.Release, false
 		e.then(i, next, history.Invoke, history.Release, left-1, used)
@@ -203,7 +204,7 @@ func (e *enumeration) judge() {
 	byInterval, byDefinition, byPorcupine := len(overlaps) > 0, len(groups) > 0, false
 	for i := range e.trace.Locks {
 		if len(e.trace.Locks[i].Sections) < 2 {
-			continue // nothing to ask about; this is so in most histories
+			continue // nothing to ask about, as in most histories
 		}
 		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
 		whole, _ := e.ask(len(e.ops), len(e.ops))
@@ -222,7 +223,7 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask asks porcupine in parts of at least least sections, and about at most most sections at once.
+// ask asks porcupine in parts of at least least sections each, and about at most most sections at once.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)
@@ -248,15 +249,16 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapsByDefinition applies the definition literally. A section runs from acquire ok to the first of these: release
-// called, lost, crash. It returns all pairs of sections that share an instant and are not both shared, ordered by the
-// later and then the earlier acquire. A process whose crash was not seen may have left its section at any time since it
-// was last known to be alive, and at the earliest an instant after its call. Two sections count only if they share an
-// instant for every possible end. With several permits it returns, for each section, the first choice of as many
-// earlier sections as there are permits such that every two of all these sections share an instant.
+// overlapsByDefinition applies the definition literally. A section lasts from its acquire's ok to the first of these:
+// release called, lost, crash. The function returns all pairs of sections that share an instant and are not both
+// shared, ordered by the later acquire and then by the earlier one. A process whose crash was not noticed may have left
+// its section at any time since it was last known to be alive, but at least an instant after its call. Two sections
+// count only if they share an instant for every possible end. With several permits, the function returns, for each
+// section, the first choice of as many earlier sections as there are permits in which every two sections, including
+// this one, share an instant.
 func overlapsByDefinition(events []history.Event, permits int) (groups [][]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
-	// the first and last times of a section, for every way in which it may have ended; each event has its own time
+	// the first and last time of a section, for every way in which it may have ended; times are counted in events
 	ways := func(i int) (all [][2]history.Time) {
 		end, alive, call := history.Never, history.Never, history.Time(0)
 		for j := range events {

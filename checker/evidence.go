@@ -15,17 +15,17 @@ type LockEvidence struct {
 	// Mutex is the answer about the critical sections: all of them, or only those of the part that porcupine refutes.
 	// It is nil if porcupine has no answer, or if there are more sections than it can be asked about at once.
 	Mutex *linear.Evidence
-	// Data is the answer about the clients' read-modify-writes of the data that the lock guards. It is nil in the same
-	// cases.
+	// Data is porcupine's answer about the clients' read-modify-writes of the data that the lock guards. It is nil if
+	// porcupine has no answer, or if there are too many of them to be asked about at once.
 	Data *linear.Evidence
 }
 
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about the locks of h. It returns, in the order of the header, what is needed to draw its
-// answers for at most most locks. It prefers the locks named in first, then those whose sections are refuted. Left is
-// the number of further locks that could be drawn. Evidence costs far more than Check and is meant for reports.
+// Evidence asks porcupine about the locks of h. For at most most locks, it returns what is needed to draw the answers,
+// in the order of the header. It prefers the locks named in first, then those whose sections are refuted. left is the
+// number of other locks that could be drawn. Evidence takes far longer than Check and is meant for reports.
 func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -68,7 +68,7 @@ func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }
 
-// worthDrawing chooses locks in the order of preference that Evidence states, and returns their numbers in order.
+// worthDrawing chooses locks by the preferences that Evidence states, and returns their indexes in ascending order.
 func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
 	var byRank [3][]int
 	for n := range t.Locks {

@@ -28,8 +28,8 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// mostBreaches is the largest number of overlaps of one lock, and of stuck waiters, whose causes are examined. Each may
-// take a pass over the history.
+// mostBreaches is the largest number of breaches whose causes are examined: of overlaps of one lock, and of stuck
+// waiters. Each may require another pass over the history.
 const mostBreaches = 100
 
 // examined notes in the explanation that only the first breaches were examined, if there may be more.
@@ -40,8 +40,9 @@ func (f *Finding) examined(more bool) {
 }
 
 // breach starts the report of a breach of f's law: at position at, for a cause, on a lock and between some processes.
-// It returns the finding to fill in. This is f itself, or a further finding if f already has a breach. It returns nil
-// if the breach is not to be reported: an earlier one has the same cause, or only another one is to be explained.
+// It returns the finding to fill in, which is f itself or, if f already has a breach, a further finding. It returns nil
+// if the breach is not to be reported, because an earlier one has the same cause or because only another one is to be
+// explained.
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
 	switch {
@@ -56,7 +57,7 @@ func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, betwe
 	return &f.Further[len(f.Further)-1]
 }
 
-// isSame reports whether two findings on the same law are about the same breach, perhaps for different causes.
+// isSame reports whether two findings on the same law are about the same breach. Their causes may differ.
 func (f *Finding) isSame(o *Finding) bool {
 	return f.At == o.At && f.Lock == o.Lock && slices.Equal(f.Holders, o.Holders)
 }
@@ -80,8 +81,8 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	}
 }
 
-// who names a grant in a sentence about two grants: by its process, and also by its attempt if both are of the same
-// process.
+// who names a grant in a sentence about two grants. It uses the process and, if both grants belong to the same process,
+// also the attempt.
 func (t *judge) who(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
 		return sentence("%s (attempt %s)", g.Process, g.Attempt)
@@ -149,7 +150,7 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }
 
-// blameStory describes what held a client up; it is empty if nothing did.
+// blameStory describes what delayed a client. It is empty if nothing did.
 func (t *judge) blameStory(p history.Process, why blame) string {
 	var s strings.Builder
 	switch {
@@ -188,7 +189,7 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 	return s.String()
 }
 
-// witness returns the positions at which the faults to blame began and ended.
+// witness returns the positions at which the blamed faults began and ended.
 func (b blame) witness() []int {
 	var w []int
 	for _, f := range b.faults {
@@ -197,7 +198,7 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells returns when faults were active, as a list.
+// spells returns the periods in which faults were active, as a list.
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -206,7 +207,7 @@ func (t *judge) spells(faults []*trace.Fault) string {
 	return list(all)
 }
 
-// spell returns when a fault was active, for example "from 1s to 2s".
+// spell returns the period in which a fault was active, for example "from 1s to 2s".
 func (t *judge) spell(f *trace.Fault) string {
 	switch over := f.Over(); over {
 	case f.Start:
@@ -218,10 +219,10 @@ func (t *judge) spell(f *trace.Fault) string {
 	}
 }
 
-// leaseStory describes two leases that overlapped, and the records of every server that both counted.
+// leaseStory describes two leases that overlapped, and the records of every server that both grants counted.
 func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	a, b := c.first, c.then
-	if b.From < a.From { // in the order in which they were granted
+	if b.From < a.From { // order them by the time of their grants
 		a, b = b, a
 	}
 	ga, gb := &t.Grants[a.Grant], &t.Grants[b.Grant]
@@ -263,10 +264,10 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	return s.String()
 }
 
-// noKeys explains why a lock without keys excludes nobody.
+// noKeys explains why a lock without keys does not exclude anyone.
 const noKeys = " No server had a key of that lock at any time."
 
-// hasNoKeys reports whether no server ever had a key of the lock. This is known only if all requests were recorded.
+// hasNoKeys reports whether no server ever had a key of the lock. It returns true only if all requests were recorded.
 func (t *judge) hasNoKeys(lock int32) bool {
 	return t.History.Header.Asked != nil && !slices.ContainsFunc(t.Keys, func(at int32) bool {
 		e := &t.History.Events[at]
@@ -275,7 +276,7 @@ func (t *judge) hasNoKeys(lock int32) bool {
 }
 
 // serversStory describes the record of each server, the decisive one first. If a lease was miscounted, it also names
-// the servers on which its key had expired before.
+// the servers on which the lease's key had already expired.
 func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	last := &records[len(records)-1]
 	s.WriteString(sentence(" The reason: %s.", t.recordStory(c, last)))
@@ -296,7 +297,7 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	}
 }
 
-// isExpiry reports whether a cause means that a lease outlived keys that had expired as they should.
+// isExpiry reports whether a cause means that the keys expired on time and a lease lasted longer than its keys.
 func isExpiry(c Cause) bool { return c.Kind == ValidityMiscounted || c.Kind == NeverRenewed }
 
 func (t *judge) countedText(s *trace.Span) string {
@@ -307,7 +308,7 @@ func (t *judge) countedText(s *trace.Span) string {
 	return sentence("%s %s", t.Grants[s.Grant].Process, list(counted))
 }
 
-// list joins names the way a sentence lists them: "a, b and c".
+// list joins names as in a sentence: "a, b and c".
 func list[T ~string](names []T) string {
 	var s strings.Builder
 	for i, n := range names {

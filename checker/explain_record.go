@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// recordStory describes what one server recorded of a clash, as a clause without a final period.
+// recordStory describes what one server recorded about a clash, as a clause without a final period.
 func (t *judge) recordStory(c *clash, r *record) string {
 	span := r.victimSpan(c)
 	g := &t.Grants[span.Grant]
@@ -17,7 +17,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		other = &c.first
 	}
 	e := &t.History.Events[r.at]
-	server := e.Process // it may have replaced the server that set the key
+	server := e.Process // this server may have replaced the one that set the key
 	if r.cause.Kind == LostInFailover {
 		server = t.History.Events[r.set[r.victim]].Process
 	}
@@ -49,7 +49,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return t.miscountedStory(c, r, key)
 	case LeaseNotRechecked:
 		lease := t.History.Events[span.At].Grant
-		ended := "" // an empty lease does not say when it ended
+		ended := "" // the end of an empty lease is not stated
 		if lease.Until < lease.Granted {
 			ended = sentence(" its own lease had ended at %v, and", lease.Until)
 		}
@@ -88,7 +88,7 @@ func (t *judge) earlyStory(r *record, key string) string {
 		t.clockStory(r, e.Process, r.due-e.Time))
 }
 
-// twiceStory describes the keys, or the elements of a list, on one server that gave the lock twice.
+// twiceStory describes a server that gave the lock twice, by its keys or list elements.
 func (t *judge) twiceStory(c *clash, r *record, key string) string {
 	first, second := &t.History.Events[r.set[r.victim]], &t.History.Events[r.at]
 	if r.set[0] == r.set[1] {
@@ -130,7 +130,7 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
-// lapseStory describes a key that was removed because a second key, which its holder keeps alive, had expired.
+// lapseStory describes a key that was removed because a second key, which its holder must keep extending, had expired.
 func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
@@ -153,7 +153,7 @@ func takenOver(e *history.Event) string {
 	return "removed"
 }
 
-// takenOverStory describes a key that another client was entitled to remove or replace, since its holder's lease was
+// takenOverStory describes a key that another client was entitled to remove or replace because its holder's lease was
 // over.
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
@@ -209,7 +209,7 @@ func (t *judge) goneStory(key string, at int) string {
 }
 
 // removing finds the fault that removed a key without a client's request, as recorded at position at. After a failover,
-// a replica may have made the record.
+// the record may come from a replica.
 func (t *judge) removing(at int) *trace.Fault {
 	e := &t.History.Events[at]
 	return t.lastSuspect(at, func(f *trace.Fault) bool {
@@ -234,8 +234,8 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that took a server down before it came back with the loss recorded at position at. Earlier
-// faults that are over lost nothing; otherwise the loss would have been recorded then.
+// downAt lists the faults that took a server down before it came back with the loss recorded at position at. It omits
+// faults that ended before that: if they had caused the loss, it would have been recorded when they ended.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -264,8 +264,8 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the faults that put the clock of a process ahead while the victim's key was there. The key ended
-// early by the given time. If the faults do not explain that, clockStory names the last one.
+// clockStory names the faults that set the clock of a process ahead while the victim's key was there. early is how much
+// too early the key ended. If the faults do not explain all of that, clockStory names the last one.
 func (t *judge) clockStory(r *record, whose history.Process, early history.Time) string {
 	set := r.set[r.victim]
 	clocks := t.suspectsIn(-1, r.at+1, func(f *trace.Fault) bool {
@@ -303,7 +303,7 @@ func (t *judge) faultText(faults ...*trace.Fault) string {
 	return " (" + strings.Join(lines, "; ") + ")"
 }
 
-// taker returns the process that took the victim's place.
+// taker returns the process that got the lock after the victim.
 func (t *judge) taker(r *record) history.Process {
 	return t.ProcessOf(t.History.Events[r.set[1-r.victim]].Of)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Fairness is the law of locks that promise an order, such as a queue of clients.
+// Fairness is the law that applies to locks that promise an order, such as a queue of clients.
 const Fairness Law = "fairness"
 
 func init() {
@@ -21,21 +21,22 @@ func init() {
 		}})
 }
 
-// fairness judges that clients get a lock in the order in which they ask for it. The header's Order states the promise.
+// fairness judges that clients get a lock in the order in which they ask for it. The header's Order states the promised
+// order.
 //
-// A client is overtaken if another one, which asked later by more than the slack, is granted the lock while it waits.
-// Each acquire waits for itself: a client that gives up loses its place. A client that a fault may have affected while
-// it waited, or within a turn before it asked, may be overtaken. Faults that strike only other clients and the resource
-// do not affect it. An acquire that gives up within the slack after the other one's grant did not wait any more. Nor
-// did one whose own grant was decided before.
+// A client is overtaken if another client asks later, by more than the slack, and is granted the lock while the first
+// one still waits. Each acquire has a place of its own: a client that gives up loses its place. A client may be
+// overtaken if a fault may have affected it while it waited, or within a turn before it asked. Faults that affect only
+// other clients and the resource are no excuse. An acquire is not overtaken if it gave up within the slack after the
+// other client's grant, or if its own grant was decided earlier.
 //
-// A lock is left free if a client waits, nobody holds it or is granted it, and no fault is under way, for longer than a
-// turn. As for deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a permanent
-// fault counts as the normal state. A client that such a fault may affect does not count as waiting: it may be cut off
-// for good.
+// A lock is left free if, for longer than a turn, a client waits, nobody holds the lock or is granted it, and no fault
+// is active. As for deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a
+// permanent fault counts as the normal state. A client that a permanent fault may affect does not count as waiting,
+// since it may be cut off for good.
 //
-// The law needs an order, one permit, and a grant to a client while another one waits that asked later. Locks with
-// shared holds are not judged.
+// The law needs an order, one permit, and a grant to a client while another client, which asked later, waits. Locks
+// with shared holds are not judged.
 func (t *judge) fairness(f *Finding) {
 	order := t.History.Header.Order
 	switch {
@@ -84,7 +85,7 @@ func (t *judge) fairness(f *Finding) {
 	}
 }
 
-// unfair is a breach of fairness: a grant that overtook a client, or a stretch of time in which a lock was free.
+// unfair is a breach of fairness: a grant that overtook a client, or a period in which a lock was left free.
 type unfair struct {
 	at         int          // the position at which the law was broken
 	when       history.Time // the time at which it was broken
@@ -142,9 +143,9 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	found.About = about
 }
 
-// abandonedPlace returns the first acquire of a lock that was called before the one by which a client waits at a
-// position, and whose client had given up or crashed by then, if nobody who asked after it was granted the lock since.
-// It returns nil if there is none.
+// abandonedPlace looks for a client that left its place in the queue ahead of a waiter: its acquire was called before
+// the waiter's, it had given up or crashed by position at, and since then the lock was granted to nobody who had asked
+// after it. abandonedPlace returns the first such acquire, or nil.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int) *trace.Ask {
 	l := &t.Locks[waiter.Lock]
 	current := waiter

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryOrderIsJudgedAsWritten compares the checker with the literal reading of fairness on every small history of
-// one lock: all orders in which a few processes ask, are granted the lock, give up, leave and crash. A second part puts
-// one fault into every smaller history, in every place and of every length.
+// TestEveryOrderIsJudgedAsWritten compares the checker with the literal reading of the law of fairness on every small
+// history of one lock: all orders in which a few processes ask, are granted the lock, give up, leave and crash. A
+// second part adds one fault to every even smaller history, at every position and with every length.
 func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -56,16 +56,16 @@ func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	}
 }
 
-// bothReadings judges histories by the checker and by the literal reading of the law.
+// bothReadings judges histories with the checker and with the literal reading of the law.
 type bothReadings struct {
 	t       *testing.T
 	orders  []history.Order
-	faults  []*history.Fault // nil: a fault that states nothing
+	faults  []*history.Fault // nil stands for a fault without a description
 	checker Checker
-	seen    map[string]int // by outcome and cause
+	seen    map[string]int // counts by outcome and cause
 }
 
-// judge compares both readings of a history, for each order and with each fault in each place.
+// judge compares both readings of a history, for each order, and with each fault at each position.
 func (b *bothReadings) judge(h *history.History) {
 	with := *h
 	with.Header.Locks, with.Header.Servers = []history.Lock{"orders"}, []history.Process{"redis-1"}
@@ -86,8 +86,8 @@ func (b *bothReadings) judge(h *history.History) {
 	}
 }
 
-// withFault puts a fault between the events of a history: it strikes at position from, and ends at position to. A fault
-// that does not end is put there without an end.
+// withFault inserts a fault into a history: it begins at position from and ends at position to. If to is after the last
+// event, the fault has no end.
 func withFault(events []history.Event, f *history.Fault, from, to int) []history.Event {
 	strike := history.Event{Process: history.Nemesis, Type: history.Invoke, F: history.Pause, Value: "a fault",
 		Fault: f}
@@ -119,8 +119,8 @@ func (b *bothReadings) compare(h *history.History) {
 	}
 }
 
-// TestRandomOrdersAreJudgedAsWritten does the same for random histories of two locks, in which several things happen
-// between two events of one lock.
+// TestRandomOrdersAreJudgedAsWritten does the same for random histories of two locks. Between two events of one lock,
+// several things may happen to the other.
 func TestRandomOrdersAreJudgedAsWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	both := bothReadings{t: t, seen: map[string]int{}}

@@ -19,10 +19,10 @@ func init() {
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
-// faultTolerance judges that an acquire, and its release, succeed within the bound. It judges them while a quorum of
-// servers is up and reachable from an unpaused client, and nobody held or requested the lock within the last TTL.
+// faultTolerance judges that an acquire and its release succeed within the bound. It judges them only while a quorum of
+// servers is up and reachable, the client is not paused, and nobody held or requested the lock within the last TTL.
 //
-// An acquire is judged if all of this holds from its call to its return or to the bound, whichever comes first:
+// An acquire is judged if the following holds from its call to its return or to the bound, whichever comes first:
 //   - one quorum of servers was up, unpaused and not slowed all the time, and no link between it and the client was
 //     cut, delayed or faulty; the client itself was up and unpaused and kept its session;
 //   - keys of other attempts did not block so many servers that no quorum was left;
@@ -31,15 +31,15 @@ func init() {
 //   - in that time, no service of a single member had come back without its disk, and so without the client's session.
 //
 // A release is judged if its acquire was judged, all of this held from the acquire's call on, and the lease was valid
-// when the release was called. A release that fails in time is excused if the lease had ended by then. Replicated
-// groups count as one server each, which is up while all its members are up and reach each other. If there are fewer
-// groups than the quorum, they are one service, and their members count. Clock faults are no excuse.
+// when the release was called. A release that fails in time is excused if the lease had ended by then. A group of
+// replicas counts as one server, which is up while all its members are up and can reach each other. If there are fewer
+// groups than the quorum, the groups form one service, and each member counts. Clock faults are no excuse.
 //
 // A release without effect (see trace.Handback) also breaks the law, whatever it returned and whoever else requested
-// the lock, unless a fault was in its way at some time after its acquire's call.
+// the lock. The only excuse is a fault that could have prevented it at some time since its acquire's call.
 //
-// The law needs the header's servers, quorum and bound. For releases without effect it needs the servers' records of
-// keys.
+// The law needs the header's servers, quorum and bound. To find releases without effect, it also needs the servers'
+// records of keys.
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
 	if !h.StatesQuorum() || h.Bound <= 0 {
@@ -113,8 +113,8 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	return true
 }
 
-// countedReachable reports whether a quorum of the servers that granted the lock is within reach. Only these servers
-// can confirm its release.
+// countedReachable reports whether a quorum of the servers that granted the lock is reachable. Only these servers can
+// confirm its release.
 func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
@@ -124,7 +124,7 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 }
 
 // judgedUntil returns the position up to which the conditions of an operation must hold: its return, or the last event
-// within its bound. It returns -1 if the history ends before either.
+// within its bound. It returns -1 if the history ends before that.
 func (t *judge) judgedUntil(call, ret int) int {
 	due := t.Time(call) + t.History.Header.Bound
 	switch {
@@ -162,7 +162,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		key := t.keyAt(g, ret)
 		story, w = story+t.refusedStory(g, key), append(w, key)
 	}
-	var listed []trace.Impact // one of each kind is enough
+	var listed []trace.Impact // it is enough to list one of each kind
 	for fault := range t.suspects() {
 		x := trace.Impact{Fault: fault}
 		concerns := x.Does.Delays() && t.onTheWay(x.Fault, a.Process, t.IsServer)
@@ -206,7 +206,7 @@ func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) st
 	return how
 }
 
-// keyAt returns the position of the last record about the key of a grant before a position; -1 if there is none.
+// keyAt returns the position of the last record about the key of a grant before a given position; -1 if there is none.
 func (t *judge) keyAt(g *trace.Grant, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		if e := &t.History.Events[at]; int(at) < before && e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt {
@@ -216,7 +216,8 @@ func (t *judge) keyAt(g *trace.Grant, before int) int {
 	return -1
 }
 
-// refusedStory describes what the last record of a key shows about a refused release, and stores that for the remedy.
+// refusedStory describes what the last record of a key shows about a refused release. It also stores this, so that the
+// remedy fits.
 func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	if key < 0 {
 		return ""
@@ -233,8 +234,8 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying returns the last fault of the clock of the server on which the key of a grant expired early, at position
-// gone; nil if there is none.
+// hurrying looks at a key of a grant that expired early at position gone, and returns the last clock fault of the
+// server that had the key; nil if there is none.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {
@@ -245,17 +246,17 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether the client of an acquire is known to have continued to ask in the second half of its bound,
+// asksOn reports whether it is known that a client kept asking for the lock in the second half of the acquire's bound,
 // although no server had a key of the lock until position end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time that any attempt, except those of one acquire, took to get a lock. If none got a
-// lock, it returns the shortest time to have a key set. It returns Never if the servers recorded their keys but set
-// none, and 0 if nothing is known. If a client asked again without a key set in between, it may have sent the request
-// for the next key in an earlier try.
+// fastest returns the shortest time in which any attempt got a lock, not counting those of one acquire. If none got a
+// lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but set
+// none, and 0 if nothing is known. If a client asked again and no key was set in between, an earlier try may have sent
+// the request for the next key.
 func (t *judge) fastest(but *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
@@ -291,10 +292,10 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 	return cmp.Or(granted, set)
 }
 
-// firstCall returns the earliest call with which a client asked for a lock that led to the key set at position set:
-// since the key that it had set before, if any.
+// firstCall returns the earliest call that may have led to the key set at position set: the client's first acquire of
+// the lock since it set its previous key, if any.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
-	first, after := of.Call, -1 // position of the key set before
+	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
 		if int(at) < set && e.F == history.KeySet && e.Lock == t.Locks[of.Lock].Name &&
@@ -311,7 +312,7 @@ func (t *judge) firstCall(of *trace.Ask, set int) int {
 	return first
 }
 
-// quorumText names a smallest set of servers that were available.
+// quorumText names a smallest possible set of servers that form a quorum and were available.
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

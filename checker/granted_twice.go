@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grantedTwice judges a record of two grants that do not each rest on a key of their own: both rest on elements that
-// they took out of a list, or both rest on one key.
+// grantedTwice judges a record of two grants that do not each have a key of their own: both are due to elements that
+// were taken out of a list, or both are due to one key.
 func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	if r.set[0] < 0 && r.set[1] < 0 {
 		t.tookTwo(c, u, r)
@@ -21,7 +21,7 @@ func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	}
 }
 
-// tookTwo finds the elements of a list that two grants rest on.
+// tookTwo finds the two elements of a list to which the two grants are due.
 func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
 	if min(took[0], took[1]) < 0 {
@@ -33,7 +33,8 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
-// lastTaken returns the last position before a window at which its attempt took a key of the lock out of a unit, or -1.
+// lastTaken returns the last position before a window at which the attempt of the window took a key of the lock out of
+// a unit, or -1.
 func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	g := &t.Grants[s.Grant]
 	if g.Attempt == "" {
@@ -42,7 +43,7 @@ func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
-// shareKey reports whether two grants of one client rest on one key, which only one of them has set: the key was still
+// shareKey reports whether two grants of one client are due to one key that only one of them has set: the key was still
 // there when the other was granted. If so, it completes the record.
 func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	set, s := r.set[0], &c.then

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// afterRelease lists events that may happen after client-1 has called its release. Each event comes one second, or late
-// seconds, after the previous one.
+// afterRelease lists events that may happen after client-1 has called its release. Each event comes one second after
+// the previous one, or late seconds if late is set.
 var afterRelease = []history.Event{
 	{Process: "client-1", Type: history.OK, F: history.Release, Attempt: "client-1/1"},
 	{Process: "client-1", Type: history.Fail, F: history.Release, Attempt: "client-1/1"},
@@ -32,7 +32,7 @@ var afterRelease = []history.Event{
 	{Process: history.Nemesis, Type: history.Invoke, Value: "jump redis-1 clock by +3s at 1s"},
 }
 
-// topologies lists servers that stand alone, that replicate, and that form one service.
+// topologies lists headers for servers that are independent, that replicate, and that form one service.
 var topologies = []history.Header{
 	{Servers: gossipServers[:1], Quorum: 1},
 	{Servers: gossipServers, Quorum: 2},
@@ -44,7 +44,7 @@ var topologies = []history.Header{
 }
 
 // TestReleasesWithoutEffectAsWritten enumerates what can follow a release. The checker and the literal reading of the
-// law find the same releases without effect.
+// law must find the same releases without effect.
 func TestReleasesWithoutEffectAsWritten(t *testing.T) {
 	depth, seen := testkit.Size(3, 4), map[string]int{}
 	var c Checker

@@ -7,25 +7,26 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Judges records who judged mutual exclusion, and what each judge answered about the critical sections. It is zero if
-// there was nothing to judge, and in findings on other laws, which have one judge.
+// Judges states which judges decided mutual exclusion, and what each answered about the critical sections. It is zero
+// if there was nothing to judge. In findings on other laws, which have only one judge, it is also zero.
 type Judges struct {
 	Porcupine Answer // answer of the linearizability checker, which models a mutex that is owned by a section
-	Interval  Answer // answer of the interval check, on the sections as spans
+	Interval  Answer // answer of the interval check, which looks at the sections as time spans
 }
 
 // Answer is what a judge says about the critical sections of a history.
 type Answer uint8
 
-// The answers. The zero Answer is never a pass.
+// The answers. The zero Answer never means that the law holds.
 const (
 	NotAsked        Answer = iota
 	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times
 	NotAskedTooMany        // a part has more sections than porcupine can be asked about at once
 	Unfinished             // porcupine ran out of steps
-	Open                   // only the interval check: it depends on something that the history does not state exactly
-	Allowed                // no two sections of one lock overlap, except shared ones
-	Refuted                // two do
+	// only from the interval check: the answer depends on something that the history does not state exactly
+	Open
+	Allowed // no two sections of one lock overlap, except shared ones
+	Refuted // two sections of one lock overlap
 )
 
 // String returns the answer without its reason.
@@ -43,7 +44,7 @@ func (a Answer) String() string {
 	return "not asked"
 }
 
-// Why returns why there is no answer. It is empty if there is an answer, or if there was nothing to judge.
+// Why explains why there is no answer. It is empty if there is an answer, or if there was nothing to judge.
 func (a Answer) Why() string {
 	switch a {
 	case NotAskedClocks:
@@ -57,7 +58,7 @@ func (a Answer) Why() string {
 	return ""
 }
 
-// Alone returns a note that only the interval check judged, and why; empty if both judged.
+// Alone returns a note that only the interval check judged, and why. It is empty if both judged.
 func (j Judges) Alone() string {
 	if why := j.Porcupine.Why(); why != "" {
 		return "interval check alone: " + why
@@ -65,7 +66,7 @@ func (j Judges) Alone() string {
 	return ""
 }
 
-// String returns one line that says who judged, and what each answered; empty for the zero Judges.
+// String returns one line that says who judged and what each answered. It is empty for the zero Judges.
 func (j Judges) String() string {
 	why := j.Porcupine.Why()
 	switch {
@@ -77,9 +78,9 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges asks both judges about every lock, and stores their answers in t.answers. If they differ about a lock, it
-// returns their answers about that lock. Otherwise it returns their answers about the lock whose sections overlap first
-// in the history. If no sections overlap, it returns porcupine's first answer that is not Allowed.
+// bothJudges asks both judges about every lock, and stores their answers in t.answers. If they disagree about a lock,
+// it returns their answers about that lock. Otherwise it returns their answers about the lock whose sections overlap
+// first in the history. If no sections overlap, it returns porcupine's first answer that is not Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]
@@ -104,7 +105,8 @@ func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	return all, overlaps, more
 }
 
-// judgesOf asks porcupine about a lock. overlap says whether the interval check found an overlap on it.
+// judgesOf asks porcupine about a lock. overlap says whether the interval check found overlapping sections of that
+// lock.
 func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
 	if j.Interval = Allowed; overlap {
 		j.Interval = Refuted
@@ -134,7 +136,7 @@ var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMan
 // differ reports whether both judges have an answer and the answers differ.
 func (j Judges) differ() bool { return j.Porcupine >= Allowed && j.Porcupine != j.Interval }
 
-// open returns the judges of a finding that inexact clocks leave undecided.
+// open returns the judges of a finding that is undecided because of inexact clocks.
 func (j Judges) open() Judges {
 	if j.Interval != NotAsked {
 		j.Interval = Open
@@ -142,9 +144,9 @@ func (j Judges) open() Judges {
 	return j
 }
 
-// appendMutexOps appends the operations for porcupine. Each successful acquire is an enter, from its call to its
-// return. Each section that ended is a leave. A leave lasts from the end of the section (or the earliest time at which
-// it may have ended) to the return of the release, or forever if the release did not return.
+// appendMutexOps appends the operations for porcupine. Each successful acquire becomes an enter operation, from its
+// call to its return. Each section that ended becomes a leave operation. It lasts from the end of the section (or the
+// earliest possible end) to the return of the release, or forever if the release did not return.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]

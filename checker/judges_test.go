@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheVerdictSaysWhoJudged replaces porcupine's answers: without an answer the interval check judges alone, and the
-// verdict says so; the opposite answer leaves the law undecided.
+// TestTheVerdictSaysWhoJudged replaces porcupine's answers. If porcupine has no answer, the interval check judges
+// alone, and the verdict says so. If porcupine's answer is the opposite, the law is undecided.
 func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	const overlap = `
 0s client-1 acquire invoke
@@ -54,7 +54,8 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// TestJudgesLookAtEachLock: the answer of one judge about one lock is not compared with the other's about another lock.
+// TestJudgesLookAtEachLock checks that one judge's answer about a lock is never compared with the other judge's answer
+// about another lock.
 func TestJudgesLookAtEachLock(t *testing.T) {
 	h := fromLog(t, `
 0s client-1 acquire invoke lock=a
@@ -91,7 +92,8 @@ func TestJudgesLookAtEachLock(t *testing.T) {
 	}
 }
 
-// TestPorcupineIsNotAskedWhereClocksAreOff: two sections that overlap for certain, two that may, two that do not.
+// TestPorcupineIsNotAskedWhereClocksAreOff tries two sections that certainly overlap, two that may overlap, and two
+// that do not.
 func TestPorcupineIsNotAskedWhereClocksAreOff(t *testing.T) {
 	for _, c := range []struct {
 		entry   string
@@ -119,7 +121,7 @@ func TestPorcupineIsNotAskedWhereClocksAreOff(t *testing.T) {
 	}
 }
 
-// inTurn returns a history of n sections: one after the other, or all shared and ended together.
+// inTurn returns a history of n sections: either one after the other, or all shared and ended at the same time.
 func inTurn(n int, together bool) *history.History {
 	h := &history.History{}
 	add := func(i int, typ history.Type, f history.F) {
@@ -139,8 +141,9 @@ func inTurn(n int, together bool) *history.History {
 	return h
 }
 
-// TestPorcupineIsAskedInParts: sections beyond the bound of one question are judged by both if instants at which nobody
-// is inside divide them, and by the interval check alone if there are none.
+// TestPorcupineIsAskedInParts uses more sections than porcupine can be asked about at once. If nobody is inside at some
+// instants, the sections are divided there, and both judges judge them. If there are no such instants, only the
+// interval check judges.
 func TestPorcupineIsAskedInParts(t *testing.T) {
 	const n = linear.MaxSections
 	late := func(h *history.History) *history.History { // two more sections, which overlap
@@ -150,7 +153,7 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 		}
 		return h
 	}
-	overlapping := inTurn(n+1, true) // the writer is among the readers
+	overlapping := inTurn(n+1, true) // a writer's section overlaps those of the readers
 	overlapping.Events[1].Shared = false
 	for _, c := range []struct {
 		name   string
@@ -177,8 +180,8 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 	}
 }
 
-// TestOwnershipIsBrokenWhereACauseSaysSo: a key that another client removed without checking breaks ownership, in
-// addition to any other law.
+// TestOwnershipIsBrokenWhereACauseSaysSo checks that ownership is broken if another client removed a key without
+// checking its owner, whatever other law is broken too.
 func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 	var c Checker
 	seen := 0
@@ -186,7 +189,7 @@ func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 	for round := range rounds {
 		g := newGossip(uint64(round), 11)
 		g.twoGrants()
-		for i := range g.h.Events { // whoever checks may change a key whose owner is through
+		for i := range g.h.Events { // a client that checks may change a key whose owner is done with it
 			g.h.Events[i].Checked = history.CheckNotRecorded
 		}
 		v := c.Check(g.h)

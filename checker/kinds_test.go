@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin with the same effect under another name, in capitals,
-// and judges histories again with the twins in place of the kinds. No law, cause or story may differ except in that
-// name.
+// TestAFaultIsJudgedByWhatItDoes makes a copy of every kind of fault that has the same effect and a different name (in
+// capitals). It replaces the kinds in histories by their copies and judges the histories again. No law, cause or
+// explanation may differ, except in that name.
 func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 	rows := slices.Clone(history.FaultKinds)
 	t.Cleanup(func() { history.FaultKinds = rows })

@@ -11,24 +11,24 @@ import (
 // Law names a law.
 type Law string
 
-// Linearizability is the law of histories that contain registers and no lock: package checker/register judges it.
+// Linearizability is the law that applies to histories of registers without locks. Package checker/register judges it.
 const Linearizability Law = "linearizability"
 
 // Laws lists all laws of locks in the order in which they are reported.
 var Laws []Law
 
-// lawRow holds what other files must know about a law. The file that judges the law registers it.
+// lawRow holds what other files need to know about a law. The file that judges the law registers it.
 type lawRow struct {
 	law     Law
 	place   int      // position in the order in which the laws are reported, from 1
-	gravity int      // rank among violations, from 1: harm to the user's data ranks before the events that led to it
-	kept    LockKind // kinds of locks that keep the law under the faults that they can survive
-	atEnd   bool     // a history shows that the law holds only once everything in it has ended
-	says    string   // what the law states, as a lower-case sentence without a period
+	gravity int      // rank by severity, from 1: harm to the user's data ranks before the events that led to it
+	kept    LockKind // kinds of locks that must keep the law under all faults that they can survive
+	atEnd   bool     // whether the law can be known to hold only after everything in the history has ended
+	says    string   // the law's statement, as a lower-case sentence without a period
 	broken  string   // what happens when the law is broken, in the same form
 	judge   func(*judge, *Finding)
-	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If uncertain is nil, they
-	// always do.
+	// uncertain explains why inexact clocks make the law undecided. It returns "" if they do not. If uncertain is nil,
+	// inexact clocks always make the law undecided.
 	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
@@ -37,13 +37,13 @@ type LockKind uint8
 
 // The kinds of locks.
 const (
-	Leased    LockKind = 1 << iota // has a lease, and its holder checks how long the lease lasts
-	Fenced                         // has tokens that the resource compares
-	Efficient                      // saves work and protects nothing
+	Leased    LockKind = 1 << iota // locks with a lease whose holder checks how long it lasts
+	Fenced                         // locks with tokens that the resource compares
+	Efficient                      // locks that only save work and protect nothing
 	anyLock   = Leased | Fenced | Efficient
 )
 
-// lawTable holds the rows of all laws, in the order in which they are reported.
+// lawTable holds the row of each law, in the order in which the laws are reported.
 var lawTable []lawRow
 
 // register adds a law. It is called by the init function of the law's file.
@@ -73,7 +73,7 @@ func (l Law) row() *lawRow {
 	return &lawRow{gravity: math.MaxInt}
 }
 
-// leftOpen explains why inexact clocks leave the law undecided. It is empty if they do not.
+// leftOpen explains why inexact clocks make the law undecided. It is empty if they do not.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	if row.uncertain == nil {
 		return "The clocks were not exact, and this law does not state what that means for it."
@@ -81,7 +81,7 @@ func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
 
-// Says returns what the law states, as a lower-case sentence without a period, or "" if l is not a law.
+// Says returns the law's statement, as a lower-case sentence without a period, or "" if l is not a law.
 func (l Law) Says() string {
 	if l == Linearizability {
 		return "some order of the operations, each between its call and its return, explains everything that was read"
@@ -95,28 +95,28 @@ func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is viol
 // Gravity orders laws by how serious a violation is, the most serious first.
 func (l Law) Gravity() int { return l.row().gravity }
 
-// AtEnd reports whether a history can show that the law holds only once everything in it has ended.
+// AtEnd reports whether the law can be known to hold only after everything in a history has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }
 
-// Promise states what a lock must keep whatever faults strike.
+// Promise states what a lock must guarantee, whatever faults strike.
 type Promise struct {
 	Laws []Law
-	// Availability extends the promise of deadlock-freedom to runs in which too few servers are left for good. No lock
-	// can help there, only more servers can, so it is promised only if asked for.
+	// Availability extends the promise of deadlock-freedom to runs in which too few servers remain permanently. In such
+	// runs no lock can help, but more servers can. The extension must therefore be requested explicitly.
 	Availability bool
 }
 
 // Availability is the name of the field Promise.Availability in scenario files and reports.
 const Availability = "availability"
 
-// Excuse explains, after "is broken", why a violation does not break the promise, and how to demand more in a scenario
-// file. ExcuseUnless is the same without saying how.
+// Excuse explains, after "is broken", why a violation does not break the promise, and how a scenario file can demand
+// more. ExcuseUnless is the same without the second part.
 const (
 	Excuse       = ExcuseUnless + "promise lists " + Availability
 	ExcuseUnless = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless "
 )
 
-// Covers reports whether a law broken by the given cause breaks the promise.
+// Covers reports whether the promise is broken if the given cause breaks a law.
 func (p Promise) Covers(l Law, c Cause) bool { return slices.Contains(p.Laws, l) && !p.Excuses(c) }
 
 // BrokenBy returns the first breach in a finding that breaks the promise, or nil if there is none.
@@ -129,7 +129,7 @@ func (p Promise) BrokenBy(f *Finding) *Finding {
 	return nil
 }
 
-// ExcusesAll reports whether a law is violated, but only by causes that break no promise.
+// ExcusesAll reports whether a law is violated, but only for causes that do not break the promise.
 func (p Promise) ExcusesAll(f *Finding) bool {
 	for b := range f.Breaches() {
 		if !p.Excuses(b.Cause) {
@@ -139,5 +139,5 @@ func (p Promise) ExcusesAll(f *Finding) bool {
 	return f.Outcome == Violated
 }
 
-// Excuses reports whether a cause breaks no promise, whichever law it breaks.
+// Excuses reports whether a cause does not break the promise, whichever law it breaks.
 func (p Promise) Excuses(c Cause) bool { return c.Kind == NoQuorumLeft && !p.Availability }

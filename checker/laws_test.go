@@ -63,7 +63,7 @@ func TestLaws(t *testing.T) {
 		t.Fatalf("%d files for %d laws: %v", len(files), len(Laws), err)
 	}
 	seen := map[Law]map[Outcome]bool{}
-	var checker Checker // reused: what one history leaves behind must not affect the next
+	var checker Checker // the Checker is reused: nothing of one history may affect the judgment of the next
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -140,7 +140,7 @@ func consistent(t *testing.T, name string, f Finding) {
 	}
 }
 
-// sameFromFile checks that a history judged from its file gives the same verdict as from memory.
+// sameFromFile checks that a history has the same verdict when it is written to a file and read again.
 func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 	t.Helper()
 	var b bytes.Buffer

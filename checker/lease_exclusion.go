@@ -16,13 +16,13 @@ func init() {
 		judge:  (*judge).leaseExclusion, uncertain: clockerror.Windows})
 }
 
-// leaseExclusion judges the lock service's promise that the validity windows it grants for one lock never overlap in
-// true time, except shared ones. A semaphore never has more windows at once than permits.
+// leaseExclusion judges the lock service's promise that the validity windows that it grants for one lock never overlap
+// in true time, unless they are shared. A semaphore must never have more windows at once than permits.
 //
 // The law needs grants that state granted and until. It is unchecked if a grant without them may have overlapped
 // another. The law counts as exercised once a lock had two windows, or one window and another acquire that could have
-// been granted. A single grant that nobody else asked for shows nothing. A semaphore needs one acquire more than it has
-// permits.
+// been granted. A single grant proves nothing if nobody else asked for the lock. For a semaphore, there must be one
+// acquire more than permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
@@ -71,8 +71,8 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	b.About, b.Unrecorded = t.about(&pair, records), unrecorded(cause, records)
 }
 
-// undecidedBy returns a grant whose window is not stated and may have overlapped another, or nil if there is none. It
-// is called when no two stated windows overlap.
+// undecidedBy returns a grant that does not state its window and may have overlapped another grant, or nil if there is
+// none. It is called when no two stated windows overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
@@ -85,7 +85,7 @@ func (t *judge) undecidedBy() *trace.Grant {
 	return nil
 }
 
-// clashes returns the pairs of spans that contradict a law, in the order of inOrder.
+// clashes returns the pairs of spans that contradict a law, as inOrder sorts them.
 func (t *judge) clashes(law Law) (all []clash, more bool) {
 	for n := range t.Locks {
 		all = append(all, t.clashesIn(law, n)...)

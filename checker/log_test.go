@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// fromLog makes a history from a text that reads like a log. One line is one event (or one for each process of a list):
+// fromLog makes a history from a text that looks like a log. One line is one event (or one for each process of a list):
 //
 //	header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s
 //	0s client-1 acquire invoke
@@ -22,10 +22,10 @@ import (
 //	15.005s fault-ends client-1: pause client-1 for 15s after acquired
 //	20s nemesis start-partition
 //
-// The last is how Jepsen's nemesis reports what it does. The lock is "orders" and the attempt client-1's latest
-// ("client-1/1"), unless lock= or attempt= says otherwise. An acquire ok or extend ok with until= carries a grant,
-// requested when acquire (or extend) was called, decided at the time of its line and counted by all servers, unless
-// since=, granted= or counted= says otherwise.
+// The last line has the form in which Jepsen's nemesis reports what it does. The lock is "orders" unless lock= is
+// given. The attempt is client-1's latest ("client-1/1") unless attempt= is given. An acquire ok or extend ok with
+// until= has a grant. By default, this grant was requested when acquire (or extend) was called, decided at the time of
+// its line, and counted by all servers; since=, granted= and counted= change that.
 func fromLog(t testing.TB, text string) *history.History {
 	t.Helper()
 	p := parser{t: t, h: &history.History{}, attempts: map[string]int{}, called: map[string]history.Time{}}
@@ -82,8 +82,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck returns what a history records about a fault line. A line that is not in the language of plans comes from a
-// history from outside, which states only the processes that the fault strikes.
+// struck returns what a history records about a line that describes a fault. If the line is not in the language of
+// plans, the history is from another system and states only the processes that the fault affects.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()
@@ -179,7 +179,7 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	}
 }
 
-// checkCalled returns what a request has checked, from the word that a history uses for it.
+// checkCalled returns the check that a request has made, given the word that a history uses for it.
 func checkCalled(word string) history.Check {
 	for c := history.CheckedNothing; c.String() != ""; c++ {
 		if c.String() == word {

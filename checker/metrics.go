@@ -10,14 +10,14 @@ import (
 
 // Metric is one figure about a run.
 type Metric struct {
-	Name    string // as in the documentation; with {process="client-1"} for a single process
+	Name    string // name, as in the documentation; for a single process, {process="client-1"} is appended
 	Value   float64
 	Unit    string  // "s", "ratio" in [0, 1], or empty for a count
-	Samples int     // number of observations; if it is 0, so is Value
-	Alarm   float64 // value above which the documentation advises an investigation; -1 if it states none
+	Samples int     // number of observations; if it is 0, Value is 0 too
+	Alarm   float64 // value above which the documentation advises to investigate; -1 if there is none
 }
 
-// Alarming reports whether the value lies above its alarm level.
+// Alarming reports whether the value is above its alarm level.
 func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Value > m.Alarm }
 
 // Metrics is a list in a fixed order: first the metrics of the run, then those of single processes in the order of the
@@ -34,21 +34,21 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// Measure computes the five metrics that the documentation advises to watch, with their alarm levels, and some more. It
-// ignores the probe's own operations.
+// Measure computes the five metrics that the documentation recommends to monitor, with their alarm levels, and some
+// more. It ignores the probe's own operations.
 //
-//   - lock_acquisition_time_p50, _p99: time from the call of an acquire to its ok, in s. An acquire that failed, or was
-//     still open when the run ended, counts with the time that it waited in vain. Alarm above 50 % of the TTL.
+//   - lock_acquisition_time_p50, _p99: time from the call of an acquire to its ok, in s. An acquire that failed, or had
+//     not returned when the run ended, counts with the time that it had waited. Alarm above 50 % of the TTL.
 //   - lock_contention_rate: share of attempts that found the lock taken by another. An acquire that tries again makes
 //     several attempts. Unknown if the history does not count attempts. Alarm above 30 %.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80 % of the TTL.
-//   - lock_timeout_rate: share of acquires that ended because the client's patience did, among those that returned.
-//     Alarm above 5 %.
+//   - lock_timeout_rate: share of acquires that gave up because the client would not wait any longer, among those that
+//     returned. Alarm above 5 %.
 //   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults,
 //     among those whose effect the servers' records show (see trace.Handback). Alarm above 0.
 //   - fencing_token_reject_rate: share of reads and writes that were refused for a stale token. Alarm above 0.
 //   - wake_ups_per_release: number of waiting clients that were notified, per release that took effect. Unknown if the
-//     history counts no attempts and records no notice, since then only the lock's own code knows of both.
+//     history neither counts attempts nor records notices, since then only the lock's own code knows of both.
 //   - messages_per_acquire: number of requests that clients sent to lock servers, per acquire that succeeded.
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody acquired
 //     it, in s.
@@ -59,7 +59,7 @@ func Measure(h *history.History) Metrics {
 	return t.measure()
 }
 
-// measure measures the history that was read.
+// measure computes the metrics of the history that was read last.
 func (t *judge) measure() Metrics {
 	h := t.History
 	var m measures
@@ -107,12 +107,12 @@ func (t *judge) measure() Metrics {
 	return append(out, m.byProcess(h)...)
 }
 
-// measures collects observations.
+// measures collects the observations from which the metrics are computed.
 type measures struct {
 	waits           []float64
 	served          int
 	of              map[history.Process][]float64
-	seen            []history.Process // in the order of their first acquire
+	seen            []history.Process // processes in the order of their first acquire
 	held            []float64
 	returned        int
 	timedOut        int
@@ -121,7 +121,8 @@ type measures struct {
 }
 
 func (m *measures) ask(t *judge, a *trace.Ask) {
-	crashed := a.Outcome == 0 && a.Ret != trace.Open // a crashed client no longer wants the lock
+	// ignore an acquire whose client crashed: it no longer wants the lock
+	crashed := a.Outcome == 0 && a.Ret != trace.Open
 	if a.Process == history.Probe || crashed {
 		return
 	}
@@ -153,7 +154,8 @@ func (m *measures) wait(p history.Process, waited float64) {
 
 func (m *measures) byProcess(h *history.History) Metrics {
 	order := slices.Clone(h.Header.Clients)
-	listed := make(map[history.Process]bool, len(order)+len(m.seen)) // a history may have 100,000 processes
+	// a map, because a history may have 100,000 processes
+	listed := make(map[history.Process]bool, len(order)+len(m.seen))
 	for _, p := range order {
 		listed[p] = true
 	}
@@ -173,11 +175,13 @@ func (m *measures) byProcess(h *history.History) Metrics {
 	return out
 }
 
-// unavailability goes through the turns of every lock. A holder that crashed has left its section.
+// unavailability finds the longest time in which a lock was wanted but not held. A holder that crashed no longer counts
+// as one.
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
-	since := make([]history.Time, len(t.Locks)) // start of the time without service; trace.Long if none
+	// for each lock, when it became unavailable; trace.Long if it is available
+	since := make([]history.Time, len(t.Locks))
 	for i := range since {
 		since[i] = trace.Long
 	}
@@ -213,7 +217,7 @@ func (t *judge) unavailability() Metric {
 	return m
 }
 
-// unreleasedRate counts the releases that had no effect.
+// unreleasedRate computes the share of releases that had no effect.
 func (t *judge) unreleasedRate() Metric {
 	without, all := 0, 0
 	for _, r := range t.Handbacks() {
@@ -229,7 +233,7 @@ func (t *judge) unreleasedRate() Metric {
 
 func seconds(d history.Time) float64 { return float64(d) / 1e9 }
 
-// share returns a fraction of the TTL as an alarm level, or -1 if the TTL is unknown.
+// share returns part of the TTL as an alarm level, or -1 if the TTL is unknown.
 func share(ttl, part float64) float64 {
 	if ttl <= 0 {
 		return -1
@@ -254,7 +258,8 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
-// counted returns the number of acquires whose messages were counted. It is 0 if the history has no count of messages.
+// counted returns the number of acquires that the count of messages includes. It is 0 if the history does not count
+// messages.
 func (m *measures) counted(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
@@ -262,8 +267,8 @@ func (m *measures) counted(h *history.History) int {
 	return m.served
 }
 
-// notifying returns the number of releases whose notices were recorded. It is 0 if only the lock's own code knows of
-// them.
+// notifying returns the number of releases for which the history records who was notified. It is 0 if only the lock's
+// own code knows that.
 func (m *measures) notifying(h *history.History) int {
 	if h.Header.Attempts == 0 && m.woken == 0 {
 		return 0
@@ -271,7 +276,7 @@ func (m *measures) notifying(h *history.History) int {
 	return m.released
 }
 
-// per returns an average as a metric.
+// per returns the average counted / times as a metric.
 func per(name string, counted, times int) Metric {
 	m := Metric{Name: name, Samples: times, Alarm: -1}
 	if times > 0 {

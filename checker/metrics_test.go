@@ -33,17 +33,17 @@ header clients=client-1,client-2 servers=redis-1 ttl=10s locks=orders
 func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	m := Measure(fromLog(t, measured))
 	for _, want := range []Metric{
-		// client-1 waited in vain for 10 s and 0.5 s, client-3 for 3 s so far
+		// client-1 waited for 10 s and for 0.5 s without getting the lock, client-3 for 3 s so far
 		{"lock_acquisition_time_p50", 3, "s", 5, -1},
 		{"lock_acquisition_time_p99", 16, "s", 5, 5},
-		{"lock_contention_rate", 0, "ratio", 0, 0.3}, // the history does not say
+		{"lock_contention_rate", 0, "ratio", 0, 0.3}, // attempts are not counted in this history
 		{"lock_hold_duration_p99", 9, "s", 2, 8},
 		{"lock_timeout_rate", 0.25, "ratio", 4, 0.05},
-		{"release_without_effect_rate", 0, "ratio", 0, 0}, // the history does not say
+		{"release_without_effect_rate", 0, "ratio", 0, 0}, // servers' records are missing in this history
 		{"fencing_token_reject_rate", 0.5, "ratio", 2, 0},
 		{"unavailability", 7, "s", 5, -1},      // from client-1's release at 10 s to 17 s
-		{"wake_ups_per_release", 0, "", 0, -1}, // the history does not say
-		{"messages_per_acquire", 0, "", 0, -1}, // the history does not say
+		{"wake_ups_per_release", 0, "", 0, -1}, // notices are not recorded in this history
+		{"messages_per_acquire", 0, "", 0, -1}, // messages are not counted in this history
 		{`lock_acquisition_time_p50{process="client-1"}`, 1, "s", 3, -1},
 		{`lock_acquisition_time_p99{process="client-1"}`, 10, "s", 3, 5},
 		{`lock_acquisition_time_p50{process="client-2"}`, 16, "s", 1, -1},
@@ -81,7 +81,7 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	}
 }
 
-// If attempts are counted, or if some client was notified, clients without a recorded notice were not notified.
+// If attempts are counted, or if some client was notified, a client without a recorded notice counts as not notified.
 func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	polls := fromLog(t, measured)
 	polls.Header.Attempts = 10
@@ -97,8 +97,8 @@ func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	}
 }
 
-// The lease of client-1 is valid for 10 s, and client-1 releases it after one second. Its second release comes too late
-// to count, and the release of the probe is not one of a user.
+// client-1 has a lease of 10 s and releases it after one second. Its second release comes too late to count. The
+// release of the probe does not count either.
 func TestReleasesWithoutEffectAreCountedUnderFaultsToo(t *testing.T) {
 	const releases = `
 header clients=client-1,client-2,probe servers=redis-1 quorum=1 bound=10s ttl=10s locks=orders end=90s
@@ -164,8 +164,8 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestTheEvidenceThatSaysMostIsDrawn: the locks drawn are the one that is named, one that is refuted, and the first of
-// the others.
+// TestTheEvidenceThatSaysMostIsDrawn checks which locks are drawn: the one that is named, one that is refuted, and the
+// first of the others.
 func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	var text strings.Builder
 	for i, lock := range []string{"a", "b", "c", "d", "e"} {
@@ -188,8 +188,8 @@ func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	}
 }
 
-// TestMeasuredTogetherAsApart: CheckAndMeasure returns what Check and Measure return. No figure depends on state that a
-// law left behind.
+// TestMeasuredTogetherAsApart: CheckAndMeasure returns the same results as Check and Measure. Judging a law leaves no
+// state behind that changes a metric.
 func TestMeasuredTogetherAsApart(t *testing.T) {
 	for round := range uint64(300) {
 		g := newGossip(round, 11)

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// BenchmarkMillion judges a million events by each law alone. For each law it compares a history that breaks it with
-// one of the same shape that does not. Judging a violated million takes at most three times as long as judging the
-// sound one:
+// BenchmarkMillion judges a million events by each law alone. For each law, it compares a history that breaks the law
+// with a history of the same shape that does not. Judging the violated history takes at most three times as long as
+// judging the sound one:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {
@@ -35,14 +35,14 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// million is a shape of histories, and the law that its broken variant breaks.
+// million is a shape of histories, together with the law that its broken variant breaks.
 type million struct {
 	law   Law
 	name  string
 	shape func(h *history.History, broken bool)
 }
 
-// atLast returns a shape that is the sound history, changed by spoil in its broken variant.
+// atLast returns a shape whose broken variant is the sound history changed by spoil.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {
@@ -103,7 +103,7 @@ func overlapLast(h *history.History) {
 	}
 }
 
-// extendAll makes two holders of one lock extend it in turn to the end.
+// extendAll makes two holders of one lock take turns extending it until the end.
 func extendAll(h *history.History, broken bool) {
 	n := len(h.Events)
 	h.Events = h.Events[:0:0]
@@ -116,7 +116,7 @@ func extendAll(h *history.History, broken bool) {
 	}
 	for _, p := range []history.Process{"client-1", "client-2"} {
 		add(history.Event{Process: p, F: history.Acquire, Attempt: history.Attempt(p + "/1")})
-		h.Events[len(h.Events)-1].Shared = !broken // so that sections do not overlap
+		h.Events[len(h.Events)-1].Shared = !broken // shared if not broken, so that the sections may overlap
 	}
 	for i := range n - 3 {
 		p := []history.Process{"client-1", "client-2"}[i%2]
@@ -138,7 +138,7 @@ func neverLeft(h *history.History) {
 	h.Events = kept
 }
 
-// staleLast adds a write of the first grant at the end.
+// staleLast adds a write by the holder of the first grant at the end.
 func staleLast(h *history.History) {
 	_, add := tail(h)
 	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Write,
@@ -161,7 +161,7 @@ func staleAmongShared(h *history.History, broken bool) {
 	}
 }
 
-// descending makes the tokens fall from grant to grant.
+// descending makes each token lower than the token of the previous grant.
 func descending(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Token != 0 {
@@ -193,8 +193,8 @@ func slowLast(h *history.History) {
 	h.Header.End = h.Events[len(h.Events)-1].Time + 1e11
 }
 
-// slowUnderFaults adds a fault after every ten events, which strikes one of two servers and never ends, and at the end
-// an acquire that takes too long.
+// slowUnderFaults adds a fault after every ten events. Each fault strikes one of two servers and never ends. At the end
+// it adds an acquire that takes too long.
 func slowUnderFaults(h *history.History, broken bool) {
 	var events []history.Event
 	for i, e := range h.Events {

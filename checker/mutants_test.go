@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator of the checker, or of a package that it uses, at a time, and runs the short
-// tests of both. A change that no test notices is a survivor. It takes hours, and runs only if the environment asks for
-// it:
+// TestNoMutantSurvives changes one operator at a time, in the checker or in a package that it uses, and runs the short
+// tests of both. A change that no test notices is a survivor. The test takes hours, and runs only if an environment
+// variable selects files:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
 // FENCEPOST_MUTANTS=ownership.go,trace/reach.go selects only these files. A file name ending in /7 selects every
-// seventh change in it, and one ending in :61 selects the changes in line 61.
+// seventh change in the file, and one ending in :61 selects the changes in line 61.
 func TestNoMutantSurvives(t *testing.T) {
 	asked := os.Getenv("FENCEPOST_MUTANTS")
 	if asked == "" {
@@ -72,8 +72,8 @@ var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.L
 	token.GEQ: token.GTR, token.EQL: token.NEQ,
 	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}
 
-// mutant returns the source of a file with its n-th operator changed, and the place of that operator; nil if the file
-// has fewer operators.
+// mutant returns where the n-th operator of a file is, and the source with that operator changed. The source is nil if
+// the file has fewer operators.
 func mutant(t *testing.T, file string, n int) (where string, source []byte) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -102,13 +102,13 @@ func mutant(t *testing.T, file string, n int) (where string, source []byte) {
 	return where, b.Bytes()
 }
 
-// isText reports whether an expression is a quoted string, to which the only operator that applies is +.
+// isText reports whether an expression is a string literal. The only operator on strings that can be changed is +.
 func isText(x ast.Expr) bool {
 	literal, ok := x.(*ast.BasicLit)
 	return ok && literal.Kind == token.STRING
 }
 
-// caught reports whether the short tests fail, or do not end, on the changed source, or it does not compile.
+// caught reports whether the changed source is noticed: it does not compile, or the short tests fail or do not end.
 func caught(t *testing.T, file string, source []byte) bool {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,14 +18,14 @@ func init() {
 		judge:  (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
-// mutualExclusion judges what users rely on: critical sections of one lock never overlap, except shared ones. A
-// semaphore never has more sections open at once than permits. Two judges decide this law (see Judges).
+// mutualExclusion judges what users rely on: critical sections of one lock never overlap, unless they are shared. A
+// semaphore must never have more sections open at once than permits. Two judges decide this law (see Judges).
 //
-// If a process died unnoticed, at an unknown time after it was last known to be alive, the law is violated only if it
-// is violated for every such time. It is undecided if it is violated for some of them.
+// A process may have died unnoticed, at an unknown time after it was last known to be alive. Then the law is violated
+// only if it is violated for every possible time. It is undecided if it is violated for some of them.
 //
 // The law needs acquires and their ends. It counts as exercised once a lock had two sections, or one section and
-// another acquire; a semaphore needs one acquire more than it has permits.
+// another acquire. For a semaphore, there must be one acquire more than permits.
 func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
 	for i := range t.Locks {
@@ -66,9 +66,10 @@ func (t *judge) mutualExclusion(f *Finding) {
 	}
 }
 
-// unseenEnd explains why it is not known whether two sections overlapped, although none overlapped for certain: a
-// process died inside one, and this was noticed only later. It is empty if no section can have lasted long enough to
-// overlap another. It is also empty if clocks are inexact, since their error already covers this.
+// unseenEnd explains why it is not known whether two sections overlapped: a process died inside one of them, and its
+// death was noticed only later. It is called if no sections certainly overlapped. It is empty if no section can have
+// lasted long enough to overlap another. It is also empty if clocks are inexact, since the clock error already covers
+// this case.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
@@ -98,7 +99,7 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// leasesUnknown reports whether the history leaves open whether the leases of a clash of sections overlap.
+// leasesUnknown reports whether the history does not show if the leases of two clashing sections overlap.
 func (t *judge) leasesUnknown(c *clash) bool {
 	members := c.members()
 	for i, s := range members {
@@ -115,7 +116,8 @@ func (t *judge) leasesUnknown(c *clash) bool {
 }
 
 // insideTogether reports critical sections that overlap: two, or one more than there are permits. If the leases overlap
-// as well, the cause is why they overlap. Otherwise the cause is why a holder stayed inside after its lease had ended.
+// as well, the cause is the reason why they overlap. Otherwise the cause is the reason why a holder stayed inside after
+// its lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)
@@ -124,7 +126,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		}
 		return b
 	}
-	if t.hasNoKeys(c.lock) { // no server granted what the client takes for its lease
+	if t.hasNoKeys(c.lock) { // the client believes that it has a lease, but no server granted one
 		cause := Cause{Kind: GrantedByNone}
 		if b := report(cause); b != nil {
 			t.facts.keyless = true
@@ -154,7 +156,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
 		ended: history.Time(end)}
-	if holder.Grant == c.then.Grant { // it entered after its own lease was over
+	if holder.Grant == c.then.Grant { // the client entered after its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.stayedFor(late)
@@ -175,7 +177,7 @@ func (t *judge) holdersOf(c *clash) []history.Process {
 	return all
 }
 
-// gaveUp reports whether, by position left, a request of the holder had deleted its own key.
+// gaveUp reports whether a request of the holder had deleted the holder's own key by position left.
 func (t *judge) gaveUp(grant int32, left int) bool {
 	g := &t.Grants[grant]
 	return slices.ContainsFunc(t.Keys, func(at int32) bool {
@@ -185,8 +187,8 @@ func (t *judge) gaveUp(grant int32, left int) bool {
 	})
 }
 
-// outlived finds whose lease had ended when the sections began to overlap, and when it ended. This is the lease of a
-// holder that was inside or, if all of those were still valid, the lease of the client that entered.
+// outlived finds the holder whose lease had ended when the sections began to overlap, and when it ended. If the leases
+// of all holders inside were still valid, it is the client that entered.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range c.members() {
@@ -202,11 +204,11 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 			return holder, last
 		}
 	}
-	return c.first, met // the lease ended at that very moment
+	return c.first, met // the lease ended at the moment when the other client entered
 }
 
-// leaseClash finds the first overlapping windows of the grants of a clash, among those stated before the sections
-// overlapped. A window that was stated later cannot be the reason.
+// leaseClash finds the first overlapping windows of two grants of a clash. It considers only windows that were stated
+// before the sections overlapped, since a later one cannot be the reason.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	members := c.members()
 	of := func(grant int32) bool {
@@ -216,7 +218,7 @@ func (t *judge) leaseClash(c *clash) (clash, bool) {
 		func(w trace.Span) bool { return w.At > c.then.At || !of(w.Grant) })
 	g := &t.Grants[c.then.Grant]
 	if g.Lease != nil && !slices.ContainsFunc(spans, func(w trace.Span) bool { return w.Grant == c.then.Grant }) {
-		at := int64(g.Lease.Granted) // the lease was released at once
+		at := int64(g.Lease.Granted) // the lease was released immediately
 		spans = append(spans, trace.Span{From: at, To: at, Grant: c.then.Grant, At: g.OK, Shared: g.Shared})
 	}
 	group := t.Interval.FirstCrowd(spans, t.Permits())

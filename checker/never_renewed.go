@@ -5,12 +5,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// neverRenewed reports whether a holder outlived its lease because nobody asked for an extension: its work took longer
-// than a lease of this lock has lasted so far, and no request extended the key although no fault prevented one. It is
-// false if the lease was over when it was granted, since then there was nothing to renew.
+// neverRenewed reports whether a holder outlived its lease because nobody requested an extension: its work took longer
+// than any lease of this lock so far, and no request extended the key although no fault prevented that. It returns
+// false if the lease was already over when it was granted, since then there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
-	left := min(l.left, g.End) // the late act may be the effect of an earlier request
+	left := min(l.left, g.End) // the late action may be the effect of an earlier request
 	if g.Lease == nil || l.ended <= g.Lease.Granted {
 		return false
 	}
@@ -18,8 +18,9 @@ func (t *judge) neverRenewed(l lateness) bool {
 	return t.Time(left)-t.Time(g.OK) > lasts && t.unasked(l.grant, left, l.ended)
 }
 
-// longestLease returns the longest time for which a lock was stated to be valid by the time of a grant. A lease that is
-// counted from long before its request is shorter than others, but the work is not longer for that.
+// longestLease returns the longest validity that any lease of a lock was stated to have, up to the time of a grant. A
+// single lease may be shorter than others because it is counted from long before its request. That does not make the
+// work longer.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {
 		g := &t.Grants[n]
@@ -30,9 +31,9 @@ func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	return longest
 }
 
-// unasked reports whether it is known that no extension of a grant was requested before a position. This is known if
-// the servers recorded the grant's key, and so would have recorded a request that extended it, and if no fault could
-// have delayed such a request before the lease had ended.
+// unasked reports whether it is known that no extension of a grant was requested before a given position. Two
+// conditions must hold: the servers recorded the grant's key, so they would have recorded an extension too; and no
+// fault could have delayed a request for an extension before the lease ended.
 func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	g := &t.Grants[n]
 	before = min(before, len(t.History.Events))
@@ -58,7 +59,7 @@ func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	return recorded
 }
 
-// strikesServers reports whether a fault strikes a lock server or one of its links.
+// strikesServers reports whether a fault affects a lock server or one of its links.
 func (t *judge) strikesServers(f *trace.Fault) bool {
 	for _, s := range t.History.Header.Servers {
 		if f.Strikes(s) {

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestALawIsJudgedTheSameAlone: the finding on a law does not depend on state that another law or history left behind.
+// TestALawIsJudgedTheSameAlone checks that the finding on a law does not depend on which other laws or histories were
+// judged before.
 func TestALawIsJudgedTheSameAlone(t *testing.T) {
 	var c, fresh Checker
 	for _, h := range []*history.History{busy(t, 400), busy(t, 40), {}, busy(t, 120)} {

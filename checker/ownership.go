@@ -17,23 +17,23 @@ func init() {
 		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
-// ownership judges that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
-// client: the late release of an old attempt counts as the release of another owner. Setting a key over a live one
-// removes the live one. A flush does not check who owns the keys.
+// ownership judges that nothing but a lock's owner or its expiry removes or extends the lock. The owner is an attempt,
+// not a client: the late release of an old attempt counts as the release of another owner. Setting a key over a live
+// one removes the live one. A flush removes keys without checking who owns them.
 //
-// A key may remain after its owner's hold has ended: a release may write into the key that the lock is free, or leave
-// its removal to another process, and a key without expiry remains when its holder has crashed. Another client that
-// finds such a key, and checks this in the same step, may change it. The same holds if a fault has set the server's
-// clock forward so that, by this clock, the lease is over: a key with an expiry would expire early there, too. A client
-// that sets a key over another's must check what the other key contains. SET XX checks only that there is a key, not
-// whose it is.
+// A key may remain after its owner's hold has ended. A release may write into the key that the lock is free, or leave
+// its removal to another process. A key without expiry remains when its holder has crashed. Another client that finds
+// such a key may change it if it checks in the same step that the hold has ended. The same applies if a fault has set
+// the server's clock ahead, so that the lease is over by this clock: a key with an expiry would expire early in that
+// case, too. A client that sets a key over another's must check what the other key contains. SET XX only checks that a
+// key exists, not whose it is.
 //
-// Clients that hold one key together, as the readers of a read-write lock do, share its expiry. One of them may move it
-// as long as no other's hold becomes shorter than that client has made it.
+// Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may move
+// the expiry, as long as no other client's hold becomes shorter than that client itself has made it.
 //
-// A key that stands for the free lock belongs to nobody, whoever set it. It is a token that a release puts back, or
+// A key that means that the lock is free belongs to nobody, whoever set it. It is a token that a release puts back, or
 // that the first client creates before it asks for the lock as the others do. Any client that asks for the lock may
-// take it out.
+// take it.
 //
 // The law needs records of keys that were deleted, overwritten or extended. A record that does not name both attempts
 // cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
@@ -115,14 +115,15 @@ func (t *judge) unexplained(at int32) bool {
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether another client's request was entitled to change a key: its owner's hold was over, at least
-// by the server's clock, or the key was never a sign of a hold, or the client holds it too and spared the owner.
+// mayChange reports whether another client's request was entitled to change a key. This is so if the owner's hold was
+// over (at least by the server's clock), if the key never meant that somebody holds the lock, or if the client holds
+// the key too and did not shorten the owner's hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)
 }
 
-// trespass reports that the event at a position removed or extended the key of another attempt.
+// trespass reports a violation: the event at position at removed or extended the key of another attempt.
 func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
@@ -168,8 +169,8 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	})
 }
 
-// comparison explains, if it is known, why the server changed another's key at a position. It relies on what the
-// request checked, or else on the measures that the lock is known to take.
+// comparison explains why the server changed another attempt's key at a position, if the reason is known. It uses what
+// the request checked or, if that is not recorded, the measures that the lock is known to take.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -191,15 +192,15 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured gives the same explanation from the measures that the lock takes.
+// measured gives the same explanation, based on the measures that the lock takes.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck
 	if c.Kind == ProlongedByNonOwner {
 		measure = history.ExtendCheck
 	}
-	// The measures concern releases and extensions. About a key that was set, they tell something only if clients take
-	// over keys that another client has set.
+	// The measures are about releases and extensions. They apply to setting a key only if clients take over keys that
+	// another client has set.
 	states := c.Detail != Overwritten || kind.ClientsExpire
 	switch {
 	case foundMember(e) && h.StatesMeasures() && !h.MayApply(history.OwnValue):

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestNoHistoryMakesTheCheckerPanic judges histories whose events were dropped, repeated, swapped and emptied.
+// TestNoHistoryMakesTheCheckerPanic judges histories in which events were dropped, repeated, swapped or emptied.
 func TestNoHistoryMakesTheCheckerPanic(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var c Checker

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A semaphore is a lock with several permits. Its laws are those of a mutex with more holders: there are never more
-// validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach is a crowd:
-// spans of one more grant than there are permits, which all contain a common instant.
+// A semaphore is a lock with several permits. It has the laws of a mutex, but for more holders: there must never be
+// more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach is a
+// crowd: one span each of as many grants as there are permits, plus one, which all contain a common instant.
 
-// fewAsked says why exclusion is unchecked if too few clients requested a semaphore to exceed its permits.
+// fewAsked says that exclusion is unchecked because too few clients requested a semaphore to exceed its permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
-// neverTogether says what was never seen when no law is broken.
+// neverTogether says what did not happen if no law is broken.
 func (t *judge) neverTogether() string {
 	if n := t.Permits(); n > 1 {
 		return fmt.Sprintf("never more than %d of one lock at once", n)
@@ -23,7 +23,7 @@ func (t *judge) neverTogether() string {
 	return "no two of one lock overlapped"
 }
 
-// crowdOf makes a clash of the spans at the given indexes, which are in order.
+// crowdOf makes a clash of the spans at the given indexes, which are ascending.
 func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
 	last := len(group) - 1
 	c := clash{law: law, lock: lock, first: spans[group[0]], then: spans[group[last]]}
@@ -40,9 +40,9 @@ func (c *clash) members() []trace.Span {
 }
 
 // decisivePair finds the two grants in a clash of leases that show its cause. It returns them with the cause and the
-// records that show it. In a crowd, the keys of all holders but one may rightly exist at once, so two keys that existed
-// at once show nothing. decisivePair therefore takes the first pair with another cause: one of its two keys was gone
-// when the other was set. If there is no such pair, the servers granted more permits than there are.
+// records that show it. In a crowd, the keys of all holders but one may legitimately exist at once, so two keys that
+// existed at once prove nothing. decisivePair therefore takes the first pair with another cause, in which one key was
+// gone when the other was set. If there is no such pair, the servers granted more permits than there are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -62,8 +62,8 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 	return pair, cause, records
 }
 
-// decideOne is decide for two members of a clash. In a crowd, a key that disappeared only after the other one was set
-// explains nothing: both existed when the permit was granted, even if its holder received the grant later.
+// decideOne is like decide, but for two members of a clash. In a crowd, a key that disappeared only after the other one
+// was set explains nothing: both keys existed when the permit was granted, even if its holder received the grant later.
 func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {
@@ -76,9 +76,9 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether a client, not the server, decided that the key that expired at a position was over. This is
-// so if the key is a member of a set, from which servers remove nothing by themselves, no fault changed the server's
-// clock, and a fault changed a client's clock or the lock is a semaphore.
+// byTaker reports whether it was a client, not the server, that considered the key that disappeared at a position
+// expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed
+// the server's clock, and either a fault changed a client's clock or the lock is a semaphore.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	if e.Member == "" || t.LastFault(gone,
@@ -98,7 +98,7 @@ func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	return w
 }
 
-// tooMany says how many holders a crowd had for how many permits. It is empty if the lock has one permit.
+// tooMany says how many holders there were for how many permits. It is empty if the lock has one permit.
 func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
@@ -122,7 +122,7 @@ func (t *judge) crowdedLeases(c *clash) string {
 	return sentence(" The holders were %s.", list(t.holdersOf(c)))
 }
 
-// advice returns what the documentation recommends against the cause.
+// advice returns what the documentation recommends to prevent the cause.
 func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
 	if s.cause.Kind == StuckWithoutHolder && s.Order.IsPromised() {
@@ -139,8 +139,8 @@ func (s *situation) advice() []advice {
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
 }
 
-// semaphores holds the advice that is only for locks with several permits. It replaces the advice to use fencing
-// tokens. They cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
+// semaphores holds the advice that is only for locks with several permits. It does not include fencing tokens: they
+// cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
 		"by the server's clock."}},
@@ -153,7 +153,7 @@ var semaphores = map[CauseKind][]advice{
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."
 
-// earlyByTaker is for members of sets that a client removed early by its own clock.
+// earlyByTaker is the advice for members of sets that a client removed too early, by its own clock.
 var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
 	when: ofDetail(ClientClock)}
 

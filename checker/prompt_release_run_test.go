@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestALawOfOneFileIsKnownToAllRooms: a law that is defined in one file works in all packages. A scenario can expect
-// and promise it, and single runs and many runs are judged by it. Each hold gets the right outcome: the law is kept,
-// broken, or not recorded at all.
+// TestALawOfOneFileIsKnownToAllRooms checks that a law that is defined in one file works in all packages. A scenario
+// can expect and promise it, and single runs and many runs are judged by it. The runs have all three outcomes: the law
+// holds, is broken, or is not recorded at all.
 func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	checker.WithPromptRelease(t)
 	const law = checker.PromptRelease

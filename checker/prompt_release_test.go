@@ -4,10 +4,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// This file is a law as a contributor would add it, except that its row is registered only when a test asks for it.
-// Nothing else knows of it. prompt_release_run_test.go passes it to all packages.
+// This file defines a law as a contributor would, except that its row is registered only when a test asks for it. No
+// other file knows the law. prompt_release_run_test.go tests it in all packages.
 
-// PromptRelease states that nobody stays in a section for longer than a second.
+// PromptRelease states that nobody stays in a critical section for longer than a second.
 const PromptRelease Law = "prompt-release"
 
 func registerPromptRelease() {

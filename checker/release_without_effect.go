@@ -18,7 +18,7 @@ func (t *judge) unreleased() (all []trace.Handback) {
 }
 
 // obstructed reports whether a fault could have prevented a release at some time after the call of its acquire. Clock
-// faults never do. Faults of links between servers do only if a server needs others to carry out the release.
+// faults never do. Faults of links between servers count only if a server needs others to carry out the release.
 func (t *judge) obstructed(r *trace.Handback) bool {
 	g := &t.Grants[r.Grant]
 	header := &t.History.Header
@@ -90,8 +90,8 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	b.violated(t, cause, s, witness)
 }
 
-// deletedLater reports whether a grant's own attempt deleted a key of the grant after position end. Then its release
-// had requested the deletion, and the deletion was slow.
+// deletedLater reports whether a grant's own attempt deleted a key of the grant after position end. In that case, the
+// release had requested the deletion, but the deletion was slow.
 func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	return slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// advice is one thing to change. It alone must be enough to remove the violation. Changes that help only together are
-// one piece of advice.
+// advice is one recommended change. It must be enough to prevent the violation. Changes that help only together are one
+// piece of advice.
 type advice struct {
 	text   string
-	unless history.Measure                  // omitted for those who apply this
-	given  history.Measure                  // only for those who apply this
-	only   func(k history.ServiceKind) bool // only for the users of these services; nil: all
-	when   func(s *situation) bool          // only if this is true of the violation; nil: always
+	unless history.Measure                  // not for locks that already take this measure
+	given  history.Measure                  // only for locks that take this measure
+	only   func(k history.ServiceKind) bool // only for users of these services; nil: all
+	when   func(s *situation) bool          // only if this holds for the violation; nil: always
 }
 
 // together returns two pieces of advice for a lock that needs both. A lock that may already follow one of them gets
@@ -29,8 +29,8 @@ func together(first, second advice, both string) []advice {
 		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
 }
 
-// Conditions on the service: advice may be for services with some property, or name something that only one service
-// has.
+// Conditions on the service. Some advice is only for services with a certain property, or names something that only one
+// service has.
 var (
 	onEtcd       = on(history.Etcd)
 	onZooKeeper  = on(history.ZooKeeper)
@@ -38,32 +38,32 @@ var (
 	onConsul     = on(history.Consul)
 )
 
-// on returns a condition that is true of one service.
+// on returns a condition that is true for one service only.
 func on(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
 
-// anyRedis is true of Redis masters, which each keep their own keys, so that their clocks and disks need care.
+// anyRedis is true for Redis masters. Each keeps its own keys, so its clock and its disk matter.
 func anyRedis(k history.ServiceKind) bool {
 	return k.Name == history.Redis || k.Name == history.Redlock
 }
 
-// oneRedis is true of a single Redis, replicated or not.
+// oneRedis is true for a single Redis, replicated or not.
 func oneRedis(k history.ServiceKind) bool { return k.Name == history.Redis }
 
-// byMajority is true of several servers that know nothing of each other.
+// byMajority is true for several servers that are independent of each other.
 func byMajority(k history.ServiceKind) bool { return k.Majority }
 
-// asOne is true of a service that answers as a whole, with one grant or refusal.
+// asOne is true for a service that answers as a whole, with a single grant or refusal.
 func asOne(k history.ServiceKind) bool { return !k.Majority }
 
-// consensus is true of members that agree on one log.
+// consensus is true for members that agree on one log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
-// removing is true of servers that remove a lock when its lease is over.
+// removing is true for servers that remove a lock when its lease is over.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// Advice that helps against several causes.
+// Advice that helps for several causes.
 const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
 	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, the retry period and the " +
@@ -73,7 +73,7 @@ const (
 	seenByKubernetes = "Count another client's lease from when the client saw the record change, on its own " +
 		"monotonic clock, and not from the time in the record; and for the duration in the record, not for one's own."
 	ownIdentity = "Give each process its own identity."
-	// endedIdentity is what makes leaseTransitions usable as a fencing token.
+	// endedIdentity is what makes leaseTransitions usable as a fencing token of a Kubernetes lease.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
 		"leaseTransitions counts changes of the holder, not terms."
 	namedVersion   = "State in each update the resource version that it replaces."
@@ -91,7 +91,8 @@ const (
 		"fault delays these requests."
 )
 
-// tokens lists advice that makes fencing tokens distinguish a later grant from an earlier one, if when is true.
+// tokens lists the advice that makes sure that a later grant has a higher fencing token than an earlier one. The advice
+// is given only if when is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -117,7 +118,7 @@ func tokens(when func(*situation) bool) []advice {
 			"resource version that it replaces: leaseTransitions counts changes of the holder, not terms."))
 }
 
-// guards ends every list of advice for a violation that can reach the data.
+// guards is the last advice in each list for a violation that can damage the data.
 var guards = []advice{
 	{text: "Guard the data with a fencing token.", unless: history.Fencing, when: not(guarded)},
 	growingTokens,
@@ -132,8 +133,8 @@ func guarded(s *situation) bool {
 	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }
 
-// remedies holds what the documentation recommends against each cause. Its sources are antirez (Redis: distributed
-// locks), Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
+// remedies holds what the documentation recommends for each cause. Its sources are antirez (Redis: distributed locks),
+// Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers agreed: " +
 		"two majorities always share a server."}},
@@ -458,22 +459,23 @@ var remedies = map[CauseKind][]advice{
 	},
 }
 
-// onlyMember helps if the only member of a cluster has lost its disk. Its tokens start anew, so they guard nothing.
+// onlyMember is the advice for a cluster with a single member that has lost its disk. Its tokens start again at the
+// beginning, so they do not guard the data.
 var onlyMember = []advice{
 	{text: "Run three members: the others still have what one of them loses."},
 	{text: "Restart a crashed server only after the longest TTL has passed.",
 		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
 }
 
-// takenByWhat is for locks that a server refuses although it has no key of them.
+// takenByWhat is the advice for locks that a server refuses although it has no key of them.
 var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: another " +
 	"key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
 
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
-// The texts for when there is no advice left to give: exclusion was lost although everything is in place, including the
-// guard of the data; and any other violation.
+// The texts that are used when there is no advice left: one for lost exclusion although every measure is taken,
+// including a guard of the data, and one for any other violation.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
 		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."
@@ -481,8 +483,8 @@ const (
 )
 
 // remedy returns the advice that fits. It omits advice that is already followed, that is for another kind of lock, or
-// that helps against another fault. It marks advice that may already be followed. An unknown service is assumed to have
-// several servers.
+// that helps against other faults. It marks advice that may already be followed. If the service is unknown, remedy
+// assumes that it has several servers.
 func remedy(s *situation) string {
 	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string
@@ -515,7 +517,8 @@ func remedy(s *situation) string {
 	return strings.Join(fit, " ")
 }
 
-// Texts for locks whose code is not known: before advice that may already be followed, and in place of advice.
+// Texts for locks whose code is not known. One stands before advice that may already be followed, the other replaces
+// advice.
 const (
 	unlessDone = "Unless this is already done: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."

@@ -7,17 +7,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// deciding lists histories in which one event decides which remedy helps: how long requests took, how long a client
-// asked, whose clock was set, or what the resource accepted. Adjacent histories have the same settings of the lock.
+// deciding lists histories in which one event determines which remedy helps: how long requests took, how long a client
+// asked, whose clock was set, or what the resource accepted. Histories next to each other have the same settings of the
+// lock.
 var deciding = []struct {
 	name        string
 	law         Law
 	cause       CauseKind
 	text        string
-	gives, says []string // in the remedy; in the explanation
-	lacks       []string // in the remedy
+	gives, says []string // must be in the remedy; must be in the explanation
+	lacks       []string // must not be in the remedy
 }{
-	// A client that asks for a lock of Kubernetes counts another client's lease from when it began to ask.
+	// A client that asks for a Kubernetes lock measures another client's lease from the time it began to ask.
 	{"gives up within a lease", DeadlockFreedom, StuckWithoutHolder, `
 header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
 0s client-1 acquire invoke
@@ -44,7 +45,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures
 1s client-1 release ok
 2s client-2 acquire invoke
 `, []string{"round trip"}, nil, []string{"ask for longer"}},
-	// The same lock, whose clients are woken only by messages: slow requests also delay a client that asks again.
+	// The same lock, but its clients are woken only by messages: slow requests also delay a client that asks again.
 	{"woken by messages, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 0s client-1 acquire invoke
@@ -95,7 +96,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 10s client-2 acquire invoke
 10s client-3 acquire invoke
 `, []string{"round trip"}, nil, []string{"random"}},
-	// Partial locks of a lock with random delays, and whether they are released or expire.
+	// A lock with random delays leaves partial locks, which are either released or expire.
 	{"partial locks are deleted one after the other", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
 2s client-2 acquire invoke
@@ -180,7 +181,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"Renew a lock while waiting"}},
-	// What a member had on its disk does not matter to a holder that waited for something else.
+	// If a holder waited for something else, it does not matter what a member had on its disk.
 	{"waited for another lock while the only member lost its disk", MutualExclusion, WaitedForOther, `
 header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 0s client-1 acquire invoke
@@ -193,8 +194,8 @@ header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"three members"}},
-	// A resource that compares values accepts a write of a superseded holder that read the value before the other
-	// wrote.
+	// A resource that compares values accepts a write of a superseded holder if it read the value before the other
+	// holder wrote.
 	{"stayed inside, and wrote nothing more", MutualExclusion, HolderOutlivedLease, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
 0s client-1 acquire invoke
@@ -215,7 +216,8 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,co
 12s resource apply op=write of=client-1/1 value=x
 13s client-1 release invoke attempt=client-1/1
 `, []string{"Send a fencing token"}, nil, []string{"already guards the data"}},
-	// Nobody has got the lock because replies arrive too late; the message that should wake a waiter may also be lost.
+	// Nobody has got the lock because replies arrive too late. The message that should wake a waiter may be lost as
+	// well.
 	{"woken by messages, nobody ever got the lock, and the server crashed", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 2s client-2 acquire invoke
@@ -226,8 +228,8 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
 `, []string{"round trip takes, and ask again"}, nil, []string{"no fault delays these requests."}},
-	// Redlock's attempts get a quorum at once, and continue to wait for a server that is down until the lease is over.
-	// They leave nothing that a release could still free, and the network is fast.
+	// Redlock's attempts get a quorum quickly, but continue to wait for a server that is down until the lease is over.
+	// They leave nothing behind that a release could free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
 1s fault redis-3: shut down redis-3 at 1s
@@ -246,8 +248,8 @@ header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock 
 15s redis-2 key-set of=client-2/2 until=25s
 25s redis-2 key-gone of=client-2/2 why=expired
 `, []string{"that did not succeed"}, nil, []string{"round trip"}},
-	// A client that waits for all replicas also waits for one that the Sentinel could not tell which server is its
-	// master.
+	// A client that waits for all replicas also waits for one that does not know which server is its master, because
+	// the Sentinel could not tell it.
 	{"a replica that is cut off from the Sentinel", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=looks-again,wait end=60s
 1s fault redis-2,sentinel-1: cut redis-2 -> sentinel-1 at 1s
@@ -255,8 +257,8 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 2.1s redis-1 key-set of=client-2/1 until=12.1s
 3.1s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 `, []string{"no more replicas than are left"}, nil, []string{"round trip"}},
-	// A waiter that gets the lock in the end must have asked for it then. How long it did not ask shows in its longest
-	// gap.
+	// A waiter that gets the lock in the end must have asked for it at that time. Its longest gap between requests
+	// shows how long it did not ask.
 	{"no request until late", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@0s..53s
 0s client-1 acquire invoke
@@ -280,7 +282,7 @@ header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeou
 53.1s client-1 acquire ok
 57s client-1 release invoke
 `, nil, nil, []string{"for each dial", "what else keeps the lock taken"}},
-	// The first key is that of the first acquire, whose request was under way for three seconds.
+	// The first key was set by the first acquire, whose request took three seconds to arrive.
 	{"the request of an acquire that had ended", FaultTolerance, TooSlow, `
 header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again
 0s client-1 acquire invoke
@@ -301,8 +303,7 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
 `, []string{"ask for longer"}, nil, []string{"round trip"}},
-	// A release that is still under way when it should be over. Its request has not reached the server, or reaches it
-	// later.
+	// A release has not returned within its bound. Its request has not reached the server, or reaches it later.
 	{"the key goes later", FaultTolerance, ReleaseWithoutEffect, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry end=30s
 0s client-1 acquire invoke
@@ -323,7 +324,7 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry e
 9s client-1 release ok
 10.001s redis-1 key-gone of=client-1/1 why=expired
 `, []string{"Let the release delete"}, nil, []string{"round trip"}},
-	// Two masters draw the same token, or one master does, from a counter that all grants share.
+	// Either two masters issue the same token, or one master does, from a counter that all grants share.
 	{"tokens of two masters", TokenOrder, TokenRepeated, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry,grant-token
 1s fault redis-1,redis-2: fail over redis-1 to redis-2 at 1s
@@ -345,7 +346,7 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 `, []string{"Draw a token"}, nil, []string{"consensus service"}},
 }
 
-// TestRemediesFollowWhatHappened goes through all of them.
+// TestRemediesFollowWhatHappened checks the remedy of each history in deciding.
 func TestRemediesFollowWhatHappened(t *testing.T) {
 	var checker Checker
 	for _, c := range deciding {
@@ -355,7 +356,7 @@ func TestRemediesFollowWhatHappened(t *testing.T) {
 				h.Header.Locks = []history.Lock{"orders", "stock"}
 			}
 			f := checker.CheckOnly(h, []Law{c.law}).Findings[0]
-			var needed []int // every fault
+			var needed []int // indexes of all faults
 			for i := range h.Events {
 				if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.Invoke {
 					needed = append(needed, i)

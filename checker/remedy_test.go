@@ -24,8 +24,9 @@ func advised() (all []history.Measure) {
 	return all
 }
 
-// Whatever is known about a lock, no remedy advises a measure that is already applied, advice that may already be
-// followed is marked as such, and advice that presumes a measure is given only to those known to apply it.
+// Whatever is known about a lock, three rules hold. No remedy advises a measure that is already taken. Advice that may
+// already be followed is marked as such. Advice that presumes a measure is given only to locks that are known to take
+// it.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := advised()

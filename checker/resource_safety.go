@@ -15,26 +15,26 @@ func init() {
 		judge:  (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
-// resourceSafety judges from the resource's own records whether the data is safe:
+// resourceSafety judges whether the data is safe, from the resource's own records:
 //
 //	(a) once a read or write of grant B was accepted, no write of an earlier grant A is accepted;
 //	(b) each accepted write builds on the value that its own read returned.
 //
 // The data of a lock is one register. It starts as "", or as the value that the first accepted read returned. A write
 // builds on the value that its client had received when it called the write. If the history does not record the
-// clients' reads and writes, it builds on the value of the last read that the resource accepted from the client. After
-// a write, the grant knows the value that it wrote, so its next write builds on that value.
+// clients' reads and writes, the write builds on the value of the last read that the resource accepted from the client.
+// After a write, the client knows the value that it wrote, so its next write builds on that value.
 //
 // The law does not apply (b) to a write without any read, which builds on nothing. Nor does it apply (b) if nobody in
 // the history wrote the value that would be lost, or if the writer, after that value was written, read a value that
-// nobody in the history wrote. If an effect belongs to an attempt that was never granted, it has no place in the order
-// of grants: it changes the value and (b) applies, but (a) does not. A write that breaks both counts as one breach, of
-// (a).
+// nobody in the history wrote. If a read or write belongs to an attempt that was never granted, it has no place in the
+// order of grants: it changes the value and (b) applies, but (a) does not. A write that breaks both counts as one
+// breach, of (a).
 //
 // The law is unchecked for a semaphore, whose holders may write at the same time.
 //
-// The law needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the
-// clients' read-modify-writes: what it refutes must break (a) or (b), too.
+// The law needs accepted writes, and grants that have tokens or state when they were decided. Porcupine also judges the
+// clients' read-modify-writes: whatever it refutes must break (a) or (b), too.
 func (t *judge) resourceSafety(f *Finding) {
 	if n := t.Permits(); n > 1 {
 		f.unchecked(sentence("The lock has %d permits: several holders use the resource at once, and none of them "+
@@ -112,7 +112,7 @@ func (t *judge) acceptsStale() bool {
 	return false
 }
 
-// staleStory reports a write of a superseded holder. newer is the index of the effect that superseded it.
+// staleStory reports a write of a superseded holder. newer is the index of the read or write that superseded it.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
@@ -155,7 +155,7 @@ func (t *judge) orderText(a, b *trace.Grant) string {
 	return sentence("token %d, the other has %d", b.Token, a.Token)
 }
 
-// lostStory reports a write that overwrote an update which its writer had not read. own is the value that the write
+// lostStory reports a write that overwrote an update that its writer had not read. own is the value that the write
 // builds on.
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]

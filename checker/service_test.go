@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAServiceIsWhatItsRowSays judges the histories of each service once more as those of a made-up service of the same
-// kind. Everything but the advice, which names products, must come out the same: judgments and stories depend on the
+// TestAServiceIsWhatItsRowSays judges the histories of each service again, as those of a made-up service of the same
+// kind. Everything except the advice, which names products, must be the same: judgments and explanations depend on the
 // properties of a service and not on its name.
 func TestAServiceIsWhatItsRowSays(t *testing.T) {
 	compared := map[history.Service]int{}

@@ -7,52 +7,53 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// situation is what advice may depend on: the lock as the header describes it, the cause of the violation, and the
-// faults that its story gives as reasons.
+// situation is what advice may depend on: the lock as the history's header describes it, the cause of the violation,
+// and the faults that the explanation of the violation names.
 type situation struct {
 	*history.Header
 	facts
 	cause    Cause
 	faults   []*trace.Fault
-	extends  bool           // some client extended a lock
-	confused bool           // fencing tokens do not distinguish a later grant from an earlier one
-	split    bool           // because two masters of one group issue them
+	extends  bool           // some client asked to extend a lock
+	confused bool           // a later grant does not always have a higher fencing token
+	split    bool           // confused because two masters of one group issue tokens
 	stale    bool           // a resource that compares values accepted a write of a superseded holder
 	offset   bool           // a fault set a clock, or made a clock drift before the lease began
-	forgot   []*trace.Fault // if confused: the faults that lost the counter of the tokens
+	forgot   []*trace.Fault // if confused: the faults that lost the token counter
 }
 
-// facts are what a law has found out about a violation besides its cause.
+// facts are what a law has found out about a violation, in addition to its cause.
 type facts struct {
 	waiting
 	// unanswered is set if a release gave up waiting for its answer.
 	unanswered bool
 
-	// far is set if no request in the whole history was carried out within a sixth of the time that it had: of the
-	// bound, or of the TTL.
+	// far is set if no request in the whole history was carried out within a sixth of the time available to it, which
+	// is the bound or the TTL.
 	far       bool
 	quick     bool         // some request was carried out within a sixth of the TTL
-	refused   bool         // the operation was not slow: it failed in time
+	refused   bool         // the operation was not slow: it failed within its bound
 	stood     bool         // a release was refused although its key was still there
 	went      bool         // a release was refused because its key was gone
 	endless   bool         // the key that was lost had no expiry
-	unending  bool         // the holder counts on a lease without end
-	began     history.Time // when the lease in question began; 0 if the violation is about none
-	shortened bool         // an extension ended the key sooner than the validity stated before
+	unending  bool         // the holder's lease has no end
+	began     history.Time // when the lease in question began; 0 if the violation is not about a lease
+	shortened bool         // an extension made the key end sooner than the validity stated before it
 	extending bool         // the request in question was made for an attempt that had been asked to extend its lock
-	taken     bool         // both grants rest on elements that were taken out of a list
+	taken     bool         // both grants are due to elements that were taken out of a list
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
-	oneKey    bool         // both grants rest on one key
-	oneClient bool         // the key was removed or extended by another attempt of its owner's own client
-	member    bool         // the request found the member that it overwrote: two attempts use one member
+	oneKey    bool         // both grants are due to the same key
+	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
+	member    bool         // the request found the member and overwrote it: two attempts use the same member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
-	gaveUp    bool         // the holder's own request had deleted the key before it stopped working
+	gaveUp    bool         // the holder's own request had deleted the key before the holder stopped working
 	keyless   bool         // no server ever had a key of the lock
-	lapsed    bool         // the key was removed because another key, which shows that its holder lives, had expired
-	untold    bool         // the lease states no end, and outlived its key: its holder was not told in time
+	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
+	// the lease states no end and lasted longer than its key, because the holder was not told in time
+	untold bool
 }
 
-// situation returns the situation of the violation whose story has just been written.
+// situation returns the situation of the violation that has just been explained.
 func (t *judge) situation(cause Cause) *situation {
 	s := &situation{Header: &t.History.Header, facts: t.facts, cause: cause, extends: t.Extended()}
 	for i := range t.Faults {
@@ -77,31 +78,32 @@ func (t *judge) situation(cause Cause) *situation {
 	return s
 }
 
-// names reports whether the story names a fault for which is returns true.
+// names reports whether the explanation names a fault for which is returns true.
 func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
 
-// against returns the condition of advice that helps only against faults with these effects.
+// against returns a condition for advice that helps only against faults with one of these effects.
 func against(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
 	}
 }
 
-// unlessAgainst returns the condition of advice that helps unless the story names only faults with these effects.
+// unlessAgainst returns a condition for advice that does not help if the explanation names only faults with these
+// effects.
 func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
 	}
 }
 
-// serverSet is the condition of advice that helps only if a fault set the clock of a server.
+// serverSet is a condition for advice that helps only if a fault set the clock of a server.
 func serverSet(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does == history.SetsClock && slices.ContainsFunc(s.Servers, f.Strikes)
 	})
 }
 
-// clientsClock is the condition of advice that helps only if a fault changed the clock of a client.
+// clientsClock is a condition for advice that helps only if a fault changed the clock of a client.
 func clientsClock(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(s.Clients, f.Strikes)
@@ -112,7 +114,7 @@ func ofDetail(detail string) func(*situation) bool {
 	return func(s *situation) bool { return s.cause.Detail == detail }
 }
 
-// all joins conditions with "and". A nil condition is always true.
+// all returns a condition that is true if all the given conditions are. A nil condition is always true.
 func all(conditions ...func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool {
 		return !slices.ContainsFunc(conditions, func(c func(*situation) bool) bool { return c != nil && !c(s) })
@@ -123,13 +125,14 @@ func not(condition func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool { return !condition(s) }
 }
 
-// keepsDisk reports whether no fault that the story names destroyed a disk.
+// keepsDisk reports whether none of the faults that the explanation names destroyed a disk.
 func keepsDisk(s *situation) bool {
 	return s.cause.Detail != DiskLost &&
 		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 }
 
-// contended reports whether most attempts found the lock taken by another, or the header does not count attempts.
+// contended reports whether most attempts found the lock taken by another client. It is also true if the header does
+// not count attempts.
 func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
 // replicates reports whether servers have replicas.
@@ -162,7 +165,7 @@ func isAway(s *situation) bool        { return s.away }
 func isOffset(s *situation) bool      { return s.offset }
 func isSplit(s *situation) bool       { return s.split }
 
-// counted reports whether a stated end was miscounted for another reason than a key that had already expired.
+// counted reports whether the stated end of a lease was wrong for another reason than a key that had already expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
 // serversExpire reports whether the servers remove an expired key.
@@ -175,12 +178,13 @@ func isUnanswered(s *situation) bool {
 	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
 }
 
-// isUncounted reports whether a validity was miscounted that no clock has prolonged.
+// isUncounted reports whether a validity was miscounted, and not because of a clock.
 func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
-// byExtension reports whether a key was extended by an extension, and not by giving an expiry to a key set without one.
+// byExtension reports whether the key was extended by a request to extend it, and not by a request that gives an expiry
+// to a key set without one.
 func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }
@@ -191,13 +195,14 @@ func isSingle(s *situation) bool {
 	return s.Service != "" && !k.OneLog && !k.Majority
 }
 
-// sleepsOn reports whether a waiter is known to wait only for a message, and a fault may have lost that message.
+// sleepsOn reports whether it is known that a waiter does nothing until it gets a message, and a fault may have lost
+// that message.
 func sleepsOn(s *situation) bool {
 	return isSingle(s) && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
 }
 
-// isSlow reports whether requests are known to take too long, or may take too long since nothing else explains why no
-// client gets the lock.
+// isSlow reports whether requests take too long. It is true if that is known, or if it is possible and nothing else
+// explains why no client gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service.Kind().Majority && contended(s)
 	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))
@@ -207,14 +212,15 @@ func isSlow(s *situation) bool {
 		!s.Applies(history.WaitForReplicas)
 }
 
-// isSharedMember reports whether an attempt overwrote the member of another, in a lock whose attempts are known to have
-// no values of their own.
+// isSharedMember reports whether an attempt overwrote the member of another attempt, in a lock whose attempts are known
+// not to have their own values.
 func isSharedMember(s *situation) bool { return s.member && !s.MayApply(history.OwnValue) }
 
-// keepsKey reports whether, as far as is known, no extension sets the key anew.
+// keepsKey reports whether, as far as is known, no extension sets the key again.
 func keepsKey(s *situation) bool {
 	return !s.extends || s.MayApply(history.KeptExtension) || !s.StatesMeasures()
 }
 
-// isRecorded reports whether the history was recorded elsewhere. For a simulated lock, the header counts all requests.
+// isRecorded reports whether the history was recorded by another system. For a simulated lock, the header counts all
+// requests.
 func isRecorded(s *situation) bool { return s.Asked == nil }

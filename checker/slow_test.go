@@ -13,11 +13,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// stream selects other random histories: go test ./checker -run AreReadAsWritten -stream 10.
+// stream selects other random histories, for example: go test ./checker -run AreReadAsWritten -stream 10.
 var stream = flag.Uint64("stream", 9, "the random stream of the histories that are read twice")
 
-// TestTheLawsAreReadAsWritten: the checker and the literal reading of the laws agree on every law, for small histories
-// that contain almost everything a history can record, whether it makes sense or not.
+// TestTheLawsAreReadAsWritten checks that the checker and the literal reading of the laws agree on every law. It uses
+// small histories that contain almost everything that a history can record, whether it makes sense or not.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
@@ -32,9 +32,9 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 		}
 		least := rounds / 500
 		switch law {
-		case FaultTolerance: // it has one cause
+		case FaultTolerance: // this law has one cause
 			continue
-		case ResourceSafety: // few histories are long enough
+		case ResourceSafety: // few histories are long enough to break this law
 			least = rounds / 20_000
 		}
 		if n := seen["further "+string(law)]; n < least {
@@ -60,8 +60,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestReignsAreReadAsWritten does the same for two grants of a service whose members take the leases over from each
-// other.
+// TestReignsAreReadAsWritten does the same for two grants of a service whose members replace each other as leader and
+// take over the leases.
 func TestReignsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
@@ -116,7 +116,7 @@ func sumOf(seen map[string]int, prefix string) (n int) {
 // differs describes how the two judges differ; empty if they agree.
 func differs(got Finding, want slow.Finding) string {
 	if got.Law == ResourceSafety && got.Outcome == Undecided && want.Outcome == slow.Holds {
-		return "" // the records of resource and clients contradict each other
+		return "" // the resource's records contradict those of the clients
 	}
 	var reported []slow.Reported
 	for b := range got.Breaches() {
@@ -133,16 +133,16 @@ func encoded(t *testing.T, h *history.History) string {
 	return b.String()
 }
 
-// gossip makes a random history of three sequential clients, of two servers and a resource whose records follow no
-// logic, and of faults.
+// gossip makes a random history. It has three clients, each of which does one thing at a time, two servers and a
+// resource whose records are arbitrary, and faults.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History
 	now     history.Time
 	clients [3]talker
-	faults  []history.Event // faults under way
-	reigns  bool            // the servers are members of a service, and leaders come and go
-	shared  bool            // attempts share names, so no record says whose key it is about
+	faults  []history.Event // active faults
+	reigns  bool            // the servers are members of a service whose leader changes
+	shared  bool            // several attempts have the same name, so records do not show whose key they are about
 }
 
 func newGossip(a, b uint64) *gossip {
@@ -156,7 +156,7 @@ type talker struct {
 	called            history.Time
 	shared            bool
 	asked             int
-	holds             []history.Event // its successful acquires
+	holds             []history.Event // the client's successful acquires
 }
 
 var (
@@ -177,7 +177,7 @@ var (
 		history.NotRecorded, history.Evicted, history.DeletedByOperator, history.FlushedByOperator}
 )
 
-// anything fills in n events.
+// anything adds n random events.
 func (g *gossip) anything(n int) {
 	r := g.r
 	h := &g.h.Header
@@ -194,7 +194,7 @@ func (g *gossip) anything(n int) {
 	if n%3 > 0 {
 		h.Order = history.Order{Slack: history.Time(n%2) * 1e6, Turn: history.Time(1+n%5) * 1e6}
 	}
-	quiet := r.IntN(2) == 0 // without faults
+	quiet := r.IntN(2) == 0 // the history has no faults
 	for len(g.h.Events) < n {
 		switch k := r.IntN(12); {
 		case k < 7:
@@ -221,7 +221,7 @@ func (g *gossip) twoGrants() {
 	if g.reigns {
 		h.Quorum = len(gossipServers)
 	}
-	if r.IntN(8) == 0 { // a third client that may give the lock to them
+	if r.IntN(8) == 0 { // a third client that may pass the lock to one of the two
 		g.clients[2].asked = 1
 		e := history.Event{Process: "client-3", Type: history.Invoke, F: history.Acquire, Lock: "a"}
 		g.add(e)
@@ -259,7 +259,7 @@ func (g *gossip) twoGrants() {
 			g.add(e)
 		}
 	}
-	if r.IntN(8) == 0 { // each has a member of its own
+	if r.IntN(8) == 0 { // each client has a member of its own
 		for i := range g.h.Events {
 			if e := &g.h.Events[i]; e.F.IsKey() {
 				e.Member = string(e.Of)
@@ -269,7 +269,7 @@ func (g *gossip) twoGrants() {
 	h.End = g.now
 }
 
-// rewrite turns the history into one that another recorder might have made, which records less or uses other names.
+// rewrite changes the history into one that another recorder might have made, which records less or uses other names.
 func (g *gossip) rewrite() {
 	r, h := g.r, g.h
 	if r.IntN(3) == 0 {
@@ -416,7 +416,7 @@ func (g *gossip) serve() {
 	if g.reigns && r.IntN(3) == 0 {
 		servers = gossipServers[r.IntN(2):][:1]
 		if e.F, e.Why = history.KeyProlonged, ""; r.IntN(3) == 0 {
-			e.By = "" // a member takes the leases over
+			e.By = "" // a new leader takes over the leases
 		}
 	}
 	switch {

@@ -11,9 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestStoriesStayAsTheyAre compares the stories of random runs with a file, so that no story changes unnoticed.
-// (Package claims tests whether stories are true, by removing faults and counting anew, and tolerates one error in a
-// hundred.) By default it plays only the first rounds, whose stories come first in the file.
+// TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that no explanation changes
+// unnoticed. (The tests of package claims check whether explanations are true: they remove faults and count again, and
+// tolerate one error in a hundred.) By default the test performs only the first rounds, whose explanations come first
+// in the file.
 func TestStoriesStayAsTheyAre(t *testing.T) {
 	rounds, path := 2, filepath.Join("testdata", "stories.txt")
 	if testkit.Full() || *testkit.Update {

@@ -15,18 +15,19 @@ type moment struct {
 
 // standingKey is a key of a lock that is present at some moment.
 type standingKey struct {
-	keeper    history.Process // the server that stores it, or the service
+	keeper    history.Process // the server or service that stores the key
 	member    string
 	of        history.Attempt
-	set       int          // position of the last extension, or -1
-	prolonged int          // position of the last prolongation, -1 if there was none
+	set       int          // position at which the key was set
+	prolonged int          // position of the last extension; -1 if there was none
 	until     history.Time // when it is due to expire
 }
 
-// standingKeys are the keys of one lock, in the order in which they were set. In a queue, the first is the holder's.
+// standingKeys are the keys of one lock, in the order in which they were set. In a queue, the first key belongs to the
+// holder.
 type standingKeys []standingKey
 
-// note applies the event at position i to the keys of a lock.
+// note updates the keys of a lock according to the event at position i.
 func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	e := &t.History.Events[i]
 	if e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.Promotes {
@@ -52,8 +53,8 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted moves the master's keys to the replica that replaces it. Keys that the replica lacks are recorded as lost
-// afterwards.
+// promoted moves the master's keys to the replica that replaces it. Keys that the replica does not have are recorded as
+// lost afterwards.
 func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	if f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return keys
@@ -67,9 +68,9 @@ func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	return keys
 }
 
-// standing lists the keys of a lock that were present before position at. It leaves out keys on a server that is down:
-// such a server blocks nobody, since it does not even refuse requests. Keys of a service are present as long as any of
-// its members stores them.
+// standing lists the keys of a lock that were present before position at. It omits keys on a server that is down: such
+// a server does not even refuse requests, so it blocks nobody. Keys of a service are present as long as any of its
+// members stores them.
 func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	for i := range t.History.Events[:min(at, len(t.History.Events))] {
 		keys = t.note(keys, t.Locks[lock].Name, i)
@@ -79,7 +80,8 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	})
 }
 
-// firstSince returns the position from which on a key that was present before position at was the first of its lock.
+// firstSince takes a key that was present before position at. It returns the position since which this key has been the
+// first key of its lock.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
 	since := k.set
@@ -93,7 +95,7 @@ func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	return since
 }
 
-// blocking returns the keys that keep other clients out: in a queue, only the first.
+// blocking returns the keys that keep other clients from getting the lock. In a queue, that is only the first.
 func (t *judge) blocking(keys standingKeys) standingKeys {
 	if t.History.Header.OneService() {
 		return keys[:min(len(keys), 1)]
@@ -102,7 +104,7 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 }
 
 // crashedOwner finds the first key whose process had crashed before position at, and the position of the crash. If the
-// key was set after the crash, it had been requested before.
+// key was set after the crash, the process had requested it before.
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]
@@ -124,7 +126,7 @@ func (t *judge) lastOf(p history.Process, before int) int {
 	return before
 }
 
-// abandonedKey is a key that remains although nobody is going to release it.
+// abandonedKey is a key that nobody is going to release.
 type abandonedKey struct {
 	*standingKey
 	client history.Process
@@ -138,10 +140,10 @@ type abandonedKey struct {
 //   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
 //     or remains because of its client's session.
 //   - Its client still waits for the lock. Then an earlier try must have set the key, or, in a queue, the client does
-//     not notice that it is first in line.
+//     not notice that it is first.
 //
-// A key that can expire must have been there for longer than a TTL. Together, such keys must leave no quorum of
-// servers.
+// A key that can expire must have been there for longer than a TTL. The abandoned keys must be on so many servers that
+// no quorum is left.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
 	var blocked []history.Process
 	for n := range t.blocking(keys) {
@@ -165,7 +167,7 @@ func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *aba
 	return found
 }
 
-// units lists the servers. Of several servers that share one copy of a lock, it lists only the first.
+// units lists the servers. If several servers share one copy of a lock, it lists only the first of them.
 func (t *judge) units() (all []history.Process) {
 	for _, s := range t.History.Header.Servers {
 		if u := t.Unit(s); !slices.Contains(all, u) {
@@ -175,7 +177,7 @@ func (t *judge) units() (all []history.Process) {
 	return all
 }
 
-// abandonedKey examines the key with index n among the keys that are present at a moment.
+// abandonedKey checks whether the key with index n, among the keys that are present at a moment, is abandoned.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
@@ -190,7 +192,8 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	case s.ClientsExpire && k.until <= now.time: // its lease is over: if a client still waits, it miscounts the lease
+	// the lease of the key is over; a client that still waits measures the lease wrongly
+	case s.ClientsExpire && k.until <= now.time:
 		return x, false
 	case k.until == history.Never && !s.Sessions:
 	case s.Sessions && x.left == trace.Open && t.missedTurn(keys, n, now.time):
@@ -203,8 +206,9 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	return x, true
 }
 
-// missedTurn reports whether the key with index n, the first in line, belongs to the latest try of its client, which
-// still waits. Then the client has no later key there and, as far as is known, no longer sends requests.
+// missedTurn reports whether a client did not notice that it is first in the queue. The key with index n, the first
+// one, must belong to the latest try of that client, which still waits. The client must have no later key, and as far
+// as is known it no longer sends requests.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.ProcessOf(keys[n].of)
 	_, known := t.History.Header.Asked[client]
@@ -212,16 +216,17 @@ func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 		func(o standingKey) bool { return t.ProcessOf(o.of) == client })
 }
 
-// isSilent reports whether it is known that, within the last TTL, no request of a client for a lock reached a server.
+// isSilent reports whether it is known that none of a client's requests for a lock reached a server within the last
+// TTL.
 func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	h := &t.History.Header
 	last, known := t.lastAsked(client, now)
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns when the last request of a client for a lock up to a given time reached a server; 0 if there was
-// none. The header states this only for the client's last request of all, and for the longest gap between two of its
-// requests. Otherwise it is not known.
+// lastAsked returns the time, not later than by, at which the last request of a client for a lock reached a server; 0
+// if there was none. The header states this time only for the client's very last request and for the longest gap
+// between two of its requests. In other cases, it is not known.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -231,7 +236,7 @@ func (t *judge) lastAsked(client history.Process, by history.Time) (last history
 	return last, known
 }
 
-// asks reports whether some request of a client for a lock is known to have reached a server later than after and not
+// asks reports whether it is known that some request of a client for a lock reached a server later than after, and not
 // later than by.
 func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	h := &t.History.Header
@@ -257,7 +262,7 @@ func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	return trace.Open
 }
 
-// stay explains why an abandoned key does not disappear.
+// stay explains why an abandoned key stays.
 func (x *abandonedKey) stay(t *judge) string {
 	switch {
 	case x.detail == SessionLives:
@@ -299,8 +304,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
-// abandoning finds the last fault on the way between a key's client and its server. The fault was active when the key
-// was set, or struck later, before position at and before the client did anything else.
+// abandoning finds the last fault of a key's server or of the link between it and the key's client. The fault must have
+// been active when the key was set, or have struck later, before position at and before the client did anything else.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

@@ -12,10 +12,10 @@ import (
 // leftKey is a small history in which an attempt leaves a key behind and client-1 waits for the lock for a minute.
 type leftKey struct {
 	service history.Service
-	owner   string // what became of the attempt that set the key
-	expiry  string // of the key
-	renewed string // until when it was prolonged
-	asked   string // when client-1, and who else waits, last asked
+	owner   string // what happened to the attempt that set the key
+	expiry  string // expiry of the key
+	renewed string // until when the key was extended
+	asked   string // when client-1, and other waiting clients, last asked
 }
 
 var leftKeys = struct{ owners, expiries, renewed, asked []string }{
@@ -66,13 +66,13 @@ func (k *leftKey) text() string {
 	return b.String()
 }
 
-// expires reports whether the key expires if it is not extended. The key of a session does not.
+// expires reports whether the key expires if it is not extended. A key that belongs to a session does not.
 func (k *leftKey) expires() bool {
 	return k.service == history.Redis && (k.expiry == "due" || k.renewed != "no")
 }
 
-// stays reports whether the key is still there when somebody has waited for too long: at 12 s, or, if another client
-// has held the lock before, at 15 s.
+// stays reports whether the key is still there when somebody has waited for too long. This is at 12 s or, if another
+// client has held the lock before, at 15 s.
 func (k *leftKey) stays() bool {
 	over := 12
 	if strings.HasPrefix(k.owner, "other") && k.owner != "other, waits" {
@@ -91,7 +91,7 @@ func (k *leftKey) want() Cause {
 	case k.owner == "other, crashed":
 		return Cause{Kind: StuckBehindCrashed}
 	case k.service == history.ZooKeeper && k.expiry == "never" && k.renewed == "no" && !waits:
-		return Cause{Kind: StuckBehindAbandoned} // it belongs to no session
+		return Cause{Kind: StuckBehindAbandoned} // the key belongs to no session
 	case k.service == history.ZooKeeper && waits && k.owner != "own, waits with a later key" && k.asked != "to the end":
 		return Cause{StuckBehindAbandoned, TurnNotTaken}
 	case k.service == history.ZooKeeper:
@@ -102,8 +102,8 @@ func (k *leftKey) want() Cause {
 	return Cause{Kind: StuckBehindAbandoned}
 }
 
-// TestAKeyThatNobodyWillReleaseIsNamed tries all combinations. The cause names the client whose key it is, and no
-// remedy asks for something that does not help.
+// TestAKeyThatNobodyWillReleaseIsNamed tries all combinations of a leftKey. The finding must name the client to which
+// the key belongs, and its remedy must not advise anything that does not help.
 func TestAKeyThatNobodyWillReleaseIsNamed(t *testing.T) {
 	var checker Checker
 	n := 0
@@ -177,8 +177,8 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	}
 }
 
-// A record of Kubernetes remains after its lease is over, and anybody may take it. A client that still waits behind it
-// counts the lease by the wrong clock, so no remedy asks the holder that has left to delete the record.
+// A Kubernetes record remains after its lease is over, and any client may take it. A client that still waits measures
+// the lease by the wrong clock, so no remedy may advise the former holder to delete the record.
 func TestARecordWhoseLeaseIsOverIsNotWhatOthersWaitBehind(t *testing.T) {
 	for _, c := range []struct {
 		until string

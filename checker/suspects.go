@@ -11,13 +11,14 @@ import (
 // Known states what trials have shown about the faults behind a violation. Each fault is given by the index of the
 // event at which it struck.
 type Known struct {
-	Idle   []int // the violation also occurs without them, so its story does not name them
-	Needed []int // the violation does not occur without them; its story names them if it has no other reason
-	Either bool  // each of the needed ones alone suffices
-	Later  bool  // without a needed one the violation still occurs, because of later faults
+	Idle []int // the violation also occurs without these faults, so its explanation does not name them
+	// the violation does not occur without these faults; its explanation names them if it has no other reason
+	Needed []int
+	Either bool // each of the needed faults alone is enough
+	Later  bool // the violation still occurs without a needed fault, because of later faults
 }
 
-// CheckKnowing explains a breach that Check found in h again, given what trials have shown. The cause may change.
+// CheckKnowing explains a breach that Check found in h again, using what trials have shown. The cause may change.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()
@@ -26,7 +27,7 @@ func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Fin
 	return f
 }
 
-// neededStory names the faults that are known to be needed, if the story has not named any fault.
+// neededStory names the faults that are known to be needed, if the explanation has not named any fault.
 func (t *judge) neededStory() string {
 	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
 		return ""
@@ -63,18 +64,19 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
-// suspected reports whether a fault may be a reason. All faults may, except those that are known not to be needed.
+// suspected reports whether a fault may be a reason. Every fault may be one, except those that are known not to be
+// needed.
 func (t *judge) suspected(f *trace.Fault) bool {
 	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }
 
-// suspectsIn returns the suspected faults that struck between two positions and for which matches is true.
+// suspectsIn returns the suspected faults that struck between two positions and for which matches returns true.
 func (t *judge) suspectsIn(from, to int, matches func(*trace.Fault) bool) []*trace.Fault {
 	return t.FaultsIn(from, to, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }
 
-// lastSuspect returns the latest suspected fault that struck before position i and for which matches is true; nil if
-// there is none.
+// lastSuspect returns the latest suspected fault that struck before position i and for which matches returns true; nil
+// if there is none.
 func (t *judge) lastSuspect(i int, matches func(*trace.Fault) bool) *trace.Fault {
 	return t.LastFault(i, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }

@@ -19,8 +19,8 @@ func init() {
 		judge:  (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
 
-// tokenOrder judges that fencing tokens strictly increase in the order of grants: tokens of different grants of a lock
-// differ, and if a grant was requested after another grant had returned, its token is the higher one.
+// tokenOrder judges that fencing tokens strictly increase in the order of grants. Different grants of a lock must have
+// different tokens. If a grant was requested after another grant had returned, its token must be the higher one.
 //
 // The law needs two grants of one lock with tokens.
 func (t *judge) tokenOrder(f *Finding) {
@@ -36,7 +36,7 @@ func (t *judge) tokenOrder(f *Finding) {
 			}
 		}
 		tokens, pairs = tokens+seen, pairs || seen > 1
-		if !rising { // they do not rise in the order of returns, but the law's order may differ from that
+		if !rising { // the tokens do not increase in the order of the returns, but the law may require another order
 			found = append(found, t.tokenClashes(l)...)
 		}
 	}
@@ -53,11 +53,12 @@ func (t *judge) tokenOrder(f *Finding) {
 	}
 }
 
-// tokenClash is a pair of grants of one lock whose tokens break the law. The history states a first.
+// tokenClash is a pair of grants of one lock whose tokens break the law. Grant a comes first in the history.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds the first grant whose token repeats the token of an earlier one, and the first grant whose token
-// is lower than that of a grant that had returned before. It returns each with the first grant that it clashes with.
+// tokenClashes finds the first grant whose token equals that of an earlier grant, and the first grant whose token is
+// lower than that of a grant that had returned before. It returns each together with the first grant that it conflicts
+// with.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
@@ -100,8 +101,8 @@ func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }
 
-// returnedBefore reports whether a had returned before b's winning request was sent. Since returns ascend in position
-// and time, it is true for the grants of a list up to some index, and false from there on.
+// returnedBefore reports whether a had returned before b's winning request was sent. Grants are listed in the order in
+// which they returned. So for a fixed b, returnedBefore is true up to some index of the list and false after it.
 func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 	return a.OK < t.Asks[b.Ask].Call || b.Lease != nil && t.Time(a.OK) < b.Lease.Since
 }
@@ -129,8 +130,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant returns the record of a key of one of two grants that a server set after it had been replaced as master
-// of its group; nil if there is none.
+// deposedGrant looks for a key of one of two grants that a server set after another server had replaced it as the
+// master of its group. It returns the record of that key; nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

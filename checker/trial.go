@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial states what became of a violation when the run was repeated without some faults. The checker makes no trials,
+// Trial states what happened to a violation when the run was repeated without some faults. The checker makes no trials,
 // since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
 type Trial struct {
 	Faults []string // plan lines of the faults that were removed; empty: all faults of the plan
-	Needed bool     // without these faults the law is not broken by that cause; with any one of them it is
-	Later  bool     // also without the faults that struck only after the law was broken, or never
-	// Outcome and Cause are those of the same law in the run without these faults.
+	Needed bool     // the cause breaks the law if any one of these faults is present, but not without them
+	Later  bool     // faults that struck only after the law was broken, or never, were removed as well
+	// Outcome and Cause are the outcome and cause for the same law in the run without these faults.
 	Outcome Outcome
 	Cause   Cause
 	Others  []history.Process // the processes involved, if the same cause breaks the law between other processes
@@ -31,7 +31,7 @@ func (t Trial) String() string {
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
 
-// quotedOnce lists lines in quotes. A line that occurs several times is listed once, with how often it occurs.
+// quotedOnce lists lines in quotes. A line that occurs several times is listed once, with the number of times.
 func quotedOnce(lines []string) string {
 	var all []string
 	times := map[string]int{}
@@ -65,8 +65,7 @@ func (t Trial) became(faults int) string {
 	return t.Outcome.String() + alone
 }
 
-// SameViolation reports whether two findings are of the same violation: one law, one cause, one lock, the same
-// processes.
+// SameViolation reports whether two findings are about the same violation: the same law, cause, lock and processes.
 func SameViolation(a, b Finding) bool {
 	return a.Outcome == Violated && b.Outcome == Violated && a.Law == b.Law && a.Cause == b.Cause && a.Lock == b.Lock &&
 		slices.Equal(a.Holders, b.Holders)

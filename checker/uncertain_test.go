@@ -24,8 +24,8 @@ func withClockError(seen map[history.Process]history.Time, events ...history.Eve
 
 func ms(n int) history.Time { return history.Of(time.Duration(n) * time.Millisecond) }
 
-// TestUncertainOverlapsAreMeasured: a second client enters before, when and after the first calls its release. All
-// three times are within the error of the clocks.
+// TestUncertainOverlapsAreMeasured: a second client enters before, at the same time as, and after the first client's
+// call of release. All three times are within the error of the clocks.
 func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	for entered, want := range map[int]string{7: "overlap by 3ms", 10: "lie 0s apart", 12: "lie 2ms apart"} {
 		h := withClockError(nil,
@@ -42,8 +42,8 @@ func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestWhatAClientReadAfterItsRecordEndsIsNotKnown: if the resource accepts a write of a client after the client's own
-// record has ended, the client may have read in between.
+// TestWhatAClientReadAfterItsRecordEndsIsNotKnown: the resource accepts a write of a client after the client's own
+// record has ended. The client may have read something in the meantime.
 func TestWhatAClientReadAfterItsRecordEndsIsNotKnown(t *testing.T) {
 	const what = "a was recorded until 0.050 s, and the resource accepted what it did at 0.080 s"
 	for at, open := range map[int]bool{30: false, 80: true} {

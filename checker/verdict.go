@@ -1,8 +1,9 @@
 // Package checker judges histories. Each law has a file, which says what the law states, what it needs from the
-// history, and how its cause is found. The checker does not depend on the simulator: it reads a history of any system.
+// history, and how its cause is found. The checker does not depend on the simulator: it can judge a history of any
+// system.
 //
-// Goals: true verdicts with a witness, a cause and a plain explanation; "holds" only if the law was exercised.
-// Non-goals: running or drawing anything, and guessing what a history does not contain.
+// Goals: correct verdicts with a witness, a cause and an explanation in plain words; "holds" only if the law was
+// exercised. Non-goals: running or drawing anything, and guessing what a history does not contain.
 package checker
 
 import (
@@ -15,7 +16,7 @@ import (
 // Outcome is the result of judging one law.
 type Outcome uint8
 
-// The zero Outcome is never a pass.
+// The outcomes. The zero Outcome never means that the law holds.
 const (
 	Unchecked Outcome = iota // the history lacks what the law needs
 	Holds                    // the law was exercised and nothing broke it
@@ -52,18 +53,18 @@ type Finding struct {
 	Law     Law
 	Outcome Outcome
 	Judges  Judges // only for mutual-exclusion
-	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders state the lock and the
-	// processes involved: the holder and the client that entered, the stale and the newer writer, the process that
-	// removed a lock and its owner, or the waiter.
+	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders are the lock and the
+	// processes involved. Depending on the law, these are the holder and the client that entered, the stale and the
+	// newer writer, the process that removed a lock and the lock's owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
-	// About is the process whose lease, key or delay the cause concerns. In a clash it is one of the Holders; for a
-	// waiter it is the process that blocks the waiter. It is empty if the cause concerns no single process.
+	// About is the process whose lease, key or delay is the cause. In a clash it is one of the Holders. For a waiter it
+	// is the process that blocks the waiter. It is empty if the cause concerns no single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
-	// At is the index of the event that broke the law. Later events cannot be a reason for it.
+	// At is the index of the event that broke the law. Later events cannot be a reason for the violation.
 	At int
 	// Unrecorded is set if the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
 	// the cause of its violation is unknown.
@@ -71,14 +72,14 @@ type Finding struct {
 	// Faults are the faults that the explanation gives as reasons, by the index of the event at which each struck,
 	// ascending.
 	Faults []int
-	// Trials state what became of the violation without some faults. Those about needed faults come first. Check leaves
-	// Trials empty.
+	// Trials state what happened to the violation without some of the faults. Trials about needed faults come first.
+	// Check leaves Trials empty.
 	Trials []Trial
-	// Explanation is one plain paragraph: the story of a violation, or what was missing for another outcome. For a law
-	// that holds it says what was examined ("15 sections, none overlapped").
+	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
+	// outcome. For a law that holds it says what was examined ("15 sections, none overlapped").
 	Explanation string
-	// Further lists the breaches of the law by other causes than Cause: for each cause, the first one in the history.
-	// Each is a complete finding on the same law, whose own Further is empty.
+	// Further lists the breaches of the law by causes other than Cause: for each cause, the first breach in the
+	// history. Each is a complete finding on the same law, whose own Further is empty.
 	Further []Finding
 }
 
@@ -97,7 +98,7 @@ func (f *Finding) Breaches() iter.Seq[*Finding] {
 	}
 }
 
-// By returns the breach of the law by a cause, or nil if there is none.
+// By returns the breach of the law that has a given cause, or nil if there is none.
 func (f *Finding) By(c Cause) *Finding {
 	for b := range f.Breaches() {
 		if b.Cause == c {
@@ -107,8 +108,8 @@ func (f *Finding) By(c Cause) *Finding {
 	return nil
 }
 
-// Retain keeps only the breaches for which keep returns true, and reports whether any is left. If none is left, it does
-// not change the finding.
+// Retain keeps only the breaches for which keep returns true, and reports whether any is left. If none is left, it
+// leaves the finding unchanged.
 func (f *Finding) Retain(keep func(*Finding) bool) bool {
 	var left []Finding
 	for b := range f.Breaches() {
@@ -124,7 +125,7 @@ func (f *Finding) Retain(keep func(*Finding) bool) bool {
 	return true
 }
 
-// Came returns the outcome with its causes, "violated by CAUSE, also by CAUSE". It adds a note if only one of two
+// Came returns the outcome with its causes: "violated by CAUSE, also by CAUSE". It adds a note if only one of the two
 // judges had an answer.
 func (f *Finding) Came() string {
 	came := f.Outcome.String()

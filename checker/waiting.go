@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// waiting states what is known about a client that waited although nobody held the lock.
+// waiting holds what is known about a client that waited although nobody held the lock.
 type waiting struct {
-	silent     bool // the client's last request came long before
+	silent     bool // the client sent its last request long before
 	turnedAway bool // the client still sent requests, although no server had a key of the lock
-	hasty      bool // it gave up each acquire before it could have seen a Kubernetes lease end
+	hasty      bool // the client gave up each acquire before it could have noticed the end of a Kubernetes lease
 	ungranted  bool // no client had got any lock so far
 	unreleased bool // all keys of failed attempts expired; none was deleted
 	heldUp     bool // an attempt had a quorum in time, but waited for a server that did not answer
@@ -19,11 +19,11 @@ type waiting struct {
 	struck     bool // a fault had struck by then
 	// about the key that blocked the client:
 	earlierTry  bool // set by an earlier try of a client that still waits or got the lock later
-	everlasting bool // it never expires
-	leftSection bool // its client had got the lock with it, and has left
+	everlasting bool // the key never expires
+	leftSection bool // the key's client had got the lock with it, and has left the section
 }
 
-// waitingStory returns what is known of a waiter's requests since a time; it is empty if nothing is known.
+// waitingStory describes what is known about a waiter's requests since a given time. It is empty if nothing is known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	h := &t.History.Header
 	asked, _ := t.lastAsked(a.Process, now.time)
@@ -48,7 +48,7 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 	return ""
 }
 
-// longestTry returns the longest time for which a waiter asked without giving up, between a time and a moment.
+// longestTry returns the longest time for which a waiter asked without giving up, within a period.
 func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Asks {
 		a := &t.Asks[n]
@@ -69,8 +69,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether, after a time and before position at, some key expired before its attempt had got the
-// lock, and no such key was deleted.
+// leftToExpire reports whether some key of an attempt that had not got the lock expired within a period, and no such
+// key was deleted. The period begins after a given time and ends before position at.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -85,8 +85,8 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory returns the sentence that a client continued, up to a time, to request a lock of which no server had
-// a key.
+// turnedAwayStory returns the sentence that says that a client kept requesting a lock, up to a given time, although no
+// server had a key of the lock.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
@@ -95,7 +95,8 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	return sentence(" Requests of %s for it reached the servers%s although no server had a key of it.", client, last)
 }
 
-// isFree reports whether, after a time and before position at, no server had a key of a lock.
+// isFree reports whether no server had a key of a lock in the period that begins after a given time and ends before
+// position at.
 func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -103,8 +104,8 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether, after a time and before position at, an attempt set keys on a quorum of servers within a
-// sixth of the TTL and still did not get the lock, because it waited for a server that was out of reach.
+// outlasted reports whether some attempt, after a given time and before position at, set keys on a quorum of servers
+// within a sixth of the TTL and still did not get the lock, because it waited for a server that was out of reach.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if !h.Service.Kind().Majority || !t.serverAway(at) {
@@ -136,7 +137,7 @@ func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	return false
 }
 
-// serverAway reports whether, at position at, some server was down, paused, or cut off from others.
+// serverAway reports whether some server was down, paused, or cut off from others at position at.
 func (t *judge) serverAway(at int) bool {
 	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
 		gone := f.Does.IsDown() || f.Does == history.Stops || f.Does == history.Parts
