@@ -16,7 +16,7 @@ import (
 
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// benchmark serves the requests in turn, without the simulator around the node.
+// benchmark serves the requests one after another, without the simulator around the node.
 func benchmark(b *testing.B, cfg Config, requests ...[]string) {
 	m := newMachine(cfg)
 	m.quiet = true

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Client-side caching. A client with tracking on is notified, by RESP3 pushes, of the keys that it must forget: each
-// key that it has read, when the key changes or is deleted. The expiry of a key is not reported when it happens, but
-// when a command accesses the key or the background cycle deletes it; on a replica, when the master's DEL arrives. The
-// client whose request made the change is notified after the reply to that request.
+// Client-side caching. A client with tracking on is told, by RESP3 pushes, which keys it must forget: each key that it
+// has read, when the key changes or is deleted. When a key expires, its clients are not told immediately, but when a
+// command accesses the key or the background cycle deletes it. On a replica, they are told when the master's DEL
+// arrives. If a client's own request makes the change, the client is told after the reply to that request.
 
-// remember records which keys a command of the current connection has read. If a script reads anything, all the keys
-// that it declares are recorded.
+// remember records which keys a command of the current connection has read. If a script reads any key, all keys that it
+// declares are recorded.
 func (n *Node) remember(c *nodeCommand, args []string) {
 	if c.Flags&write != 0 || !n.tracking.remembers(n.conn) {
 		return
@@ -24,7 +24,8 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 	n.tracking.remember(n.conn, keys)
 }
 
-// cachingGiven ends the effect of CLIENT CACHING after the command that was executed, or after the transaction.
+// cachingGiven ends the effect of CLIENT CACHING after the next command or, if a transaction is open, after the
+// transaction.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
@@ -32,8 +33,8 @@ func (n *Node) cachingGiven(args []string) {
 	}
 }
 
-// invalidate notifies the clients that have read a key that the key has changed, or that it was deleted after its
-// expiry.
+// invalidate notifies the clients that have read a key that the key has changed, or that it has expired and was
+// deleted.
 func (n *Node) invalidate(name string, expired bool) {
 	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
@@ -88,7 +89,7 @@ func (n *Node) pushForget(conn uint64, keys []string) {
 	n.push(conn, key, w)
 }
 
-// trail sends, after the reply to a request, the pushes that the request caused on its own connection.
+// trail sends the pushes that a request caused on its own connection. It sends them after the reply to the request.
 func (n *Node) trail(conn uint64) {
 	for _, keys := range n.after {
 		n.pushForget(conn, keys)

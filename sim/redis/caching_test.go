@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// caches makes a client use RESP3 and track what it reads.
+// caches makes a client use RESP3 and tracking.
 func (s *session) caches(to sim.ProcessID, options ...string) {
 	s.ask(to, 0, "HELLO", "3")
 	if got := s.ask(to, 0, append([]string{"CLIENT", "TRACKING", "ON"}, options...)...); got != "+OK" {
@@ -18,9 +18,9 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified once of its next change, whether
-// another client makes it or the client itself. In the latter case the notice follows the reply, unless the client
-// opted out.
+// TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified of the key's next change, once. It
+// does not matter whether another client or the client itself makes the change. If it is the client itself, the notice
+// follows the reply, unless the client has opted out.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -68,23 +68,23 @@ func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 			}
 		})
 		c.run(3 * time.Second)
-		at := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has expired at 126 ms
+		at := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // the key expired at 126 ms
 		want(t, "said", c.said, at+" client-1 hears >2 $10 invalidate *1 $4 lock",
 			map[bool]string{false: "1.201s", true: "1.151s"}[comesAcross]+" client-1 hears nothing")
 	}
 }
 
-// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows: a replica's clients are notified when the master's DEL
-// arrives, and after a full resync, which removes all keys.
+// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows: the clients of a replica are notified when the master's DEL
+// arrives. They are also notified after a full resync, which removes all keys.
 func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.Sleep(10 * ms)
 		s.caches(replica1)
 		s.ask(replica1, 0, "GET", "lock")
-		s.listen(replica1, 0) // the expiry
+		s.listen(replica1, 0) // receive the notice of the expiry
 		s.listen(replica1, 0)
-		s.listen(replica1, 0) // the resync
+		s.listen(replica1, 0) // receive the notice of the resync
 	})
 	c.client("client-2", 0, func(s *session) { s.ask(master, 0, "SET", "lock", "a", "PX", "100") })
 	c.at(1500*ms, func() { c.Stop(master, sim.PowerLoss); c.Restart(master) })
@@ -118,8 +118,8 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
-// TestConnectionThatListensInRESP3DoesOtherThingsToo: in RESP3 a connection with subscriptions can also send other
-// commands, and messages arrive as pushes.
+// TestConnectionThatListensInRESP3DoesOtherThingsToo: in RESP3, a connection with subscriptions can also send other
+// commands. Messages then arrive as pushes.
 func TestConnectionThatListensInRESP3DoesOtherThingsToo(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {

@@ -88,7 +88,7 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 			}
 			m.sleep(time.Second / 5)
 			if strings.Contains(test.owned, "PX 9") && !strings.Contains(test.owned, "PX 9000") {
-				m.do("owner/1", test.owned) // the owner's key has expired
+				m.do("owner/1", test.owned) // the same after the owner's key has expired
 			}
 			m.events = nil
 			for _, r := range test.requests {
@@ -101,7 +101,7 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 	}
 }
 
-// words returns the words of a request. A text in backquotes is one word.
+// words splits a request into its words. Text in backquotes is one word.
 func words(request string) (list []string) {
 	for i, part := range strings.Split(request, "`") {
 		if i%2 == 1 {

@@ -102,7 +102,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 		w.ReplyBulk(resp.Port)
 	case sub == "master":
 		s.describe(w, s.groups[i], s.groups[i].master)
-	case sub == "sentinels": // this Sentinel represents all Sentinels
+	case sub == "sentinels": // there are no others: this Sentinel represents all of them
 		w.ReplyLen(0)
 	default:
 		g := s.groups[i]
@@ -115,7 +115,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	}
 }
 
-// describe writes a node with the simulated fields of SENTINEL MASTER and SENTINEL REPLICAS.
+// describe writes the description of a node, with the simulated fields of SENTINEL MASTER and SENTINEL REPLICAS.
 func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	type field struct{ name, value string }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }

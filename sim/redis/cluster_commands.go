@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// clusterSubs are the simulated subcommands of CLUSTER: those that clients use to find a key's node, those that move a
-// slot, and FAILOVER.
+// clusterSubs are the simulated subcommands of CLUSTER: those with which clients find the node of a key, those that
+// move a slot, and FAILOVER.
 var clusterSubs = arities{"slots": 2, "shards": 2, "nodes": 2, "keyslot": 3, "info": 2, "myid": 2, "replicas": 3,
 	"slaves": 3, "countkeysinslot": 3, "getkeysinslot": 4, "setslot": -4, "failover": -2}
 
-// cluster implements CLUSTER. Hosts are the names of processes, as with cluster-announce-hostname.
+// cluster implements CLUSTER. The names of processes serve as host names, as with cluster-announce-hostname.
 func cluster(n *Node, args []string) {
 	if n.notInCluster() {
 		return
@@ -78,14 +78,14 @@ func (n *Node) clusterSlots() {
 			n.data.ReplyBulk(string(p.name))
 			n.data.ReplyInt(portNumber)
 			n.data.ReplyBulk(p.id())
-			n.data.ReplyLen(0) // further addresses
+			n.data.ReplyLen(0) // no further addresses
 		}
 	}
 }
 
 // portNumber is resp.Port as a number.
 var portNumber = func() int64 {
-	n, _ := strconv.ParseInt(resp.Port, 10, 64) // it is a constant
+	n, _ := strconv.ParseInt(resp.Port, 10, 64) // no error, since the text is a constant
 	return n
 }()
 
@@ -132,7 +132,7 @@ func (n *Node) clusterShardNode(p *peer) {
 	text("health", map[bool]string{true: "fail", false: "online"}[p.health == failed])
 }
 
-// describe returns the line of a member in CLUSTER NODES, without its end.
+// describe returns the line of CLUSTER NODES for a member, without the newline.
 func (n *Node) describe(p *peer) string {
 	m := n.member
 	flags, master := "master", "-"
@@ -169,7 +169,7 @@ func (n *Node) describe(p *peer) string {
 	return line
 }
 
-// clusterInfo implements CLUSTER INFO, without the numbers of messages.
+// clusterInfo implements CLUSTER INFO, without the message counts.
 func (n *Node) clusterInfo() {
 	m := n.member
 	assigned, suspects, lost, size := 0, 0, 0, 0
@@ -223,7 +223,7 @@ func (n *Node) clusterReplicas(id string) {
 	}
 }
 
-// slotArg reads a slot.
+// slotArg parses a slot number.
 func (n *Node) slotArg(text string) (slot int, ok bool) {
 	v, ok := resp.ParseInt(text)
 	if !ok || v < 0 || v >= slotCount {
@@ -319,8 +319,8 @@ func (n *Node) setSlot(args []string) {
 	}
 }
 
-// giveSlot implements CLUSTER SETSLOT NODE. A node that gets a slot which it was importing takes a new epoch, so that
-// the others believe it.
+// giveSlot implements CLUSTER SETSLOT NODE. A node that takes over a slot that it was importing chooses a new epoch, so
+// that the others accept it as the owner.
 func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {
@@ -347,8 +347,8 @@ func (n *Node) giveSlot(slot int, p *peer) {
 	n.data.ReplyOK()
 }
 
-// clusterFailover implements CLUSTER FAILOVER FORCE and TAKEOVER. Without one of these words, Redis first makes the
-// master stop and the replica catch up.
+// clusterFailover implements CLUSTER FAILOVER FORCE and TAKEOVER. It refuses the form without one of these words, in
+// which Redis first stops the master and lets the replica catch up.
 func (n *Node) clusterFailover(args []string) {
 	m := n.member
 	how := strings.ToLower(strings.Join(args[2:], " "))

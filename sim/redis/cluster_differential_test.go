@@ -28,14 +28,14 @@ func (s clusterStep) String() string {
 	return fmt.Sprintf("%s/%d: %s", clusterNodes[s.node], s.conn, s.command)
 }
 
-// realCluster is a Redis Cluster of redis-servers of this machine.
+// realCluster is a Redis Cluster of redis-server processes on this machine.
 type realCluster struct {
 	t       *testing.T
 	ports   []string
 	conns   [][2]*realRedis
-	control []*realRedis // another connection to each node
+	control []*realRedis // a second connection to each node
 	ids     []string
-	address *strings.Replacer // addresses and identities as those of the simulated nodes
+	address *strings.Replacer // replaces addresses and identities by those of the simulated nodes
 }
 
 func freePort(t *testing.T) string {
@@ -90,7 +90,8 @@ func startCluster(t *testing.T) *realCluster {
 			info := c.conns[i][0].do("CLUSTER", "INFO")
 			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "known_nodes:4") &&
 				strings.Count(c.conns[i][0].do("CLUSTER", "NODES"), " connected") == 4 &&
-				strings.Contains(c.conns[i][0].do("CLUSTER", "SLOTS"), c.ids[3]) // it knows the replica's offset
+				// CLUSTER SLOTS lists a replica once its offset is known
+				strings.Contains(c.conns[i][0].do("CLUSTER", "SLOTS"), c.ids[3])
 		})
 	}
 	c.await(func() bool { return strings.Contains(replica.do("INFO", "replication"), "master_link_status:up") })
@@ -147,7 +148,7 @@ func (c *realCluster) play(steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// identified replaces the names of nodes in a command by their identities.
+// identified replaces the node names in a command by the nodes' identities.
 func (c *realCluster) identified(command string) string {
 	for i := len(clusterNodes) - 1; i >= 0; i-- {
 		command = strings.ReplaceAll(command, "@"+string(clusterNodes[i]), c.ids[i])
@@ -155,7 +156,7 @@ func (c *realCluster) identified(command string) string {
 	return command
 }
 
-// clusterWords splits a command at its spaces; a script is in quotes.
+// clusterWords splits a command at its spaces. A script is one word in quotes.
 func clusterWords(command string) (list []string) {
 	for i, part := range strings.Split(command, "'''") {
 		if i%2 == 1 {
@@ -207,7 +208,8 @@ func playSimulated(t *testing.T, steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// differ compares a play of the steps, and fails with as few steps as still show a difference.
+// differ executes the steps on both clusters. If the replies differ, the test fails and reports as few steps as still
+// cause a difference.
 func (c *realCluster) differ(steps []clusterStep) {
 	c.t.Helper()
 	different := func(steps []clusterStep) string {
@@ -234,7 +236,7 @@ func (c *realCluster) differ(steps []clusterStep) {
 	c.t.Fatalf("%s\nat first %s\nafter %v", different(steps), first, steps)
 }
 
-// clusterKeys are keys in a few slots of all masters.
+// clusterKeys are keys in a few slots, at least one on each master.
 var clusterKeys = []string{"lock", "{lock}a", "{lock}b", "x", "x{y}", "{y}", "{}z", "{", "foo{lock}{x}", "c"}
 
 var usedSlots = func() map[int]bool {
@@ -245,7 +247,7 @@ var usedSlots = func() map[int]bool {
 	return used
 }()
 
-// clusterTemplates are commands with keys K, slots S and nodes N to be filled in.
+// clusterTemplates are commands with placeholders: K for a key, S for a slot and N for a node.
 var clusterTemplates = []string{
 	"SET K 1", "SET K 2 NX PX 100000", "GET K", "DEL K K", "MGET K K", "MSET K 1 K 2", "EXISTS K K K",
 	"EVAL '''return redis.call('get',KEYS[1])''' 1 K", "EVAL '''return redis.call('get','lock')''' 1 K",
@@ -264,7 +266,7 @@ var clusterTemplates = []string{
 	"PUBLISH K hello", "PEXPIRE K 100000", "PTTL K x", "KEYS *", "CLUSTER FAILOVER x", "CLUSTER SLOTS",
 	"PUBSUB SHARDNUMSUB K"}
 
-// fill returns a random template, with its letters replaced by random keys, slots and nodes.
+// fill returns a random template whose placeholders are replaced by random keys, slots and nodes.
 func fill(random *rand.Rand) string {
 	list := strings.Split(clusterTemplates[random.IntN(len(clusterTemplates))], " ")
 	for i, word := range list {
@@ -280,12 +282,13 @@ func fill(random *rand.Rand) string {
 	return strings.Join(list, " ")
 }
 
-// clusterLooks show what a node knows about its cluster. In their replies, times and the numbers of messages differ.
+// clusterLooks are commands that show what a node knows about its cluster. Times and message counts in their replies
+// may differ.
 var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",
 	"CLUSTER SLAVES @redis-1-replica-1"}
 
-// alike returns what must be equal in two replies to one of clusterLooks.
+// alike returns the part of a reply to one of clusterLooks that must be equal on both clusters.
 func alike(look, reply string, address *strings.Replacer) string {
 	v, _ := resp.Parse([]byte(reply))
 	var lines []string
@@ -304,7 +307,8 @@ func alike(look, reply string, address *strings.Replacer) string {
 				lines = append(lines, strings.Join(append(fields[:4:4], fields[7:]...), " "))
 			}
 		}
-	case "CLUSTER SHARDS": // the nodes of each shard, with their roles; the order of the shards is that of a hash table
+	// the nodes of each shard, with their roles, in sorted order, since real nodes use a hash table
+	case "CLUSTER SHARDS":
 		for _, shard := range v.List {
 			line := fmt.Sprint(shard.List[1].Texts())
 			for _, n := range shard.List[3].List {
@@ -326,7 +330,7 @@ func alike(look, reply string, address *strings.Replacer) string {
 	return strings.Join(lines, "\n")
 }
 
-// sameLooks waits until all real nodes know the same about the cluster as the simulated ones after the given steps.
+// sameLooks waits until all real nodes know the same about the cluster as the simulated nodes do after the given steps.
 func (c *realCluster) sameLooks(after ...clusterStep) {
 	c.t.Helper()
 	c.play(after)
@@ -362,8 +366,9 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 	}
 }
 
-// TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with those of real ones: to
-// keys of all slots on all nodes, in scripts and transactions, while slots are being moved.
+// TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with those of real ones. The
+// commands concern keys of all slots, are sent to all nodes, also in scripts and transactions, and some are sent while
+// slots are being moved.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
 	c := startCluster(t)
 	plays := 150

@@ -20,14 +20,14 @@ const (
 	observer = sim.ProcessID("sentinel")
 )
 
-// cluster is a group, with a Sentinel if requested. All messages take a millisecond.
+// cluster is a master with its replicas, and a Sentinel if requested. All messages take a millisecond.
 type cluster struct {
 	*sim.World
 	t     *testing.T
 	names []sim.ProcessID
 	nodes map[sim.ProcessID]*redis.Node
 	group *redis.Group
-	said  []string // what clients have recorded, with the true time
+	said  []string // what clients have recorded, each line with the true time
 }
 
 // newCluster returns a cluster of a master and its replicas, all configured by cfg.
@@ -35,7 +35,7 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 	return newSeeded(t, 3, cfg, replicas)
 }
 
-// newSeeded is like newCluster, with a seed for the random times of the Sentinel and the nodes.
+// newSeeded is like newCluster, but takes a seed for the random times of the Sentinel and the nodes.
 func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
@@ -75,8 +75,8 @@ func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
 	})
 }
 
-// ask sends a command on connection n of a server and returns the reply, or the reason why there is none within ten
-// seconds.
+// ask sends a command on connection n of a server and returns the reply. If there is no reply within ten seconds, it
+// returns the reason.
 func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	r := s.Call(10*time.Second, nil,
 		sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]
@@ -106,7 +106,7 @@ func (s *session) say(format string, args ...any) {
 
 func (c *cluster) at(t time.Duration, f func()) { c.At(sim.Time(t), f) }
 
-// cut separates one process from others, in both directions.
+// cut cuts the links between one process and others, in both directions.
 func (c *cluster) cut(p sim.ProcessID, others ...sim.ProcessID) {
 	for _, o := range others {
 		c.Cut(p, o)
@@ -121,7 +121,7 @@ func (c *cluster) heal(p sim.ProcessID, others ...sim.ProcessID) {
 	}
 }
 
-// failOver orders the Sentinel to fail over.
+// failOver makes the Sentinel start a failover to the given node.
 func (c *cluster) failOver(to sim.ProcessID) {
 	c.ServerFault(observer, sim.ServerFault{Kind: sim.FailOver, To: to})
 }
@@ -168,7 +168,7 @@ func want(t *testing.T, what string, got []string, lines ...string) {
 	}
 }
 
-// untimed removes the times from what clients have recorded, since the times at which a Sentinel acts are random.
+// untimed removes the times from what clients have recorded, because a Sentinel acts at random times.
 func untimed(said []string) (list []string) {
 	for _, line := range said {
 		_, rest, _ := strings.Cut(line, " ")

@@ -1,9 +1,9 @@
 package redis
 
-// This file contains the type of the data commands, which say what each command does to the store. The commands that
-// concern existence, time or ownership are implemented in this package. Those that concern only values are executed by
-// miniredis. Where miniredis replies differently from Redis 7.0, a check before it gives Redis's reply (correct.go).
-// Well-known scripts of locks are also implemented in Go (twins.go), since they do the same as commands.
+// This file contains the type of the data commands. A data command says what a command of Redis does to the store. The
+// commands that concern existence, time or ownership are implemented in this package. miniredis executes those that
+// concern only values. Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply
+// (correct.go). Scripts that many locks use are also implemented in Go (twins.go), since they do the same as commands.
 
 import (
 	"cmp"
@@ -18,39 +18,40 @@ import (
 type flag uint16
 
 const (
-	write     flag = 1 << iota // may change data
-	noScript                   // Redis does not allow it in scripts
-	immediate                  // executed at once inside MULTI
-	listener                   // allowed on a connection that has subscriptions
+	write     flag = 1 << iota // the command may change data
+	noScript                   // Redis does not allow the command in scripts
+	immediate                  // inside MULTI, the command is executed immediately
+	listener                   // the command is allowed on a connection that has subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
-	scored                     // its reply contains scores of a sorted set
-	naming                     // its arguments from the third on are fields or members
-	unordered                  // its reply is an array whose order Redis does not define; the node sorts it
-	asMap                      // its reply is a map in RESP3
-	asSet                      // its reply is a set in RESP3
+	scored                     // the reply contains scores of a sorted set
+	naming                     // the arguments from the third on are fields or members
+	unordered                  // the reply is an array whose order Redis does not define; the node sorts it
+	asMap                      // the reply is a map in RESP3
+	asSet                      // the reply is a set in RESP3
 )
 
 // command is a row of the table of commands.
 type command struct {
-	Name  string // lower case
+	Name  string // in lower case
 	Arity int    // number of arguments including the name; negative: at least that many
 	Flags flag
-	// run executes the command. A command without run is executed by miniredis, unless first has answered it.
+	// run executes the command. If run is nil, miniredis executes the command, unless first has already answered.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
-	keys  keyRange // default: the first argument, for a data command; none, for another command
-	// checks is the check on which every change by a writing command depends, or what a reading command shows of a key,
-	// whatever the arguments are. The defaults are nothing (for writes) and the value (for reads).
+	keys  keyRange // the default is the first argument for a data command, and none for other commands
+	// checks is, for a command that writes, the check on which each of its changes depends. For a command that reads,
+	// it is what the command shows about a key. It applies whatever the arguments are. The defaults are nothing (for
+	// writes) and the value (for reads).
 	checks history.Check
 	Subs   arities      // the subcommands, if the command has any
 	In     versionRange // versions that have the command in this form
 }
 
-// arities are the numbers of arguments of subcommands, counted like those of a command.
+// arities maps subcommands to their numbers of arguments, counted like those of a command.
 type arities map[string]int
 
 // keyRange says which arguments of a command are keys, as COMMAND INFO does: those from first to last, in steps of
-// step. A negative last counts from the end. A write does not change other keys.
+// step. A negative last counts from the end. A command that writes does not change any other keys.
 type keyRange struct{ first, last, step int }
 
 var (
@@ -58,19 +59,19 @@ var (
 	oneKey     = keyRange{1, 1, 1}
 	twoKeys    = keyRange{1, 2, 1}
 	allKeys    = keyRange{1, -1, 1}
-	keysValues = keyRange{1, -1, 2} // keys and values in turn
-	keysLast   = keyRange{1, -2, 1} // the last argument is something else
+	keysValues = keyRange{1, -1, 2} // keys and values alternate
+	keysLast   = keyRange{1, -2, 1} // all arguments are keys except the last
 )
 
-// Keyed is a command with keys: those arguments from First to Last, in steps of Step. A negative Last counts from the
-// end.
+// Keyed is a command with keys. The keys are the arguments from First to Last, in steps of Step. A negative Last counts
+// from the end.
 type Keyed struct {
 	Name              string // lower case
 	First, Last, Step int
-	Reads             bool // it does not change its keys
+	Reads             bool // the command does not change its keys
 }
 
-// Keys lists the simulated commands with keys, those of each version.
+// Keys lists the simulated commands with keys, of all versions.
 func Keys() (list []Keyed) {
 	add := func(c *command, standard keyRange) {
 		at := c.keys
@@ -90,7 +91,7 @@ func Keys() (list []Keyed) {
 	return list
 }
 
-// dataCommands finds a data command by its name in lower case.
+// dataCommands maps names in lower case to data commands.
 var dataCommands = map[string]*command{}
 
 func init() {
@@ -131,7 +132,7 @@ func (c *command) onlyReads(args []string) []string {
 	return args[1:2]
 }
 
-// look records what this command has read, since later commands of the same script or transaction may depend on it.
+// look records what the command has read, because a later command of the same script or transaction may depend on it.
 func (c *command) look(d *store.Data, args []string) {
 	check := cmp.Or(c.checks, history.CheckedValue)
 	for _, key := range c.onlyReads(args) {
@@ -145,8 +146,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns the error with which a server of the given version refuses a command before it accesses any data,
-// or "".
+// refusalOf returns the error with which a server of the given version refuses a command before it accesses any data.
+// It returns "" if the command is not refused.
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
@@ -168,10 +169,10 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens what a client has sent to the length that an error quotes.
+// clip shortens what a client has sent to the length that Redis quotes in errors.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
-// greeting contains the requests of a HELLO.
+// greeting is what a HELLO requests.
 type greeting struct {
 	Protocol       int64 // 2 or 3; 0: unchanged
 	Auth           bool  // authenticate with User and Password
@@ -211,7 +212,8 @@ func parseHello(args []string) (g greeting, trouble string) {
 	return g, ""
 }
 
-// readFlags sets the flags whose names (in upper case) the arguments begin with, and returns the remaining arguments.
+// readFlags expects flags at the beginning of the arguments. It sets those that it finds (names are in upper case), and
+// returns the remaining arguments.
 func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	for i, a := range args {
 		flag := flags[strings.ToUpper(a)]
@@ -223,7 +225,7 @@ func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	return nil
 }
 
-// badName returns an error for a connection's name that is not allowed, or "".
+// badName returns an error if a connection name is not allowed, and "" otherwise.
 func badName(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {
 		return "ERR Client names cannot contain spaces, newlines or special characters."

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// This file contains the tables of the data commands that are implemented here or executed by miniredis, and of all
+// This file contains three tables: the data commands that are implemented here, those that miniredis executes, and all
 // commands that are refused. The commands about connections, scripts and the node itself are in table.go.
 
 // ownCommands lists the commands that are implemented here: all that concern existence, time and ownership, and those
@@ -187,7 +187,7 @@ var refused = map[string]string{
 	"move": beyond, "swapdb": beyond, "fcall": beyond, "fcall_ro": beyond, "function": beyond,
 }
 
-// refused8 lists those that were added after 7.0, up to 8.4, without those of its modules
+// refused8 lists the refused commands that were added after 7.0, up to 8.4, not counting those of modules
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
 	"waitaof": aServer, "cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,
@@ -197,8 +197,8 @@ var refused8 = map[string]string{
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 
-// isModule8 reports whether a name belongs to a command of the modules that are shipped with Redis 8: JSON.SET,
-// FT.SEARCH, VADD and the like.
+// isModule8 reports whether a name belongs to a command of the modules that Redis 8 includes, such as JSON.SET,
+// FT.SEARCH and VADD.
 func isModule8(name string) bool {
 	module, _, dotted := strings.Cut(name, ".")
 	if dotted {

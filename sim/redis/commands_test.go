@@ -13,16 +13,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// listed is a command from a list in testdata. A command of redis-server 7.0.15 is listed as in the reply to COMMAND,
-// with its arity and with the flags that say whether it may change data and whether scripts may call it. A command that
-// was added later is listed with the version that added it. A subcommand is written after a bar.
+// listed is a command from a list in testdata. For a command of redis-server 7.0.15, the list states what the reply to
+// COMMAND states: its arity, whether it may change data, and whether scripts may call it. For a command that was added
+// later, the list states the version that added it. A subcommand follows a bar after its command.
 type listed struct {
 	name  string
 	arity int
 	flags []string
 }
 
-// readCommands reads the list of 7.0 and, for Redis 8, also the list of commands added since.
+// readCommands reads the list for 7.0 and, for Redis 8, also the list of the commands added since.
 func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
@@ -42,7 +42,7 @@ func readCommands(t *testing.T, v Version) (list []listed) {
 	return list
 }
 
-// simulated finds a command or subcommand that a version of the node executes, and its arity.
+// simulated finds a command or subcommand that a node of the given version executes, and returns it with its arity.
 func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	name, sub, is := strings.Cut(name, "|")
 	c = commands[v][name]
@@ -59,8 +59,7 @@ func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	return c, arity
 }
 
-// whyRefused returns the reason why a command or subcommand is refused, either itself or together with the command to
-// which it belongs.
+// whyRefused returns the reason why a command or subcommand is refused. A subcommand is also refused if its command is.
 func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
 	if why := refusedBecause(v, container); why != "" {
@@ -104,8 +103,9 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsOfCommandsAreThoseOfRedis compares which commands may change data, and which ones scripts may not call.
-// Commands with subcommands are omitted, since the node gives them the flags of their subcommands.
+// TestFlagsOfCommandsAreThoseOfRedis checks that the node and Redis agree on which commands may change data and which
+// ones scripts may not call. It omits commands with subcommands, because the node gives them the flags of their
+// subcommands.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)
@@ -141,8 +141,8 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 sends all commands, options and subcommands that only other versions have to a
-// node with version 7.0 and to a real server.
+// TestLaterCommandsAreUnknownToRedis7 takes all commands, options and subcommands that only other versions have, and
+// sends them to a node with version 7.0 and to a real server.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -158,7 +158,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 		}
 	}
 	for _, l := range readCommands(t, Redis8)[len(readCommands(t, Redis7)):] {
-		if whyRefused(Redis7, l.name) == "" { // otherwise its command is not simulated either
+		if whyRefused(Redis7, l.name) == "" { // skip if the whole command is not simulated
 			lines = append(lines, strings.ReplaceAll(l.name, "|", " ")+" x y z")
 		}
 	}
@@ -171,7 +171,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	}
 }
 
-// TestVersionIsGivenInEveryText: HELLO, INFO and scripts name the version whose commands the node has.
+// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts name the version whose commands the node has.
 func TestVersionIsGivenInEveryText(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -211,7 +211,7 @@ redis-server says to COMMAND.
 	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	for _, v := range []Version{Redis7, Redis8} {
-		var count [2][2]int // commands and subcommands; simulated and refused
+		var count [2][2]int // by commands and subcommands, and by simulated and refused
 		for _, l := range readCommands(t, v) {
 			c, _ := simulated(v, l.name)
 			count[strings.Count(l.name, "|")][map[bool]int{true: 0, false: 1}[c != nil]]++

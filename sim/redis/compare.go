@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements commands that compare before they act, as the scripts of locks do: CAD and CAS of Tair, DELEX
-// and SET … IFEQ of Redis 8.4.
+// This file implements commands that compare a value before they act, as the scripts of locks do: CAD and CAS of Tair,
+// and DELEX and SET … IFEQ of Redis 8.4.
 
 // compareAndDelete implements Tair's CAD. Its reply is 1 if the key was deleted, 0 if it has another value, and -1 if
 // it does not exist.
@@ -36,7 +36,7 @@ func compareAndSet(d *store.Data, args []string) {
 	}
 	when, trouble := deadlineOf(d, o.unit, o.amount, "cas")
 	if trouble != "" {
-		d.ReplyError(resp.ErrSyntax) // Tair has no other error
+		d.ReplyError(resp.ErrSyntax) // Tair has no other error text
 		return
 	}
 	name := args[1]

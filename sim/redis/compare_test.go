@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// compares lists commands that compare before they act, with their replies, by the version that has them.
+// compares lists, for each version, commands that compare before they act, and their replies.
 var compares = map[Version]string{
 	Tair: `
 CAD lock a -> -1

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, with the reasons.
+// uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, and why.
 var uncompared = map[string]string{
 	"client|id": "each server numbers its connections by itself",
 	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
@@ -23,8 +23,8 @@ func patterns() [][]string {
 	return tables
 }
 
-// commandNames lists the commands and subcommands with which a pattern may begin: for "SCRIPT LOAD|FLUSH" script,
-// script|load and script|flush.
+// commandNames lists the commands and subcommands with which a pattern may begin. For "SCRIPT LOAD|FLUSH" these are
+// script, script|load and script|flush.
 func commandNames(pattern string) (names []string) {
 	words := strings.Fields(strings.ToLower(pattern))
 	for _, name := range strings.Split(words[0], "|") {
@@ -38,11 +38,11 @@ func commandNames(pattern string) (names []string) {
 	return names
 }
 
-// simulatedNames lists the commands and subcommands that a version of the node executes.
+// simulatedNames lists the commands and subcommands that a node of the given version executes.
 func simulatedNames(v Version) (names []string) {
 	for name, c := range commands[v] {
 		if name != c.Name {
-			continue // the entry in upper case
+			continue // skip the entry for the name in upper case
 		}
 		names = append(names, name)
 		for sub := range c.Subs {
@@ -53,8 +53,8 @@ func simulatedNames(v Version) (names []string) {
 	return names
 }
 
-// TestEveryCommandIsCompared: the replies of each simulated command are compared with those of a real redis-server if
-// 7.0 has the command, and otherwise with those in the documentation of its version.
+// TestEveryCommandIsCompared checks that each simulated command is compared: with a real redis-server if 7.0 has the
+// command, and otherwise with the replies in the documentation of its version.
 func TestEveryCommandIsCompared(t *testing.T) {
 	real, documented := map[string]bool{}, map[string]bool{}
 	for _, table := range patterns() {
@@ -114,8 +114,7 @@ func TestEveryCommandIsCompared(t *testing.T) {
 }
 
 // TestEveryCommandIsCarriedOutAsByRedis sends random commands from the patterns of each command, mixed with others of
-// the same table, until the command succeeds. If only errors of a command were compared, it would not really be
-// compared.
+// the same table, until the command succeeds. A command that always failed would not really be compared.
 func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 	const plays, inPlay = 60, 60
 	r := newRig(t, 4)

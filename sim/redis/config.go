@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// These are defaults of replication: the lag as in redis.conf, and one second before semi-synchronous replication falls
-// back.
+// Defaults of replication: the lag from redis.conf, and one second until semi-synchronous replication falls back to
+// asynchronous.
 const (
 	DefaultMinReplicasMaxLag = 10 * time.Second
 	DefaultSemiSyncTimeout   = time.Second
@@ -22,15 +22,16 @@ type Config struct {
 
 	// Version determines which commands exist, and the texts of some replies.
 	Version Version
-	// NotifyKeyspaceEvents says for which events of keys messages are published, in the notation of redis.conf
-	// ([store.ParseEvents]); empty means none. CONFIG SET changes it until the process ends.
+	// NotifyKeyspaceEvents says for which events about keys the node publishes messages, in the notation of redis.conf
+	// ([store.ParseEvents]). Empty means none. CONFIG SET changes it until the process ends.
 	NotifyKeyspaceEvents string
 
-	// Password is the password that clients must send, for user default, with AUTH or HELLO before anything else
+	// Password is the password that clients must send before any other command, with AUTH or HELLO and for user default
 	// (requirepass in redis.conf). It is empty if there is no password.
 	Password string
 
-	// Replicates names the master of a replica; empty for a master. It must be a process of the run.
+	// Replicates names the master if the node is a replica. It is empty for a master. The master must be a process of
+	// the run.
 	Replicates sim.ProcessID
 	// Replicas are the replicas of a master. They are in sync when the run starts; others may join with REPLICAOF.
 	Replicas []sim.ProcessID
@@ -44,10 +45,11 @@ type Config struct {
 	// SemiSyncTimeout is how long a reply is delayed before the node falls back to asynchronous replication, until a
 	// replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
-	// Group writes the records of a group's failovers. If it is nil, losses in a failover are not recorded. It does not
-	// change the node's behavior.
+	// Group writes the records of failovers in a group. If it is nil, losses in a failover are not recorded. Group does
+	// not change how the node behaves.
 	Group *Group
-	// Cluster makes the node a member of a Redis Cluster (cluster-enabled yes in redis.conf); nil: it is in none.
+	// Cluster makes the node a member of a Redis Cluster (cluster-enabled yes in redis.conf). It is nil if the node is
+	// in no cluster.
 	Cluster *ClusterConfig
 }
 

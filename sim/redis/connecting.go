@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// hello implements HELLO: it chooses the protocol of the connection, and may authenticate and name it.
+// hello implements HELLO: it sets the protocol of the connection, and may also authenticate and name the connection.
 func hello(n *Node, args []string) {
 	g, trouble := parseHello(args)
 	if trouble == "" && g.Auth {
@@ -81,7 +81,8 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 	return ""
 }
 
-// refusesStranger returns the error with which a command is refused if the password has not been sent yet, or "".
+// refusesStranger returns the error with which a command is refused because the password has not been sent yet. It
+// returns "" if the command is allowed.
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
 		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
@@ -208,14 +209,14 @@ func (n *Node) hangUp(conn uint64) {
 	n.held = append(n.held, heldReply{conn: conn})
 }
 
-// hangUpAll closes the connections of all clients, as a Sentinel requests from a node whose role it changes (CLIENT
-// KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
+// hangUpAll closes the connections of all clients. A Sentinel requests this from a node when it changes the node's role
+// (CLIENT KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {
 			h.to.Drop()
 		}
-		return h.to != nil || h.end > h.from // keep only what closes a connection
+		return h.to != nil || h.end > h.from // drop everything except what closes a connection
 	})
 	for _, b := range n.waiting {
 		b.r.Drop()

@@ -80,8 +80,8 @@ func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	return c
 }
 
-// TestNodesConverge runs groups through storms. In the end one node is master, all nodes have its data, and no key is
-// gone without a record.
+// TestNodesConverge exposes groups to random faults. In the end one node is the master, all nodes have its data, and no
+// key is gone without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
 	if testkit.Full() {
@@ -115,8 +115,8 @@ func converges(t *testing.T, seed uint64, commands [][]string) {
 	}
 }
 
-// accounted checks that each key that was set exists at the end, was set again by another attempt, or has a record of
-// its end.
+// accounted checks every key that was set. It must exist at the end, have been set again by another attempt, or have a
+// record that it is gone.
 func accounted(t *testing.T, c *cluster, seed uint64) {
 	type owned struct {
 		name string

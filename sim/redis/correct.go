@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Where miniredis replies differently from Redis 7.0, a check before it gives Redis's reply. TestNodeAnswersAsRedis has
-// found each of these differences.
+// Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply.
+// TestNodeAnswersAsRedis has found each of these differences.
 
-// checkType refuses a key of another type. If the key does not exist and ifAbsent is not nil, it calls ifAbsent, which
-// answers.
+// checkType refuses a key of another type. If the key does not exist and ifAbsent is not nil, ifAbsent gives the
+// answer.
 func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool) {
 	if d.Find(name) == nil {
 		if ifAbsent == nil {
@@ -28,8 +28,8 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
-// indices checks the arguments from position from to position to as strictly as Redis parses integers. If they are
-// followed by anything but the given options, it leaves the arguments to miniredis, since Redis refuses wrong options
+// indices checks the arguments from position from to position to as strictly as Redis does when it parses integers. If
+// anything except the given options follows them, it leaves the check to miniredis, because Redis checks the options
 // first.
 func indices(from, to int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
@@ -48,7 +48,7 @@ func indices(from, to int, options ...string) func(d *store.Data, args []string)
 	}
 }
 
-// setrangeFirst handles an empty value, which changes nothing, and checks the offset strictly.
+// setrangeFirst handles an empty value, which changes nothing, and parses the offset as strictly as Redis.
 func setrangeFirst(d *store.Data, args []string) bool {
 	offset, ok := resp.ParseInt(args[2])
 	switch {
@@ -67,7 +67,7 @@ func setrangeFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hincrbyFirst gives Redis's error texts, and checks the integers strictly.
+// hincrbyFirst gives Redis's error texts, and parses integers as strictly as Redis.
 func hincrbyFirst(d *store.Data, args []string) bool {
 	by, ok := resp.ParseInt(args[3])
 	if !ok {
@@ -113,7 +113,7 @@ func scan(d *store.Data, args []string) {
 	d.FindHidden(func(name string) bool { return pattern == "*" || resp.Match(pattern, name) })
 }
 
-// findSets looks up the keys of a set command, up to the first one that is not a set.
+// findSets looks up the keys of a set command. It stops at the first key that is not a set.
 func findSets(d *store.Data, names []string) {
 	for _, name := range names {
 		if d.Find(name) != nil && d.Type(name) != "set" {
@@ -161,8 +161,8 @@ func lmoveFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst handles special cases: if the source does not exist, the destination does not matter; a move to the same
-// set changes nothing; and a destination that already has the member does not change.
+// smoveFirst handles special cases. If the source does not exist, the destination does not matter. A move to the same
+// set changes nothing. A destination that already has the member does not change.
 func smoveFirst(d *store.Data, args []string) bool {
 	d.Find(args[2])
 	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {
@@ -201,8 +201,8 @@ func zpopFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// storeSet implements SUNIONSTORE and similar commands, since miniredis would store empty sets, which it does not
-// handle.
+// storeSet implements SUNIONSTORE and similar commands. miniredis would store an empty set, which it cannot handle
+// later.
 func storeSet(read string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		findSets(d, args[2:])

@@ -62,7 +62,7 @@ func TestSameCallsGiveSameBytes(t *testing.T) {
 	}
 }
 
-// TestLogGivesTheDataBack replays the log of random lives. The data that a clean shutdown keeps must be complete and
+// TestLogGivesTheDataBack replays the logs of random runs. The data that a clean shutdown keeps must be complete and
 // unchanged.
 func TestLogGivesTheDataBack(t *testing.T) {
 	for seed := range uint64(40) {
@@ -76,8 +76,8 @@ func TestLogGivesTheDataBack(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNodeAreThoseOfMiniredis checks the invariant of store.Data after random lives: node and miniredis have
-// the same keys, once the strings have been copied to miniredis.
+// TestKeysOfTheNodeAreThoseOfMiniredis checks the invariant of store.Data after random runs: the node and miniredis
+// have the same keys, once the strings have been copied to miniredis.
 func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{})
@@ -94,7 +94,7 @@ func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 		d.Ask("PING") // this copies the strings to miniredis
 		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(d.DB.Keys()))
 		for _, name := range names {
-			value, _ := d.DB.Get(name) // empty if it is not a string
+			value, _ := d.DB.Get(name) // empty if the key is not a string
 			check(t, fmt.Sprintf("seed %d: %s", seed, name), d.Peek(name).Value, value)
 		}
 	}

@@ -42,7 +42,7 @@ func (v vocabulary) bound() string {
 // later draws a TTL that outlasts the test.
 func (v vocabulary) later() string { return v.one("100000", "200000", "500000000") }
 
-// soon draws a TTL, in the unit of the command, that the test's changes of the clock can end.
+// soon draws a TTL, in the unit of the command, that may pass when the test moves the clock.
 func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") }
 
 // moment and second draw absolute times around the start of the test, in ms and s.
@@ -53,7 +53,7 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
-// wait draws a timeout in seconds that the test's changes of the clock can end.
+// wait draws a timeout in seconds that may pass when the test moves the clock.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
 // classes draws classes of notifications.
@@ -74,9 +74,9 @@ func (v vocabulary) several(least int, draw func() string) []string {
 	return words
 }
 
-// spell replaces the letters in a pattern by random words: K key, V value, M member, I index, S score, B bound, T a
-// long TTL, P a short TTL, A an absolute time in ms, E an absolute time in s, C channel, X a pattern of channels, W a
-// timeout, N classes of notifications. "K+" means one or more keys.
+// spell replaces the letters in a pattern by random words: K by a key, V a value, M a member, I an index, S a score, B
+// a bound, T a long TTL, P a short TTL, A an absolute time in ms, E an absolute time in s, C a channel, X a pattern of
+// channels, W a timeout, N classes of notifications. "K+" means one or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
@@ -186,7 +186,7 @@ var families = map[string][]string{
 		"INCR K", "SET K V PX P", "FLUSHALL", "PING"},
 }
 
-// looking lists commands whose replies show the state. They are mixed into every family.
+// looking lists commands whose replies show the state of keys. They are mixed into every family.
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
 // TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections and with a wall
@@ -208,9 +208,9 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 	t.Logf("%d commands compared", r.compared)
 }
 
-// compareRandom compares some thousand commands that draw returns, or at full size a share of a million, while the
-// clock is moved now and then. name makes the random choices differ from those of other tests. If there are preludes,
-// each connection begins with one of them.
+// compareRandom compares the replies to some thousand commands that draw returns, or at full size to a share of a
+// million. It moves the clock from time to time. name makes the random choices differ from those of other tests. If
+// there are preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
 	rows := 40
@@ -250,8 +250,8 @@ func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []st
 }
 
 // sameStream reports whether the node and Redis have sent the same on a connection: the same replies in the same order,
-// and the same pushes before and after them. The order of pushes may differ where Redis defines none. Connection
-// numbers may differ.
+// and the same pushes before and after them. Where Redis does not define the order of pushes, it may differ. Connection
+// numbers may differ, too.
 func sameStream(args []string, got, want string) bool {
 	got, want = connectionID.ReplaceAllString(got, "${1}:0"), connectionID.ReplaceAllString(want, "${1}:0")
 	if sameReply(args, got, want) {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// removeAsked deletes an existing key because the current request asks for it.
+// removeAsked deletes an existing key as requested by the current command.
 func removeAsked(d *store.Data, name string) { d.Remove(name, history.Deleted, d.Attempt) }
 
 // expireOptions are the options NX, XX, GT and LT of EXPIRE and similar commands.
@@ -27,7 +27,8 @@ func parseExpireOptions(args []string) (o expireOptions, trouble string) {
 	return o, ""
 }
 
-// admits reports whether a key with deadline old may get deadline when. No deadline counts as infinitely late.
+// admits reports whether the options allow a key with deadline old to get deadline when. A key without a deadline is
+// treated as if its deadline were infinitely late.
 func (o expireOptions) admits(old, when int64) bool {
 	switch {
 	case o.nx && old != store.Never, o.xx && old == store.Never:
@@ -38,7 +39,8 @@ func (o expireOptions) admits(old, when int64) bool {
 	return true
 }
 
-// expire implements EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. A deadline that is not after now deletes the key at once.
+// expire implements EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. If the new deadline is not after now, the key is deleted
+// immediately.
 func expire(command string, seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		var o expireOptions

@@ -16,7 +16,7 @@ func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_00
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "acquired", m.do("client-1/1", "SET lock a NX PX 10"), "OK")
-	m.freeze(10*time.Millisecond + 599_999) // the clock shows the last nanosecond of the deadline's millisecond
+	m.freeze(10*time.Millisecond + 599_999) // the clock is at the last nanosecond of the deadline's millisecond
 	check(t, "at the deadline", m.do("client-2/1", "GET lock"), "a")
 	check(t, "its time left", m.do("client-2/1", "PTTL lock"), "0")
 	m.freeze(1)
@@ -30,7 +30,7 @@ func TestKeyGoesAtTheInstantItDies(t *testing.T) {
 	m.sleep(11 * time.Second)
 	check(t, "records", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 10.0006 s\n"+
 		"10.0006 s key-gone lock of client-1/1: expired\n")
-	check(t, "timers fired", m.fired, 2) // for the key, and for the background cycle after it
+	check(t, "timers fired", m.fired, 2) // one for the key, and one for the background cycle after it
 }
 
 func TestTimersAreNotSetForEveryKey(t *testing.T) {
@@ -82,7 +82,7 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 
 // TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack: an expired key is deleted when a command accesses
 // it, or by the background cycle every 100 ms. If the clock is set back before that, the key is alive again, and the
-// records say so.
+// records show that.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -138,8 +138,8 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	}
 }
 
-// TestSetWithADeadlineThatIsNow: two bugs of miniredis must not be visible: with PXAT of exactly now it creates a key
-// that never expires, and a past PXAT leaves a TTL behind that ends a later SET.
+// TestSetWithADeadlineThatIsNow: two bugs of miniredis must not be visible. With a PXAT that is exactly now, miniredis
+// creates a key that never expires. A PXAT in the past leaves a TTL behind, which ends a later SET.
 func TestSetWithADeadlineThatIsNow(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(0)), "OK")

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// faceCommands are the commands that the node inside a Sentinel executes itself.
+// faceCommands are the commands that the Sentinel's internal node executes itself.
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
@@ -27,7 +27,7 @@ func (n *Node) announce(channel, message string) {
 	n.finishTurn()
 }
 
-// outward passes a command to the Sentinel, and reports false if the node itself has to execute it.
+// outward passes a command to the Sentinel. It returns false if the node itself must execute the command.
 func (n *Node) outward(args []string) bool {
 	switch {
 	case isOneOf(args[0], faceCommands...):

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// quick is a Sentinel that considers a master down after three seconds.
+// quick configures a Sentinel that considers a master down after three seconds.
 var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
 
 // fourLooks is longer than the time that a Sentinel takes to begin an ordered failover, to choose a replica, and to
-// order it to be master.
+// order the replica to become master.
 const fourLooks = 400 * ms
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAnotherReplicaThanTheOneThatAcknowledgedIsPromoted(t *testing.T) {
 		"2.008s client-1 SET lock b NX PX 60000: +OK", "2.01s client-1 GET lock: $1 b")
 	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
 		"redis-1-replica-2: lock gone of client-1/1, lost in failover",
-		"redis-1-replica-1: lock gone of client-1/1, lost in failover", // dropped in favor of its new master's data
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover", // replaced by its new master's data
 		"redis-1-replica-2: lock set of client-1/1 by client-1/1")
 }
 
@@ -187,8 +187,8 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 	}
 }
 
-// TestDeposedMasterIsReinstated: a failover makes a deposed master the master again before it has followed the new one.
-// It then has its own data, and nothing that was sent to the other master.
+// TestDeposedMasterIsReinstated: a failover makes a deposed master the master again before it has begun to follow the
+// new one. It then has its own data, and nothing that was sent to the other master.
 func TestDeposedMasterIsReinstated(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: time.Minute})
 	var switches []string

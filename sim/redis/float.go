@@ -17,7 +17,7 @@ const (
 	leastLD    = -16444
 )
 
-// parseFloat parses a number like strtold. It rejects NaN and numbers that a long double cannot represent.
+// parseFloat parses a number as strtold does. It rejects NaN and numbers that a long double cannot represent.
 func parseFloat(s string) (*big.Float, bool) {
 	if s == "" || strings.ContainsAny(s, " \t\r\n\v\f_") {
 		return nil, false
@@ -54,7 +54,7 @@ func formatFloat(v *big.Float) string {
 }
 
 // incrByFloat implements INCRBYFLOAT. The key keeps its owner and deadline. Redis logs the sum as a SET with KEEPTTL.
-// The simulated node logs the addition, which has the same result and keeps the owner.
+// The simulated node logs the addition instead, which has the same result and keeps the owner.
 func incrByFloat(d *store.Data, args []string) {
 	name := args[1]
 	k, ok := findText(d, name)

@@ -42,8 +42,8 @@ func typeOf(d *store.Data, args []string) {
 // dbsize implements DBSIZE. It counts expired keys that still exist, as Redis does.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename implements RENAME and RENAMENX. The key keeps its owner and its deadline under the new name, since its value
-// still says who owns it.
+// rename implements RENAME and RENAMENX. The key keeps its owner and its deadline under the new name, because its value
+// does not change and shows who owns it.
 func rename(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		from, to := args[1], args[2]

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Group observes a group of a master and its replicas. It sees the data of all nodes at once, which no node can, and so
-// knows what a failover has lost. It only writes records; the nodes' behavior does not depend on it.
+// Group observes a master and its replicas. It sees the data of all nodes at once, which no node can. So it knows what
+// a failover has lost. It only writes records, and the nodes' behavior does not depend on it.
 //
 // The masters write the records of a group. A replica writes none until it is promoted. After a promotion, every key
-// that the old master had and the new one lacks is recorded as lost in failover. A key that the old master had deleted,
-// but whose DEL did not arrive, is recorded as set again, with an empty By. Data that a deposed master accepted later
-// is recorded as lost when it replaces its data by the new master's. A replica may also drop keys because its master
-// came back from a restart without them; they are recorded with the reason that was recorded at the master. A node that
-// becomes master again, whether it was deposed or not, records what has become of all keys that exist according to its
-// own records, because a reader of the history knows only those.
+// that the old master had and the new one does not have is recorded as lost in failover. A key that the old master had
+// deleted, but whose DEL did not arrive, is recorded as set again, with an empty By. Data that a deposed master
+// accepted later is recorded as lost when its data is replaced by the new master's. A replica may also drop keys
+// because its master came back from a restart without them. They are recorded with the reason that was recorded at the
+// master. When a node becomes master again, whether it was deposed or not, it records what has happened to all keys
+// that exist according to its own records, because a reader of the history knows only those.
 //
 // Each group of a run needs a Group of its own. The zero Group is ready to use.
 type Group struct {
@@ -57,8 +57,8 @@ func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
-// promoted records how the data of a new master differs from what exists according to the old master's records. If no
-// other node has been promoted since n was the master, n's own records are used.
+// promoted records how the data of a new master differs from what exists according to the old master's records. If n
+// was master before and no other node has been promoted since, n's own records are used.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
@@ -80,15 +80,15 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note remembers a loss that has been written to the history.
+// note stores the reason for a loss that has been written to the history.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why
 	}
 }
 
-// lostBefore reports whether the group had already lost h when n was deposed. If so, the reason for its loss at n does
-// not replace the group's reason.
+// lostBefore reports whether the group had already lost h when n was deposed. If so, the group's reason for the loss is
+// kept, not the reason for the loss at n.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
@@ -99,7 +99,7 @@ func (n *Node) divergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
-// resynced records what a replica has lost by replacing its own data with its master's.
+// resynced records what a replica has lost because its own data was replaced by its master's.
 func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return

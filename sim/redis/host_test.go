@@ -14,7 +14,7 @@ import (
 // rounds down.
 const epoch = int64(1_704_067_200)*1e9 + 400_000
 
-// machine is the host of one node. A test moves its clocks. Its monotonic clock shows true time.
+// machine is the host of one node. A test moves its clocks. Its monotonic clock shows the true time.
 type machine struct {
 	wall, mono int64
 	timers     []timer
@@ -63,7 +63,7 @@ func (m *machine) Record(e history.Event) {
 	m.events = append(m.events, e)
 }
 
-// sleep lets d pass, and wakes the node on time.
+// sleep lets d pass, and wakes the node whenever one of its timers is due.
 func (m *machine) sleep(d time.Duration) {
 	end := m.mono + int64(d)
 	for m.up {
@@ -125,7 +125,7 @@ func (m *machine) slowFsync(by time.Duration, begin bool) {
 	m.node.Fault(sim.ServerFault{Kind: sim.SlowFsync, By: by, Begin: begin})
 }
 
-// send sends a request. The result points to the reply, once there is one.
+// send sends a request. The result points to the reply as soon as there is one.
 func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	reply := new(string)
 	client, _, _ := strings.Cut(string(attempt), "/")
@@ -133,7 +133,8 @@ func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	return reply
 }
 
-// do sends a command and returns the reply as one line: +OK as OK, :1 as 1, null, and errors with their '-'.
+// do sends a command and returns the reply as one line. For example, +OK becomes OK and :1 becomes 1. Errors keep their
+// '-'.
 func (m *machine) do(attempt history.Attempt, command string) string {
 	return m.args(attempt, strings.Fields(command)...)
 }
@@ -146,7 +147,7 @@ func (m *machine) args(attempt history.Attempt, args ...string) string {
 	return readable(*reply)
 }
 
-// readable shortens RESP for tests: [arrays], {maps and sets}, and >[pushes].
+// readable formats RESP briefly for tests: [arrays], {maps and sets}, and >[pushes].
 func readable(reply string) string {
 	text, _ := render(reply)
 	return text

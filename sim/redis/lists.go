@@ -9,10 +9,10 @@ import (
 
 // This file implements the list commands that wait for an element. A waiting client is served as soon as the command,
 // transaction or script that created the list is over, before anything else is executed. Clients are served in the
-// order in which they began to wait, each as if it popped the element itself at that moment. So a transaction that
-// watches the list sees the element appear and disappear.
+// order in which they began to wait, as if each popped the element itself at that moment. So a transaction that watches
+// the list notices that the element appears and disappears.
 
-// popBlocking implements BLPOP and BRPOP. pop is the command that they execute when there is an element.
+// popBlocking implements BLPOP and BRPOP. pop is the command that is executed when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		names := args[1 : len(args)-1]
@@ -35,8 +35,8 @@ func popBlocking(pop string) func(n *Node, args []string) {
 	}
 }
 
-// popFirst pops from the first list that has an element, and answers with the list's name and the element. It returns
-// false if there is none.
+// popFirst pops from the first list that has an element, and replies with the list's name and the element. It returns
+// false if no list has an element.
 func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	for _, name := range names {
 		switch n.typeOf(name) {
@@ -54,7 +54,7 @@ func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	return false
 }
 
-// blmove implements BLMOVE, and brpoplpush BRPOPLPUSH.
+// blmove implements BLMOVE. brpoplpush implements BRPOPLPUSH.
 func blmove(n *Node, args []string) {
 	for _, end := range args[3:5] {
 		if !isOneOf(end, "LEFT", "RIGHT") {
@@ -93,7 +93,7 @@ func (n *Node) typeOf(name string) string {
 // carryOut executes a data command as part of the current request.
 func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
-// listMade records that a list has been created, if any client waits for it.
+// listMade records that a list has been created. It does so only if a client waits for the list.
 func (n *Node) listMade(name string) {
 	if !slices.Contains(n.ready, name) &&
 		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {
@@ -101,8 +101,7 @@ func (n *Node) listMade(name string) {
 	}
 }
 
-// serveList serves the clients that wait for a list, in the order in which they began to wait, for as long as the list
-// has elements.
+// serveList serves the clients that wait for a list, in the order in which they began to wait, until the list is empty.
 func (n *Node) serveList(name string) {
 	for _, b := range slices.Clone(n.waiting) {
 		if !slices.Contains(b.keys, name) {

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// A node that is a member of a Redis Cluster, as cluster.c describes it: what it knows about the members, and the
-// messages by which they learn of each other (the cluster bus). takeover.go elects replicas, redirect.go sends clients
-// to the member that serves a key, and cluster_commands.go answers CLUSTER.
+// This file is about nodes that are members of a Redis Cluster (cluster.c): what a node knows about the members, and
+// the messages by which members learn about each other (the cluster bus). takeover.go elects replicas, redirect.go
+// sends clients to the member that serves a key, and cluster_commands.go implements CLUSTER.
 
-// DefaultNodeTimeout is cluster-node-timeout in redis.conf.
+// DefaultNodeTimeout is the value of cluster-node-timeout in redis.conf.
 const DefaultNodeTimeout = 15 * time.Second
 
 // ClusterConfig describes a Redis Cluster.
@@ -20,74 +20,76 @@ type ClusterConfig struct {
 	// Groups lists the nodes of the cluster: each master with its replicas, the master first. When the run starts, the
 	// masters share the hash slots equally, as after redis-cli --cluster create.
 	Groups [][]sim.ProcessID
-	// NodeTimeout is how long a node must not have answered before a member suspects that it has failed, and how long a
-	// master that reaches only a minority goes on serving (cluster-node-timeout). Zero means DefaultNodeTimeout.
+	// NodeTimeout is cluster-node-timeout. A member suspects that a node has failed if the node has not answered for
+	// this long. A master that reaches only a minority continues to serve for this long. Zero means DefaultNodeTimeout.
 	NodeTimeout time.Duration
 }
 
-// Times and limits that redis.conf or the source of Redis sets. All but busEvery are in ms of the wall clock.
+// Times and limits from redis.conf or from the source of Redis. All except busEvery are in ms of the wall clock.
 const (
-	busEvery         = 100 * time.Millisecond // time between two looks at the other members
-	writableDelay    = 2000                   // how long a master that has restarted serves nothing
+	busEvery         = 100 * time.Millisecond // time between two checks of the other members
+	writableDelay    = 2000                   // how long a master serves no requests after a restart
 	leastRejoinDelay = 500
 	mostRejoinDelay  = 5000
-	voteDelay        = 500  // how long a replica waits before it asks for votes; as much again is random
-	rankDelay        = 1000 // how much longer it waits for each replica that has more data
+	// how long a replica waits before it asks for votes; a random time of up to the same length is added
+	voteDelay        = 500
+	rankDelay        = 1000 // added for each replica that has more data
 	leastVoteTimeout = 2000
-	orderedFor       = 5000 // how long a failover that CLUSTER FAILOVER has ordered may take
+	orderedFor       = 5000 // maximum duration of a failover that CLUSTER FAILOVER has ordered
 	validityFactor   = 10   // cluster-replica-validity-factor
 	replicaPing      = 10_000
 )
 
-// clusterMember is what a node knows about its cluster. It outlives the process, as nodes.conf does.
+// clusterMember is what a node knows about its cluster. It survives the end of the process, as nodes.conf does.
 type clusterMember struct {
 	timeout int64 // NodeTimeout in ms
 	peers   []*peer
-	self    *peer // one of peers
-	epoch   int64 // the highest configuration epoch that the node has heard of (currentEpoch)
-	voted   int64 // the last epoch in which it has voted (lastVoteEpoch)
+	self    *peer // the entry of peers for the node itself
+	epoch   int64 // the highest configuration epoch that the node knows (currentEpoch)
+	voted   int64 // the last epoch in which the node has voted (lastVoteEpoch)
 
-	up         bool  // it serves requests (cluster_state:ok)
-	began      int64 // when this life began
-	minoritied int64 // when it last reached only a minority of the masters; 0: never in this life
-	round      int   // number of looks at the other members in this life
+	up         bool  // the node serves requests (cluster_state:ok)
+	began      int64 // when the process started
+	minoritied int64 // when the node last reached only a minority of the masters; 0: never since its start
+	round      int   // number of checks of the other members since the start
 	failover
 
-	migrating, importing map[int]*peer // slots that are being moved away or here (CLUSTER SETSLOT)
+	migrating, importing map[int]*peer // slots that are being moved away from or to this node (CLUSTER SETSLOT)
 }
 
-// peer is a member as another one sees it, or as it sees itself. Times are in ms of the observer's wall clock.
+// peer is what one member knows about another, or about itself. Times are in ms of the wall clock of the member that
+// knows it.
 type peer struct {
 	name   sim.ProcessID
 	master *peer // nil for a master
 	slots  slotSet
-	epoch  int64 // the epoch in which it got its slots (configEpoch)
+	epoch  int64 // the epoch in which the member got its slots (configEpoch)
 	offset int64
 
 	health   health
 	failedAt int64
-	pinged   int64 // when the oldest unanswered ping was sent; 0 if none is unanswered
+	pinged   int64 // when the oldest unanswered ping was sent; 0 if all are answered
 	sent     int64 // when the latest ping was sent
-	pong     int64 // when it last answered one
-	heard    int64 // when anything last arrived from it
-	votedAt  int64 // when the node last voted for one of its replicas
-	// reports holds the members that report it as failing, with the time of the latest report.
+	pong     int64 // when the member last answered a ping
+	heard    int64 // when anything last arrived from the member
+	votedAt  int64 // when this node last voted for a replica of the member
+	// reports holds the members that report this one as failing, with the time of the latest report.
 	reports map[*peer]int64
 }
 
-// health says whether a member works, as another member sees it.
+// health is the state of a member as another member sees it.
 type health uint8
 
 const (
 	healthy   health = iota
-	suspected        // it has not answered for NodeTimeout (PFAIL)
-	failed           // a majority of the masters agrees (FAIL)
+	suspected        // the member has not answered for NodeTimeout (PFAIL)
+	failed           // a majority of the masters agrees that the member has failed (FAIL)
 )
 
 // id returns the node's name within the cluster: forty hexadecimal digits. Redis draws it at random.
 func (p *peer) id() string { return lua.SHA1Hex(string(p.name)) }
 
-// votes reports whether it is a master with slots, which counts for a majority.
+// votes reports whether the member is a master with slots. Only such masters count for a majority.
 func (p *peer) votes() bool { return p.master == nil && len(p.slots) > 0 }
 
 // newMember returns the state of a node in a cluster that has just been created.
@@ -109,7 +111,7 @@ func newMember(cfg *ClusterConfig, self sim.ProcessID) *clusterMember {
 			}
 		}
 	}
-	m.epoch = int64(len(m.peers)) // redis-cli gives each node an epoch of its own
+	m.epoch = int64(len(m.peers)) // redis-cli gives each node a different epoch
 	return m
 }
 
@@ -140,7 +142,7 @@ func (m *clusterMember) replicas(master *peer) (list []*peer) {
 	return list
 }
 
-// majority returns how many masters with slots are a majority of them, and how many of them the node reaches.
+// majority returns how many of the masters with slots form a majority, and how many of them the node reaches.
 func (m *clusterMember) majority() (needed, reached int) {
 	size := 0
 	for _, p := range m.peers {
@@ -153,9 +155,9 @@ func (m *clusterMember) majority() (needed, reached int) {
 	return size/2 + 1, reached
 }
 
-// The messages between members. Each begins with a header, which says what the sender serves.
+// The messages between members. Each begins with a header, which lists the slots that the sender serves.
 type (
-	// beat is a PING, or the PONG that answers it or announces a change.
+	// beat is a PING or a PONG. A PONG answers a PING or announces a change.
 	beat struct {
 		busHeader
 		pong bool
@@ -163,27 +165,27 @@ type (
 		// failing lists the members that the sender believes to have failed.
 		failing []sim.ProcessID
 	}
-	// obituary says that a majority of the masters believes that a member has failed.
+	// obituary says that, according to a majority of the masters, a member has failed.
 	obituary struct {
 		busHeader
 		who sim.ProcessID
 	}
-	// ballot asks masters to vote for the sender as the successor of its master. An ordered one asks for votes even if
-	// the master works.
+	// ballot asks masters to vote for the sender as the successor of its master. If it is ordered, it asks for votes
+	// even though the master works.
 	ballot struct {
 		busHeader
 		ordered bool
 	}
 	// vote answers a ballot.
 	vote struct{ busHeader }
-	// correction tells a member that claims slots of somebody else who serves them.
+	// correction is sent to a member that claims slots of another member. It says who serves them.
 	correction struct {
 		busHeader
 		who   sim.ProcessID
 		epoch int64
 		slots slotSet
 	}
-	// broadcast carries a message of PUBLISH or SPUBLISH to the other members.
+	// broadcast passes a message of PUBLISH or SPUBLISH on to the other members.
 	broadcast struct {
 		busHeader
 		kind          int
@@ -191,7 +193,7 @@ type (
 	}
 )
 
-// busHeader describes the sender of a message. A replica describes what its master serves.
+// busHeader describes the sender of a message. The slots of a replica are those that its master serves.
 type busHeader struct {
 	current int64         // currentEpoch
 	epoch   int64         // configEpoch
@@ -225,7 +227,7 @@ func (n *Node) busHeader() busHeader {
 // millis returns the node's wall clock in ms.
 func (n *Node) millis() int64 { return n.data.Wall / int64(time.Millisecond) }
 
-// joinCluster begins a life of a member. In the first life the cluster is complete and works.
+// joinCluster is called when the process of a member starts. At the first start, the cluster is complete and works.
 func (n *Node) joinCluster() {
 	if n.cfg.Cluster == nil {
 		return
@@ -251,7 +253,7 @@ func (n *Node) joinCluster() {
 	n.host.WakeAfter(time.Duration(n.host.Rand("first look", n.second())%uint64(busEvery)), wakeBus)
 }
 
-// looked looks at the other members, as a node does ten times a second (clusterCron): it pings those that are due, and
+// looked checks the other members, as a node does ten times a second (clusterCron). It pings those that are due, and
 // suspects those that have not answered for too long.
 func (n *Node) looked() {
 	m, now := n.member, n.millis()
@@ -264,7 +266,7 @@ func (n *Node) looked() {
 		switch {
 		case p == m.self:
 		case p.pinged == 0 && now-p.pong > m.timeout/2, p.pinged != 0 && now-p.sent > m.timeout/2:
-			n.ping(p) // a connection on which nothing arrives is made anew, with another ping
+			n.ping(p) // nothing arrives on the connection: open a new one and send another ping
 		}
 		if p != m.self && p.pinged != 0 && min(now-p.pinged, now-p.heard) > m.timeout && p.health == healthy {
 			p.health = suspected
@@ -274,8 +276,8 @@ func (n *Node) looked() {
 	n.judgeCluster()
 }
 
-// pingOldest pings the member that has been silent for the longest time, or all of them. Of the members of a large
-// cluster, Redis draws five and pings one of these.
+// pingOldest pings the member from which nothing has arrived for the longest time, or all members. In a large cluster,
+// Redis chooses five members at random and pings one of these.
 func (n *Node) pingOldest(all bool) {
 	var oldest *peer
 	for _, p := range n.member.peers {
@@ -320,7 +322,7 @@ func (n *Node) toAll(phase string, body any) {
 	}
 }
 
-// announceSlots sends a PONG to all other members, so that they learn at once what the node serves now.
+// announceSlots sends a PONG to all other members, so that they learn immediately which slots the node serves now.
 func (n *Node) announceSlots() {
 	n.toAll(phaseBus, beat{busHeader: n.busHeader(), pong: true, failing: n.member.failing()})
 }
@@ -387,7 +389,7 @@ func (n *Node) meets(p *peer, b beat, now int64) {
 		n.correct(p, b.busHeader)
 	}
 	if m.self.master == nil && p.master == nil && p.epoch == m.self.epoch && m.self.id() < p.id() {
-		m.epoch++ // two masters with one epoch: one of them takes a new one (clusterHandleConfigEpochCollision)
+		m.epoch++ // two masters have the same epoch: one of them takes a new one (clusterHandleConfigEpochCollision)
 		m.self.epoch = m.epoch
 	}
 	if !p.votes() {
@@ -406,7 +408,7 @@ func (n *Node) meets(p *peer, b beat, now int64) {
 	}
 }
 
-// mayBury decides that a suspected member has failed, if a majority of the masters believes so.
+// mayBury marks a suspected member as failed if a majority of the masters believes that it has failed.
 func (n *Node) mayBury(w *peer, now int64) {
 	m := n.member
 	if w.health != suspected {
@@ -429,9 +431,9 @@ func (n *Node) mayBury(w *peer, now int64) {
 	}
 }
 
-// claim gives slots to a master that claims them, if it got them in a later epoch than whoever has them
-// (clusterUpdateSlotsConfigWith). A node whose master has lost all its slots, or that has lost its own, becomes a
-// replica of the new master.
+// claim gives slots to a master that claims them, if it got them in a later epoch than their present owner
+// (clusterUpdateSlotsConfigWith). If the node or its master has lost all its slots by this, the node becomes a replica
+// of the new master.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	m := n.member
 	mine := m.self
@@ -461,7 +463,8 @@ func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	}
 }
 
-// correct tells a member that claims slots which somebody else got in a later epoch who that is.
+// correct handles a member that claims slots that another member got in a later epoch. It tells the member who serves
+// them.
 func (n *Node) correct(to *peer, g busHeader) {
 	for _, q := range n.member.peers {
 		owner := to
@@ -478,9 +481,9 @@ func (n *Node) correct(to *peer, g busHeader) {
 	}
 }
 
-// judgeCluster decides whether the node serves requests (clusterUpdateState): every slot must have an owner that has
+// judgeCluster decides whether the node serves requests (clusterUpdateState). Every slot must have an owner that has
 // not failed (cluster-require-full-coverage), and the node must reach a majority of the masters. A master that has
-// restarted, or that comes back to the majority, waits first, so that it hears of a successor.
+// restarted, or that reaches the majority again, first waits, so that it can learn whether it has been replaced.
 func (n *Node) judgeCluster() {
 	m, now := n.member, n.millis()
 	master := m.self.master == nil

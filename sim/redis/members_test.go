@@ -51,7 +51,8 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 		{"client-2/3", "SADD set q r", "key-set set.r of client-2/3 by client-2/3 until never"},
 		{"client-1/4", "RPUSH list x y x", "key-set list.x of client-1/4 by client-1/4 until never; key-set list.x#2 " +
 			"of client-1/4 by client-1/4 until never; key-set list.y of client-1/4 by client-1/4 until never"},
-		{"client-2/4", "LPOP list", "key-gone list.x#2 of client-1/4 by client-2/4: deleted"}, // one x is left
+		// one x is left in the list
+		{"client-2/4", "LPOP list", "key-gone list.x#2 of client-1/4 by client-2/4: deleted"},
 		{"client-2/4", "LPUSH list z", "key-set list.z of client-2/4 by client-2/4 until never"},
 		{"client-3/4", "LREM list 1 y", "key-gone list.y of client-1/4 by client-3/4: deleted"},
 		{"client-1/4", "LINSERT list AFTER z z", "key-set list.z#2 of client-1/4 by client-1/4 until never"},
@@ -66,8 +67,8 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 	}
 }
 
-// When an attempt removes its own field, its other fields have no owner any more. Example: the mode field of a
-// read-write lock is set by the first reader, and removed with the last one.
+// When an attempt removes its own field, its other fields no longer have an owner. Example: the first reader sets the
+// mode field of a read-write lock, and the last one removes it.
 func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
@@ -89,9 +90,9 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 		"deleted")
 }
 
-// A field that is set to the value that it has stays with its owner if the owner has another field, which the command
-// does not set. Each reader of a read-write lock may set the mode. An owner without another field is replaced, since
-// every client may use the same value.
+// If a field is set to the value that it already has, its owner remains the owner, provided that it has another field
+// that the command does not set. For example, each reader of a read-write lock may set the mode. An owner without
+// another field is replaced, because all clients may use the same value.
 func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 	for _, c := range []struct{ first, second, report string }{
 		{"HSET lock mode read first 1", "HSET lock mode read",

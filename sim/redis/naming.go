@@ -11,9 +11,9 @@ import (
 // longestName is the maximum length of a name, in bytes.
 const longestName = 60
 
-// Namer gives names to the requests of a run. The name is the command in capitals. The name of a script is its name in
-// WellKnown if it is listed there, else its first line. Namer knows a script by its hash once a client has sent the
-// script's text in the run. The zero value is ready to use.
+// Namer gives names to the requests of a run. The name of a request is its command in capitals. The name of a script is
+// its name in WellKnown or, if it is not listed there, its first line. Namer knows a script by its hash once a client
+// has sent the script's text in the same run. The zero value is ready to use.
 type Namer struct {
 	run    int
 	texts  map[string]*sentScript
@@ -23,13 +23,13 @@ type Namer struct {
 // sentScript is a script that a client has sent.
 type sentScript struct {
 	name string
-	sent int // the last run in which it was sent
+	sent int // the last run in which a client sent it
 }
 
 // mostScripts is the number of scripts that are kept from one run to the next.
 const mostScripts = 1000
 
-// Begin begins another run. The names of known texts are kept, because they are costly to determine.
+// Begin starts another run. Names that are already known are kept, because it takes long to determine them.
 func (n *Namer) Begin() {
 	if n.run++; len(n.texts) > mostScripts {
 		n.texts, n.hashes = nil, nil
@@ -56,7 +56,7 @@ func (n *Namer) Name(args []string) string {
 	return "?"
 }
 
-// script returns the name of a script by its text, and remembers its hash.
+// script returns the name of the script with the given text, and stores the script's hash.
 func (n *Namer) script(text string) string {
 	if s := n.texts[text]; s != nil {
 		s.sent = n.run
@@ -79,7 +79,7 @@ func (n *Namer) script(text string) string {
 	return name
 }
 
-// firstLine returns the first line of a script that has anything printable.
+// firstLine returns the first line of a script that contains anything printable.
 func firstLine(script string) string {
 	for line := range strings.Lines(script) {
 		if name := printable(line); name != "" {
@@ -89,8 +89,8 @@ func firstLine(script string) string {
 	return "EVAL"
 }
 
-// printable returns the beginning of a text without characters that could disturb a terminal or the line of a fault,
-// since a client may send anything.
+// printable returns the beginning of a text, without characters that could disturb a terminal or the line of a fault. A
+// client may send any bytes.
 func printable(text string) string {
 	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text

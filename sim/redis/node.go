@@ -18,22 +18,22 @@ type Node struct {
 	data    *store.Data
 	aof     store.File
 	scripts scripts
-	before  *store.Snapshot // the data at the last Stop, until the next Start
+	before  *store.Snapshot // the data when the process stopped, until it starts again
 	// stood is what exists according to the node's records. It is kept while the node writes no records: while it is
-	// down or a replica. lost is the reason to record if the next life does not find it.
+	// down or a replica. If some of it is missing after the next start, lost is the reason to record.
 	stood []store.Holding
 	lost  history.Why
 
-	mono int64 // monotonic clock of the current turn, in ns; only kept with persistence
+	mono int64 // monotonic clock of the current turn, in ns; kept only if the node has persistence
 
 	conn     uint64      // connection of the current request; 0 if none is executed
-	c        *connection // the state of conn, if it has one
+	c        *connection // the state of connection conn, if it has one
 	inScript bool
 	// scriptKeys are the keys that the current script declares.
 	scriptKeys []string
 	readOnly   bool // the current script must not write
 	inExec     bool
-	asking     bool // the current request follows an ASKING
+	asking     bool // the current request follows an ASKING command
 
 	commands map[string]*nodeCommand // commands of the version, by name in lower and upper case
 
@@ -41,19 +41,19 @@ type Node struct {
 	watchers  int                    // number of connections that watch keys
 	audiences [audiences]audience
 	tracking  table
-	after     [][]string // keys that the connection must forget after the current reply; nil: all of them
+	after     [][]string // keys that the connection must be told to forget after the current reply; nil: all keys
 	quits     bool       // the connection ends after the current reply
 
-	born  time.Duration // when this life began, on the monotonic clock
-	cron  bool          // a timer is set for the next background cycle
+	born  time.Duration // when the process started, on the monotonic clock
+	cron  bool          // whether a timer is set for the next background cycle
 	armed int64         // deadline (ms) for which a timer is set; store.Never if none is set
-	timer uint64        // number of the latest timer; earlier ones are void
+	timer uint64        // number of the latest timer; earlier timers are ignored
 
-	slow time.Duration // added to each fsync by a fault
+	slow time.Duration // time that a fault adds to each fsync
 
 	// With store.Always the node is blocked during an fsync.
-	queue, batch []arrival   // what has arrived meanwhile
-	held         []heldReply // replies that are sent after it
+	queue, batch []arrival   // what has arrived during the fsync
+	held         []heldReply // replies to be sent after the fsync
 	heldBytes    []byte
 
 	repl   replication
@@ -72,7 +72,7 @@ type arrival struct {
 	closed  uint64
 }
 
-// on returns the connection on which it arrived.
+// on returns the connection on which the arrival came.
 func (a arrival) on() any {
 	switch {
 	case a.request != nil:
@@ -86,8 +86,9 @@ func (a arrival) on() any {
 // EventLoop marks the node as a [sim.EventLoop].
 func (n *Node) EventLoop() {}
 
-// heldReply is sent to a client at the end of the turn, after the fsync if there is one. It is a reply; or, if to is
-// nil, a push; or, if there are no bytes either, the end of the connection. The bytes are [from,end) of heldBytes.
+// heldReply is sent to a client at the end of the turn, after the fsync if there is one. There are three kinds. If to
+// is set, it is a reply. If to is nil, it is a push or, if there are no bytes, the end of the connection. The bytes are
+// [from,end) of heldBytes.
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // connection of a push
@@ -102,22 +103,22 @@ var _ interface {
 	sim.EventLoop
 } = (*Node)(nil)
 
-// Tags of timers: the kind is in the top byte, the timer's number below.
+// Tags of timers: the top byte is the kind, the other bytes are the timer's number.
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
-	wakeTick    uint64 = 3 << 56 // once a second
+	wakeTick    uint64 = 3 << 56 // work that is due once a second
 	wakeBlocked uint64 = 4 << 56 // a waiting request may have timed out
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
-	wakeCron    uint64 = 6 << 56 // time for the background cycle
-	// wakeOperator: the node itself or an operator does something, see operate
+	wakeCron    uint64 = 6 << 56 // the background cycle is due
+	// wakeOperator: an eviction or an operator's action is due, see operate
 	wakeOperator uint64 = 7 << 56
-	wakeBus      uint64 = 8 << 56 // time to look at the other members of the cluster
+	wakeBus      uint64 = 8 << 56 // a check of the other members of the cluster is due
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
-// New makes a node. This is costly, since a miniredis registers all its commands: keep nodes and Reset them between
-// runs.
+// New makes a node. This takes long, because each miniredis registers all its commands. Keep nodes and Reset them
+// between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
 	n.data = store.New((*hooks)(n))
@@ -125,7 +126,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset makes n like a new node, for the next run.
+// Reset puts n in the state of a new node, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
 		n.scripts = scripts{} // the scripts depend on the version
@@ -140,7 +141,7 @@ func (n *Node) Reset(cfg Config) {
 	n.resetReplication()
 }
 
-// endLife drops what a process has in memory apart from the data.
+// endLife drops what a process has in memory, except for the data.
 func (n *Node) endLife() {
 	n.scripts.endLife()
 	clear(n.conns)
@@ -160,10 +161,11 @@ func (n *Node) endLife() {
 	n.operated = operated{}
 }
 
-// Start loads the file and then expires what has become due while the node was down.
+// Start loads the file and then expires keys whose deadlines passed while the node was down.
 func (n *Node) Start(h sim.Host) {
 	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
-	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents) // the configuration has been validated
+	// no error, since the configuration has been validated
+	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents)
 	n.beginTurn()
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
@@ -173,7 +175,7 @@ func (n *Node) Start(h sim.Host) {
 	n.finishTurn()
 }
 
-// Stop ends the life. How it ends and the persistence decide what the next life finds.
+// Stop ends the process. What the next start finds depends on how it ends and on the persistence.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.data.Snapshot()
@@ -199,8 +201,8 @@ func (n *Node) Stop(how sim.Stop) {
 	n.host = nil
 }
 
-// Serve executes a request. The reply is sent at once, or after the fsync with store.Always, or when replicas have
-// acknowledged it.
+// Serve executes a request. It sends the reply immediately, or after the fsync with store.Always, or after replicas
+// have acknowledged the write.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.postpones(arrival{request: r}) {
 		return
@@ -217,7 +219,8 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() { // more than the reply is sent, or less
+	// there is more to send than the reply, or the reply must wait
+	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() {
 		n.respond(r)
 		n.finishTurn()
 		return
@@ -230,7 +233,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 	r.Reply(n.data.Out)
 }
 
-// execute executes a request. Its reply is then in n.data.Out.
+// execute executes a request and leaves the reply in n.data.Out.
 func (n *Node) execute(r *sim.Incoming) {
 	n.data.Attempt, n.data.Sent, n.data.Out = r.Attempt, r.Left(), n.data.Out[:0]
 	n.attend(r.ConnID)
@@ -240,7 +243,7 @@ func (n *Node) execute(r *sim.Incoming) {
 	}
 }
 
-// attend makes conn the connection whose request is executed; 0: no client's.
+// attend makes conn the connection whose request is being executed; 0 if it is no client's request.
 func (n *Node) attend(conn uint64) {
 	n.conn, n.c = conn, nil
 	if len(n.conns) > 0 {
@@ -264,7 +267,8 @@ func (n *Node) endTurn() {
 	n.armTimer()
 }
 
-// finishTurn ends a turn whose replies are held. Replies and messages are sent at once, or after the fsync.
+// finishTurn ends a turn whose replies were held back. It sends the replies and messages now or, if an fsync must come
+// first, after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
 	n.broadcast()
@@ -308,7 +312,7 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires what is due by the new time, and sets the timers again.
+// ClockChanged expires what is due by the new time of the clock, and sets the timers again.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {
@@ -323,7 +327,8 @@ func (n *Node) ClockChanged() {
 	n.finishTurn()
 }
 
-// Fault carries out sim.SlowFsync, also while the process is down, and the other faults if the process is running.
+// Fault carries out a fault. It carries out sim.SlowFsync even while the process is down, and other faults only while
+// the process is running.
 func (n *Node) Fault(f sim.ServerFault) {
 	switch f.Kind {
 	case sim.FailOver:
@@ -353,7 +358,7 @@ func (n *Node) slowFsync(f sim.ServerFault) {
 	}
 }
 
-// standsStill reports whether the event loop is blocked by an fsync.
+// standsStill reports whether an fsync blocks the event loop.
 func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
 // fsyncAlways begins the fsync that store.Always requires at the end of a turn, and reports whether replies must wait
@@ -375,7 +380,7 @@ func (n *Node) hold(r *sim.Incoming, reply []byte) {
 	n.held = append(n.held, heldReply{to: r, from: from, end: len(n.heldBytes)})
 }
 
-// sendHeld sends the replies and messages that were held.
+// sendHeld sends the replies and messages that were held back.
 func (n *Node) sendHeld() {
 	for _, h := range n.held {
 		switch b := n.heldBytes[h.from:h.end]; {
@@ -415,8 +420,8 @@ func (n *Node) isClosing(conn uint64) bool {
 	})
 }
 
-// fsyncDone sends the replies that waited for the fsync, and executes in one turn everything that has arrived
-// meanwhile.
+// fsyncDone sends the replies that waited for the fsync. It then executes, in one turn, everything that arrived during
+// the fsync.
 func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
@@ -438,7 +443,7 @@ func (n *Node) take(a arrival) {
 	case a.request == nil:
 		n.read(a.from, a.message)
 	case n.isClosing(a.request.ConnID):
-		n.queue = append(n.queue, a) // it is not executed: sendHeld will drop it
+		n.queue = append(n.queue, a) // not executed, because sendHeld will drop it
 	case n.mayBlock():
 		n.admit(a.request)
 		n.proceed()
@@ -448,7 +453,7 @@ func (n *Node) take(a arrival) {
 	}
 }
 
-// respond holds the reply to a request that was executed, or makes the request wait.
+// respond holds back the reply to a request that was executed, or makes the request wait.
 func (n *Node) respond(r *sim.Incoming) {
 	if n.mayBlock() {
 		n.conclude(r, n.state(), n.repl.end())

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is the notification that is published when a command executed by miniredis has changed a key.
+// event is the notification to publish when a command that miniredis executes has changed a key.
 type event struct {
 	class store.Events
 	name  string
@@ -27,8 +27,8 @@ var events = map[string]event{
 }
 
 // notifyPassed publishes the notifications for a command that miniredis has executed, in Redis's order. It is called
-// for each key that was settled, with the index i of its argument. was says whether the first key existed before the
-// command.
+// for each key that may have changed, with the index i of the key's argument. was says whether the first key existed
+// before the command.
 func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil
@@ -39,7 +39,7 @@ func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	case c.Name == "smove":
 		d.Notify(store.Set, "srem", name)
 	case i < c.keys.last:
-		return // a move between lists is reported with its last key
+		return // a move between lists is reported when its last key is handled
 	case c.Name == "rpoplpush":
 		notifyMove(d, args, "rpop", "lpush")
 	case c.Name == "lmove":

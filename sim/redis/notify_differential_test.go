@@ -19,8 +19,8 @@ var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notif
 	"EVAL redis.call('set',KEYS[1],'v','PX',ARGV[1])return(redis.call('rename',KEYS[1],KEYS[2])) 2 K K P",
 	"MULTI", "EXEC", "DISCARD"}
 
-// isUnordered reports whether commands of a pattern come across expired keys in the order of a hash table, or change
-// what the connection may do.
+// isUnordered reports whether commands of a pattern encounter expired keys in the order of a hash table, or change what
+// the connection is allowed to do.
 func isUnordered(pattern string) bool {
 	name, _, _ := strings.Cut(pattern, " ")
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)

@@ -7,17 +7,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// operated is the state of what the server itself, or an operator, does to a node: evictions, DEL, FLUSHALL and CLIENT
-// PAUSE. The operator is not a client of the run. When the process ends, all of this is lost.
+// operated is the state of what the server itself or an operator does to a node: evictions, DEL, FLUSHALL and CLIENT
+// PAUSE. The operator is not a client of the run. All of this is lost when the process ends.
 type operated struct {
-	orders []sim.ServerFault // to be carried out when the event loop runs next
-	pauses []*history.Fault  // client pauses under way
-	// postponed is what clients have sent during a client pause, in the order of its arrival.
+	orders []sim.ServerFault // faults to be carried out when the event loop runs next
+	pauses []*history.Fault  // active client pauses
+	// postponed is what clients have sent during a client pause, in the order of arrival.
 	postponed []arrival
 }
 
-// operate accepts a fault that takes effect when the event loop runs: at once, or after a pause of the process. If the
-// process is down, the fault has no effect.
+// operate accepts a fault that takes effect when the event loop runs: immediately, or after a pause of the process. If
+// the process is down, the fault has no effect.
 func (n *Node) operate(f sim.ServerFault) {
 	if n.host != nil {
 		n.orders = append(n.orders, f)
@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders carries out the orders, in a turn of its own.
+// followOrders carries out the orders in a separate turn.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
@@ -37,7 +37,7 @@ func (n *Node) followOrders() {
 			n.removeKeys(f.Key, f.Why)
 		case f.Begin:
 			n.pauses = append(n.pauses, f.Pause)
-		case at >= 0: // otherwise the process that was to pause has ended
+		case at >= 0: // otherwise the process for which the pause was meant has ended
 			if n.pauses = slices.Delete(n.pauses, at, at+1); len(n.pauses) == 0 {
 				n.unpauseClients()
 			}
@@ -46,7 +46,7 @@ func (n *Node) followOrders() {
 }
 
 // removeKeys removes a key, or all keys if name is empty. A replica does nothing: it does not evict by itself, and it
-// refuses the commands.
+// refuses these commands.
 func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	n.data.Attempt = ""
 	n.attend(0)
@@ -59,8 +59,9 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	}
 }
 
-// postpones reports whether a client pause holds up what has arrived. If so, it is kept for later. A client pause also
-// holds up Sentinels, and replicas that are only beginning to follow; it does not hold up replicas that already follow.
+// postpones reports whether a client pause delays an arrival. If so, it keeps the arrival for later. A client pause
+// also delays Sentinels, and replicas that are only beginning to follow. It does not delay replicas that already
+// follow.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false

@@ -14,14 +14,14 @@ func (m *machine) clientPause(of *history.Fault, begin bool) {
 	m.sleep(0)
 }
 
-// answers reports whether the node answers a request at once.
+// answers reports whether the node answers a request immediately.
 func (m *machine) answers() bool {
 	reply := m.send("client-1/1", "PING")
 	m.sleep(0)
 	return *reply != ""
 }
 
-// TestAClientPauseEndsWithItsLastOne: requests wait until every client pause under way has ended, and are then carried
+// TestAClientPauseEndsWithItsLastOne: requests wait until every active client pause has ended, and are then carried
 // out.
 func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	m := newMachine(Config{})
@@ -39,8 +39,8 @@ func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
 	}
 }
 
-// TestACrashEndsAClientPause: a pause ends with its process, and the end of a pause that a crash has ended leaves a
-// later pause alone, whenever the end comes.
+// TestACrashEndsAClientPause: a client pause ends when its process crashes. When the scheduled end of that pause comes
+// later, it does not end another pause that began in the meantime.
 func TestACrashEndsAClientPause(t *testing.T) {
 	for name, end := range map[string]func(m *machine, first, second *history.Fault){
 		"the end comes while the node is down": func(m *machine, first, second *history.Fault) {

@@ -17,22 +17,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// A lock may be stored in any type of key, and be acquired with many different commands. Who owns it, and who removes a
-// key of another, must not depend on that. Each spelling in this file is sent to a node over the wire, and compared
-// with a model that knows only who holds the lock and until when.
+// A lock may be stored in any type of key, and be acquired with many different commands. The records must always show
+// the same owner, and the same client that removes another's key. Each spelling in this file is sent to a node over the
+// wire, and compared with a model that knows only who holds the lock and until when.
 
 const lockTTL = time.Second
 
-// storage is how a lock is stored. Its commands use names for their arguments: @lock and @twin are keys, $owner and
+// storage is a way to store a lock. Its commands use names for their arguments: @lock and @twin are keys, $owner and
 // $ttl are values. The lock is free if @lock does not exist.
 type storage struct {
 	name  string
 	take  []string
-	owns  string // a condition in Lua: the client owns the lock
-	read  string // the command that shows whether the client owns it
+	owns  string // a condition in Lua that is true if the client owns the lock
+	read  string // a command whose reply shows whether the client owns the lock
 	shows func(reply, owner string) bool
-	drop  []string // deletes the lock, whoever owns it
-	all   string   // the command that lists the owner, and perhaps other things
+	drop  []string // commands that delete the lock, whoever owns it
+	all   string   // a command that lists the owner, and perhaps more
 }
 
 func isValue(reply, owner string) bool { return reply == owner }
@@ -70,13 +70,13 @@ type spelling struct {
 	value    func(client string, n int) string
 }
 
-// letting says how a lock is released.
+// letting is a way to release a lock.
 type letting string
 
 const (
-	checked  letting = "checked"   // if the client owns it
+	checked  letting = "checked"   // only if the client owns it
 	blind    letting = "blind"     // whoever owns it
-	readBack letting = "read back" // if its owner is the one that the client has just read from the key
+	readBack letting = "read back" // if the owner is still the one that the client has just read from the key
 )
 
 // takesAny reports whether a release removes the lock of any owner.
@@ -90,7 +90,7 @@ func (s *spelling) String() string {
 func spellings() (all []*spelling) {
 	values := []func(string, int) string{
 		func(c string, n int) string { return c + "." + strconv.Itoa(n) },
-		func(c string, n int) string { return strconv.Itoa(1000*int(c[0]) + n) }, // it looks like a TTL
+		func(c string, n int) string { return strconv.Itoa(1000*int(c[0]) + n) }, // a value that looks like a TTL
 		func(c string, n int) string { return fmt.Sprintf(`{"by":%q,"n":%d}`, c, n) },
 	}
 	for _, k := range storages {
@@ -105,13 +105,13 @@ func spellings() (all []*spelling) {
 	return all
 }
 
-// stageOf is a node with clients, each on a connection of its own.
+// stageOf is a node with its clients, each on its own connection.
 type stageOf struct {
 	*machine
 	*spelling
 	callers sim.Callers
 	clients map[string]*asker
-	told    int // number of records that were passed to the front
+	told    int // number of records passed to the front so far
 }
 
 // asker is a client with its connection to the node.
@@ -124,8 +124,8 @@ type asker struct {
 	wire   sim.Wire
 	n      int
 	reply  string
-	other  string // a value that it has read; empty: it uses its own
-	wrong  string // what the front got wrong
+	other  string // the value of another owner that the client has read; if empty, it uses its own value
+	wrong  string // an error of the front
 }
 
 func (a *asker) Now() sim.Time  { return history.Time(a.stage.mono) }
@@ -146,11 +146,11 @@ func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 	a.reply = readable(*reply)
 }
 
-// attempt returns the client's latest attempt, and owner the value that it uses.
+// attempt returns the client's latest attempt. owner returns the value that it uses.
 func (a *asker) attempt() history.Attempt { return history.Attempt(a.name + "/" + strconv.Itoa(a.n)) }
 func (a *asker) owner() string            { return cmp.Or(a.other, a.stage.value(a.name, a.n)) }
 
-// do sends a command with the names of its arguments replaced.
+// do replaces the names of arguments in a command and sends it.
 func (a *asker) do(command string) string {
 	args := strings.Fields(command)
 	for i, w := range args {
@@ -184,8 +184,8 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// when executes commands if a condition is true, in the form of the spelling. The condition is given in two ways: in
-// Lua, and as a command with a test of its reply.
+// when executes commands if a condition is true, in the form of the spelling. The condition is given in two ways: as a
+// condition in Lua, and as a command with a test of its reply.
 func (a *asker) when(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
@@ -211,7 +211,7 @@ func (a *asker) when(lua, read string, is func(reply, owner string) bool, comman
 	return a.script(lua, commands) == "1"
 }
 
-// script executes the commands by EVAL, or by EVALSHA if the script has been loaded.
+// script executes the commands with EVAL, or with EVALSHA if the script has been loaded.
 func (a *asker) script(lua string, commands []string) string {
 	text := "if not (" + lua + ") then return 0 end "
 	for _, c := range commands {
@@ -244,7 +244,7 @@ func (a *asker) script(lua string, commands []string) string {
 	return a.send(request...)
 }
 
-// take tries once to acquire the lock, as an attempt of its own.
+// take tries once to acquire the lock, in a new attempt.
 func (a *asker) take() bool {
 	a.n++
 	s := a.stage
@@ -288,7 +288,7 @@ func (a *asker) give() {
 	s.note(e)
 }
 
-// reads returns the owner value that the key has, or another text if there is no key.
+// reads returns the owner value in the key, or some other text if there is no key.
 func (a *asker) reads() string { return strings.Trim(a.do(a.stage.all), "[]") }
 
 // note records an event of a client.
@@ -336,11 +336,11 @@ func (s *stageOf) play(schedule []string) (o outcome) {
 			o.offences = append(o.offences, fmt.Sprintf("%s removes %s", e.By, e.Of))
 		}
 	}
-	o.offences = slices.Compact(o.offences) // each field of a hash has a record
+	o.offences = slices.Compact(o.offences) // otherwise each field of a hash would count, since each has a record
 	return o
 }
 
-// model returns the outcome of a schedule for a lock as its users understand it.
+// model returns the outcome of a schedule that users of a lock would expect.
 func model(schedule []string, r letting) (o outcome) {
 	holder, ends, n := "", time.Duration(0), map[string]int{}
 	for i, step := range schedule {
@@ -367,8 +367,8 @@ func model(schedule []string, r letting) (o outcome) {
 	return o
 }
 
-// schedules returns all schedules of a length in which two clients acquire and release the lock. A client releases only
-// a lock that it got according to the model, and does not acquire while it has one.
+// schedules returns all schedules of a given length in which two clients acquire and release the lock. A client
+// releases only a lock that it has got according to the model. It does not acquire while it has the lock.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
@@ -390,8 +390,8 @@ func schedules(length int, r letting) (all [][]string) {
 	return all
 }
 
-// TestWhoOwnsALockDoesNotDependOnItsSpelling: for each spelling, each schedule has the outcome of the model: which
-// acquires succeed, who removes whose key, and the verdict on ownership.
+// TestWhoOwnsALockDoesNotDependOnItsSpelling checks that, for each spelling, each schedule has the outcome of the
+// model: which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offences := 4, 0
 	if testkit.Full() {
@@ -415,7 +415,7 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	}
 }
 
-// respellings are other ways to set the key of each storage, by the storages' names.
+// respellings are other commands that set the key of a storage, by the name of the storage.
 var respellings = map[string][][]string{
 	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
 		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},
@@ -431,14 +431,15 @@ var respellings = map[string][][]string{
 		{"SET @lock $owner PX $ttl", "SET @twin $owner PX $ttl"}},
 }
 
-// TestRespellingALockChangesNothing: other commands with the same effect, other owner values, and another order of keys
-// and arguments change no verdict, no cause and none of the clients named in it.
+// TestRespellingALockChangesNothing replaces the commands by others with the same effect, and changes the owner values
+// and the order of keys and arguments. No verdict, no cause and no client named in it may change.
 func TestRespellingALockChangesNothing(t *testing.T) {
 	told := func(s *spelling, schedule []string) string {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			if f.Outcome == checker.Violated { // whether other laws were judged at all may differ
+			// compare only violations, since it may differ whether other laws were judged at all
+			if f.Outcome == checker.Violated {
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}
 		}
@@ -479,7 +480,7 @@ func (s *stageOf) history() *history.History {
 	return h
 }
 
-// misjudged says what the checker gets wrong about a schedule; empty if nothing.
+// misjudged describes what the checker gets wrong about a schedule. It is empty if the verdict is right.
 func (s *stageOf) misjudged(want *outcome) string {
 	for _, a := range s.clients {
 		if a.wrong != "" {

@@ -73,7 +73,7 @@ var pairScript = strings.Split(strings.TrimSpace(`
 1 QUIT
 `), "\n")
 
-// TestReplicationAnswersAsRedis sends the same commands to a simulated and to a real pair.
+// TestReplicationAnswersAsRedis sends the same commands to a simulated pair and to a real pair.
 func TestReplicationAnswersAsRedis(t *testing.T) {
 	real, master := startRealPair(t)
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})

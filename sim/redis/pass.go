@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn makes miniredis execute a command that concerns only values. Its effect on the keys is found by comparing.
+// passOn makes miniredis execute a command that concerns only values. It finds out what the command did to the keys by
+// comparing them.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
@@ -35,10 +36,11 @@ func passOn(d *store.Data, c *command, args []string) {
 }
 
 // settlePassed determines what a command executed by miniredis did to its keys. was says whether the first key existed
-// before. nothing says that the command changed nothing, according to its reply.
+// before. nothing says that, according to its reply, the command changed nothing.
 func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		if d.Find(args[i]); nothing { // Redis has looked up the first key; if there is no source, it looks no further
+		// Redis has looked up the first key; if that does not exist, it does not look up the other
+		if d.Find(args[i]); nothing {
 			break
 		}
 	}
@@ -54,8 +56,8 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, c
 	d.LogCommand(args)
 }
 
-// changeOf returns the parts of a command's effect that a comparison would not show. It is called before the command is
-// executed.
+// changeOf returns the parts of a command's effect that cannot be found by comparing the keys. It is called before the
+// command is executed.
 func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":
@@ -71,7 +73,7 @@ func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 	return done
 }
 
-// saysNothing reports whether a reply means that nothing was changed: 0, null, empty, or the -1 of LINSERT.
+// saysNothing reports whether a reply means that nothing was changed: 0, null, empty, or -1 from LINSERT.
 func saysNothing(reply []byte) bool {
 	switch string(bytes.TrimRight(reply, "\r\n")) {
 	case ":0", ":-1", "$-1", "*-1", "*0":
@@ -113,7 +115,7 @@ func upgrade(c *command, args []string, reply []byte) []byte {
 		return upgradeOne(nil, reply, step == 1)
 	}
 	head := bytes.IndexByte(reply, '\n') + 1
-	count, _ := strconv.Atoi(string(reply[1 : head-2])) // miniredis wrote a number
+	count, _ := strconv.Atoi(string(reply[1 : head-2])) // no error, since miniredis wrote the number
 	pairs := step == 2 && !(len(args) == 2 && c.Flags&write != 0)
 	sort := byte('*')
 	switch {

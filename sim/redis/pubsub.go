@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Publish/subscribe. A message reaches the clients that are subscribed at that moment, at most once. It is not written
-// to the file, but replicas get it in the stream of effects, for their own subscribers.
+// Publish/subscribe. A message is sent once to each client that is subscribed at that moment. It is not written to the
+// file, but replicas get it in the stream of effects, for their own subscribers.
 
 // audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
 type audience struct {
@@ -41,8 +41,8 @@ func newAudiences() [audiences]audience {
 	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
 }
 
-// subscriptions returns the number that replies to subscriptions of a kind contain. Channels and patterns are counted
-// together.
+// subscriptions returns the number of subscriptions that replies to SUBSCRIBE and similar commands contain. Channels
+// and patterns are counted together.
 func (c *connection) subscriptions(kind int) int {
 	if kind == toShards {
 		return len(c.subscribed[toShards])
@@ -50,8 +50,8 @@ func (c *connection) subscriptions(kind int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether the connection is restricted to commands about subscriptions. It is if it has
-// subscriptions and uses RESP2, in which messages could be taken for replies.
+// listensOnly reports whether only commands about subscriptions are allowed on the connection. This is so if it has
+// subscriptions and uses RESP2, in which messages could be mistaken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
@@ -74,7 +74,7 @@ const listenersMay = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RES
 func subscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[kind]
-		if n.inExec && kind == toShards { // for old clients, Redis permits the other two
+		if n.inExec && kind == toShards { // Redis permits the other two kinds for the sake of old clients
 			n.data.ReplyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 			return
 		}
@@ -94,7 +94,7 @@ func subscribe(kind int) func(n *Node, args []string) {
 }
 
 // unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it ends all subscriptions, in the
-// order in which they were made; Redis does not define that order.
+// order in which they were made. Redis does not define that order.
 func unsubscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[kind]
@@ -176,7 +176,7 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	return receivers
 }
 
-// pushTo pushes words to connections at the end of the turn. channel and message identify the content.
+// pushTo pushes words to connections at the end of the turn. channel and message identify the content of the push.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
 	for _, id := range conns {
@@ -190,13 +190,13 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push sends to a connection, at the end of the turn, what w has appended to the held bytes.
+// push sends what w has appended to the held bytes to a connection, at the end of the turn.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out
 }
 
-// pubSub implements PUBSUB. Channels are listed in the order of their names; Redis does not define the order.
+// pubSub implements PUBSUB. Channels are listed by name. Redis does not define their order.
 func pubSub(n *Node, args []string) {
 	sub := strings.ToLower(args[1])
 	kind := toChannels

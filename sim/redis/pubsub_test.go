@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// listen waits for what a server pushes on connection n, for at most a second, and notes it.
+// listen waits for at most a second for what a server pushes on connection n, and records it.
 func (s *session) listen(to sim.ProcessID, n int) {
 	b, status := s.Receive(sim.Conn{Server: to, N: n}, time.Second)
 	said := strings.ReplaceAll(strings.TrimSuffix(string(b), "\r\n"), "\r\n", " ")
@@ -139,16 +139,16 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	want(t, "said", c.said, "502ms client-2 PUBLISH free 1: :1", "1.504s client-2 PUBLISH free 2: :0")
 }
 
-// A Sentinel makes a node disconnect its clients when it changes the node's role (sentinelSendSlaveOf in Redis's
-// sentinel.c), so that they ask again which node is the master. This happens to the old master when it is reconfigured,
-// and to the new one.
+// When a Sentinel changes the role of a node, it makes the node disconnect its clients (sentinelSendSlaveOf in Redis's
+// sentinel.c), so that they ask again which node is the master. This happens to the new master, and to the old one when
+// it is reconfigured.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
 		c.client([]string{"client-1", "client-2"}[i], 0, func(s *session) {
 			s.ask(name, 0, "SUBSCRIBE", "free")
 			s.ask(name, 1, "MULTI")
-			for range []int{5, 2}[i] { // until it is notified of the end
+			for range []int{5, 2}[i] { // until the client learns that the connection has ended
 				s.listen(name, 0)
 			}
 			s.say("EXEC: %s", s.ask(name, 1, "EXEC"))

@@ -62,7 +62,7 @@ func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Fatalf("redis-server ended before its log said %q", ready)
 }
 
-// realRedis is a connection to a redis-server of this machine.
+// realRedis is a connection to a redis-server on this machine.
 type realRedis struct {
 	t    *testing.T
 	conn net.Conn
@@ -79,8 +79,8 @@ func connect(t *testing.T, network, address string) *realRedis {
 	return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
 }
 
-// realServer is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder. The
-// test moves its wall clock. It deletes expired keys only when a command comes across them.
+// realServer is a redis-server process on this machine, empty and without persistence, on a socket in a temporary
+// folder. The test moves its wall clock. It deletes expired keys only when a command accesses them.
 type realServer struct {
 	t      *testing.T
 	socket string
@@ -131,7 +131,7 @@ func (s *realRedis) send(args ...string) {
 	}
 }
 
-// await reads count values. It returns an error if they do not arrive within two seconds.
+// await reads count RESP values. It returns an error if they do not arrive within two seconds.
 func (s *realRedis) await(count int) (all string, err error) {
 	if count == 0 {
 		return "", nil

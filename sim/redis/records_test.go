@@ -19,10 +19,11 @@ type standing struct {
 	until history.Time
 }
 
-// account is what exists on a server according to its records.
+// account is what exists on a server, according to its records.
 type account map[[2]string]standing
 
-// note applies a record as a reader of the history does: a record of a key that does not exist there changes nothing.
+// note applies a record as a reader of the history does. A record of a key that does not exist on the server changes
+// nothing.
 func (a account) note(e *history.Event) {
 	p := [2]string{string(e.Lock), e.Member}
 	was, there := a[p]
@@ -41,14 +42,14 @@ func (a account) note(e *history.Event) {
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
-	// replaced is what existed on a node before it was promoted. The node must record the expiry of these keys.
+	// replaced is what existed on a node before it was promoted. The node must record when these keys expire.
 	replaced map[sim.ProcessID]account
 	group    *Group
-	family   []string // patterns of commands that clients prefer
-	attempts int      // number of attempts so far; several commands in a row belong to one
+	family   []string // patterns of the commands that clients mostly send
+	attempts int      // number of attempts so far; several consecutive commands belong to one
 }
 
-// desk is the host of a node whose records are read. Due times in the records are times of its wall clock.
+// desk is the host of a node whose records are checked. Deadlines in the records are times of its wall clock.
 type desk struct {
 	host
 	books *bookkeeper
@@ -76,7 +77,8 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bo
 	if !grouped {
 		names = names[:1]
 	}
-	// A reader of a promotion assumes that the new master has what the old one had, except for what is recorded next.
+	// After a promotion, a reader assumes that the new master has what the old one had, except for what is recorded
+	// next.
 	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
 		b.report = append(b.report, fmt.Sprintf("    fail over %s to %s", old, promoted))
 		had := account{}
@@ -112,7 +114,7 @@ func (b *bookkeeper) pass(d time.Duration) {
 	}
 }
 
-// holds returns what a node really holds, by its own clock.
+// holds returns what a node actually has, by its own clock.
 func (m *member) holds() account {
 	is := account{}
 	for _, h := range m.node.data.Snapshot().Holdings() {
@@ -127,7 +129,7 @@ func (m *member) holds() account {
 	return is
 }
 
-// audit compares, for each master, what exists according to the records with what it holds.
+// audit compares what exists according to the records with what each master actually has.
 func (b *bookkeeper) audit() {
 	b.t.Helper()
 	for _, m := range b.nodes {
@@ -147,7 +149,7 @@ func (b *bookkeeper) audit() {
 	}
 }
 
-// order makes the Sentinel order all nodes to follow one of them. Messages to a server that is down are lost.
+// order makes the Sentinel order all nodes to follow the given one. Messages to a server that is down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {
@@ -156,7 +158,7 @@ func (b *bookkeeper) order(to *member) {
 	}
 }
 
-// act does something at random.
+// act performs a random action.
 func (b *bookkeeper) act(v vocabulary) {
 	m := b.nodes[v.IntN(len(b.nodes))]
 	log := func(format string, args ...any) {
@@ -215,9 +217,9 @@ func (b *bookkeeper) act(v vocabulary) {
 	b.audit()
 }
 
-// TestRecordsShowWhatIsThere runs a node, and a group, under random commands, clocks that jump forward and back, stops
-// of every kind, starts, promotions and full resyncs. After each step, a reader of a master's records knows exactly
-// what the master holds.
+// TestRecordsShowWhatIsThere performs random actions on a single node and on a group: commands, clocks that jump
+// forward and back, stops of every kind, starts, promotions and full resyncs. After each step, a reader of a master's
+// records must know exactly what the master has.
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := testkit.Size(400, 4000)
 	seen := map[string]int{}

@@ -13,8 +13,8 @@ const (
 	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
 )
 
-// redirection returns the error with which a member of a cluster refuses a request whose keys it does not serve, or ""
-// (getNodeByQuery).
+// redirection returns the error with which a member of a cluster refuses a request because it does not serve the
+// request's keys (getNodeByQuery). It returns "" if the node serves them.
 func (n *Node) redirection(c *nodeCommand, args []string) string {
 	if n.conn == 0 || n.inScript || n.inExec {
 		return ""
@@ -37,8 +37,8 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 	return n.away(keys, writes, asking, publishes)
 }
 
-// away returns the error for a request with the given keys, or "" if this node serves it. A message on a shard channel
-// is served by replicas, too, and while the cluster is down.
+// away returns the error for a request with the given keys, or "" if this node serves it. Messages on shard channels
+// are also served by replicas, and while the cluster is down.
 func (n *Node) away(keys []string, writes, asking, toShard bool) string {
 	if len(keys) == 0 {
 		return ""
@@ -60,7 +60,7 @@ func (n *Node) away(keys []string, writes, asking, toShard bool) string {
 		if slices.ContainsFunc(keys, func(key string) bool { return n.data.Peek(key) != nil }) {
 			return tryAgain
 		}
-		if to == m.self { // Redis lets an operator order that
+		if to == m.self { // Redis allows an operator to cause this
 			return ""
 		}
 		return sentTo("ASK", slot, to)
@@ -80,7 +80,8 @@ func sentTo(how string, slot int, p *peer) string {
 	return how + " " + strconv.Itoa(slot) + " " + string(p.name) + ":" + resp.Port
 }
 
-// sendAway answers with a redirection. An open transaction will then not be executed; EXEC ends it.
+// sendAway answers with a redirection. If a transaction is open, it will not be executed any more. A redirected EXEC
+// ends it.
 func (n *Node) sendAway(c *nodeCommand, where string) {
 	if t := n.transaction(); t != nil {
 		if t.refused = true; c.Name == "exec" {
@@ -90,7 +91,7 @@ func (n *Node) sendAway(c *nodeCommand, where string) {
 	n.data.ReplyError(where)
 }
 
-// keysOf returns the keys of a request, or its shard channels.
+// keysOf returns the keys of a request or, for commands about messages, its shard channels.
 func (c *nodeCommand) keysOf(args []string) []string {
 	at := c.keys
 	switch {
@@ -151,13 +152,14 @@ func (n *Node) notInCluster() bool {
 	return n.member == nil
 }
 
-// outOfReach returns the error for a command of a script whose keys the node does not serve, or "".
+// outOfReach returns an error if a script calls a command with keys that the node does not serve. Otherwise it returns
+// "".
 func (n *Node) outOfReach(c *nodeCommand, args []string) string {
 	if n.member == nil || n.conn == 0 {
 		return ""
 	}
 	if n.repl.restricted && c.Flags&write != 0 && n.refusesWrites() != "" {
-		return "" // Redis checks this first
+		return "" // Redis first checks whether writes are refused
 	}
 	switch where := n.away(c.keysOf(args), c.Flags&write != 0, n.asking, false); {
 	case where == "":

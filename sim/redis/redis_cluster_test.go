@@ -13,7 +13,7 @@ import (
 )
 
 // newMembers returns a Redis Cluster of three masters with the given number of replicas each. All messages take a
-// millisecond. redis-2 serves the slot of the key lock.
+// millisecond. redis-2 serves the slot of the key "lock".
 func newMembers(t *testing.T, seed uint64, replicas int, timeout time.Duration) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		nodes: map[sim.ProcessID]*redis.Node{}}
@@ -40,7 +40,7 @@ func newMembers(t *testing.T, seed uint64, replicas int, timeout time.Duration) 
 	return c
 }
 
-// others lists all members but one.
+// others lists all members except one.
 func (c *cluster) others(than sim.ProcessID) (list []sim.ProcessID) {
 	for _, name := range c.names {
 		if name != than {
@@ -146,8 +146,8 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 	}
 }
 
-// TestAMasterCutOffStopsServing: a master that reaches only a minority serves for about as long as it takes the others
-// to replace it, and what it accepted meanwhile is lost.
+// TestAMasterCutOffStopsServing: a master that reaches only a minority stops serving at about the time when the others
+// replace it. What it accepted until then is lost.
 func TestAMasterCutOffStopsServing(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, 2*time.Second)
@@ -190,8 +190,8 @@ func TestNobodyIsElectedWithoutAMajority(t *testing.T) {
 		"client-1 GET lock: -CLUSTERDOWN The cluster is down")
 }
 
-// TestOrdersToFailOver: a replica takes over when CLUSTER FAILOVER or a fault orders it, although its master works. The
-// master follows it at once.
+// TestOrdersToFailOver: a replica takes over when CLUSTER FAILOVER or a fault orders it to, although its master works.
+// The old master then follows it immediately.
 func TestOrdersToFailOver(t *testing.T) {
 	for how, order := range map[string]func(c *cluster, s *session){
 		"FORCE":    func(_ *cluster, s *session) { s.ask("redis-2-replica-2", 0, "CLUSTER", "FAILOVER", "FORCE") },
@@ -227,7 +227,8 @@ func TestOrdersToFailOver(t *testing.T) {
 	}
 }
 
-// TestTheReplicaWithTheMostDataIsElected: the other one asks for votes a second later.
+// TestTheReplicaWithTheMostDataIsElected: the replica with less data asks for votes a second later, so the other one is
+// elected.
 func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 2, time.Second)
@@ -243,8 +244,8 @@ func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 	}
 }
 
-// TestASlotIsMoved: while a slot is being moved, keys that are not there any more are asked for at the node that
-// imports it. Then everybody learns its new owner.
+// TestASlotIsMoved: while a slot is being moved, clients are sent to the importing node for keys that the old node no
+// longer has. In the end, all members know the new owner.
 func TestASlotIsMoved(t *testing.T) {
 	c := newMembers(t, 1, 0, time.Second)
 	c.client("client-1", 10*ms, func(s *session) {
@@ -286,7 +287,7 @@ func TestASlotIsMoved(t *testing.T) {
 		"client-1 GET {lock}b: -MOVED 8718 redis-1:6379")
 }
 
-// TestMessagesReachAllMembers: a message on a channel reaches the subscribers of every member, once.
+// TestMessagesReachAllMembers: a message on a channel reaches the subscribers of every member exactly once.
 func TestMessagesReachAllMembers(t *testing.T) {
 	c := newMembers(t, 1, 1, time.Second)
 	for _, name := range c.names {

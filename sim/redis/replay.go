@@ -5,10 +5,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// replay applies effects in order, when a node loads its file or gets effects from its master.
+// replay applies effects in order, when a node loads its file or receives effects from its master.
 //
-// Invariant: no key is hidden meanwhile. Effects apply to all data, whatever the clock says. Otherwise a DEL would not
-// find a hidden key, and the key could reappear later in place of what was set after it.
+// Invariant: no key is hidden during the replay. Even if a key has expired by the clock, effects still apply to it.
+// Otherwise a DEL would not find the expired key, and the old key could reappear later, instead of a key that was set
+// after the DEL.
 func (n *Node) replay(list []store.Effect) {
 	n.data.Unveil()
 	for i := range list {
@@ -22,10 +23,10 @@ func (n *Node) replay(list []store.Effect) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 }
 
-// replaying reports whether effects are being applied. Nothing expires meanwhile.
+// replaying reports whether effects are being applied. Nothing expires during that time.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
-// hooks implements what the data needs of its node.
+// hooks implements the functions of the node that its data calls.
 type hooks Node
 
 func (h *hooks) Replica() bool    { return h.repl.master != "" }
@@ -59,7 +60,7 @@ func (h *hooks) Flushed() {
 	(*Node)(h).invalidateAll()
 }
 
-// Log records an effect of the current turn, for the file and for the replicas.
+// Log adds an effect to those of the current turn, for the file and for the replicas.
 func (h *hooks) Log(e store.Effect) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
@@ -73,26 +74,27 @@ func (h *hooks) Log(e store.Effect) {
 	}
 }
 
-// LogCommand records a command as it was executed.
+// LogCommand logs a command as an effect.
 func (h *hooks) LogCommand(args []string) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
 	}
-	name := (*Node)(h).find(args[0]).Name // in one spelling
+	name := (*Node)(h).find(args[0]).Name // always in the same spelling
 	if h.repl.involved {
-		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
+		// copy the arguments, since replicas keep them
+		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)})
 		return
 	}
 	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})
 }
 
-// load replays the file. Nothing expires meanwhile.
+// load replays the file. Nothing expires during that time.
 func (n *Node) load() {
 	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
-// compare hides what has expired while the node was down, and records how the data differs from the data at the last
-// stop. A replica does neither, since it gets all its data from its master.
+// compare hides keys that expired while the node was down, and records how the data differs from the data when the
+// process stopped. A replica does neither, because it gets all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil
@@ -106,24 +108,25 @@ func (n *Node) compare() {
 	}
 }
 
-// compareWith hides what has expired, and records how the data differs from what existed before according to the
+// compareWith hides keys that have expired, and records how the data differs from what existed before according to the
 // records. A key that is gone, and whose deadline has passed, is recorded as expired. A key with another value, owner
-// or deadline is recorded as gone and set.
+// or deadline is recorded as gone and set again.
 func (n *Node) compareWith(before []store.Holding, lost history.Why) {
-	n.data.Quietly(n.data.ExpireDue) // the records depend on what existed before
+	n.data.Quietly(n.data.ExpireDue) // without records, because these depend on what existed before
 	store.Pair(before, n.data.Snapshot().Holdings(), func(old, now *store.Holding) {
 		n.compareOne(old, now, lost)
 	})
 	n.data.NoteEnds()
 }
 
-// compareOne does this for one key or member. before or after is nil if it did not exist then.
+// compareOne does this for one key or member. before or after is nil if the key did not exist at that time.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil
 	}
 	if after != nil && n.data.Now > after.Deadline {
-		if (before == nil || before.Owner != after.Owner) && n.stands(after) { // it was set while the node was deposed
+		// the key was set while the node was deposed
+		if (before == nil || before.Owner != after.Owner) && n.stands(after) {
 			n.data.Record(after.Gone(history.Expired))
 		}
 		after = nil

@@ -13,16 +13,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// groupOfThree is three nodes whose clocks a test moves, and the messages between them, which the test delivers.
+// groupOfThree is a group of three nodes. A test moves their clocks and delivers the messages between them.
 type groupOfThree struct {
 	t      *testing.T
 	r      *rand.Rand
 	nodes  []*member
-	report []string // what has been done, for the message of a test that fails
+	report []string // the steps so far, for the message if the test fails
 }
 
-// member is a node, with a simple account of the data that has reached it: the effects in the order in which they
-// arrived. A node that never hides anything can replay them.
+// member is a node, together with the effects that have reached it, in the order in which they arrived. If a node that
+// never hides anything replays these effects, it has the same data.
 type member struct {
 	*machine
 	name    sim.ProcessID
@@ -66,7 +66,7 @@ func newGroupOfThree(t *testing.T, r *rand.Rand, p store.Policy) *groupOfThree {
 	return s
 }
 
-// deliver hands a node its next message, and records which data came with it.
+// deliver delivers the next message to a node, and records the data that it contains.
 func (s *groupOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
@@ -118,7 +118,7 @@ func (s *groupOfThree) promote(m *member) {
 	for _, other := range s.nodes {
 		other.inbox = append(other.inbox, posted{"sentinel", order{Master: m.name}})
 	}
-	for m.node.Master() != "" { // earlier messages come first
+	for m.node.Master() != "" { // deliver earlier messages first
 		s.deliver(m)
 		if m.node.Master() != "" {
 			was = dataOf(m.arrived)
@@ -127,7 +127,7 @@ func (s *groupOfThree) promote(m *member) {
 	s.same("after the promotion of "+string(m.name), m, was)
 }
 
-// list describes keys, without what the records know about them.
+// list describes keys, but not the information that is kept for records.
 func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
@@ -145,7 +145,7 @@ func (s *groupOfThree) same(when string, m *member, was []store.Key) {
 	}
 }
 
-// step does something at random.
+// step performs a random action.
 func (s *groupOfThree) step(v vocabulary) {
 	m := s.nodes[v.IntN(len(s.nodes))]
 	log := func(format string, args ...any) {
@@ -183,9 +183,9 @@ func (s *groupOfThree) step(v vocabulary) {
 	}
 }
 
-// TestDataOutlivesRestartsAndPromotions runs a group under random commands, clocks that jump forward and back, restarts
-// and promotions. After a clean restart a node has the data that it had, including hidden keys; after a promotion, the
-// data that had arrived.
+// TestDataOutlivesRestartsAndPromotions runs a group with random commands, clocks that jump forward and back, restarts
+// and promotions. After a clean restart, a node has the same data as before, including hidden keys. After a promotion,
+// it has the data that had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {
@@ -208,8 +208,8 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	}
 }
 
-// TestLogGivesTheDataAgain executes random commands while expired keys are not deleted yet, and replays the node's log
-// on an empty node, which must then have the same data.
+// TestLogGivesTheDataAgain executes random commands while some expired keys have not been deleted yet. It then replays
+// the node's log on an empty node, which must have the same data.
 func TestLogGivesTheDataAgain(t *testing.T) {
 	rounds := 4000
 	if testkit.Full() {

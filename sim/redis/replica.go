@@ -9,15 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// tickEvery is the time between two acknowledgements of a replica, and between two counts of a master's replicas.
+// tickEvery is the time between two acknowledgments of a replica, and between two counts of the replicas by their
+// master.
 const tickEvery = time.Second
 
-// tickFirst sets the timer of the work that is done once a second, when a life begins.
+// tickFirst sets the timer for the work that is done once a second. It is called when the process starts.
 func (n *Node) tickFirst() {
 	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(tickEvery)))
 }
 
-// tickAfter sets the timer of the work that is done once a second. A master needs it only if it counts its replicas.
+// tickAfter sets the timer for the work that is done once a second. A master needs it only if it counts its replicas.
 func (n *Node) tickAfter(d time.Duration) {
 	n.repl.tick++
 	if n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 {
@@ -25,8 +26,8 @@ func (n *Node) tickAfter(d time.Duration) {
 	}
 }
 
-// ticked does the work that is due once a second. A master counts its good replicas. A replica acknowledges, or asks
-// its master for all data.
+// ticked does the work that is due once a second. A master counts its good replicas. A replica sends an acknowledgment,
+// or asks its master for all data.
 func (n *Node) ticked() {
 	switch {
 	case n.repl.master == "":
@@ -52,12 +53,12 @@ func (n *Node) acknowledge(key sim.Key) {
 	}
 }
 
-// follow applies effects of the master. Nothing expires meanwhile, and nothing is recorded, because the master has done
-// that.
+// follow applies effects of the master. During that time nothing expires and nothing is recorded, because the master
+// has done both.
 func (n *Node) follow(from sim.ProcessID, m effects) {
 	r := &n.repl
 	if from != r.master || !r.linked || m.id != r.id {
-		return // from a master that it no longer follows
+		return // from a master that the node no longer follows
 	}
 	r.applying = true
 	n.replay(m.list)
@@ -74,7 +75,7 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	if from != r.master {
 		return
 	}
-	if !r.linked || m.id != r.id { // otherwise it had asked twice
+	if !r.linked || m.id != r.id { // not if the replica had asked twice and already has a copy
 		was := n.data.Snapshot()
 		if r.had != nil {
 			was = r.had
@@ -86,8 +87,8 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	n.acknowledge(m.key)
 }
 
-// obey makes the node a replica of master, or a master if that is its own name. It reports whether its role or master
-// changed.
+// obey makes the node a replica of master or, if master is the node's own name, a master. It reports whether the node's
+// role or master changed.
 func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	was := n.repl.master
 	switch master {
@@ -100,7 +101,7 @@ func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	return n.repl.master != was
 }
 
-// promote makes a replica a master, with the data that has arrived. The group records what had not arrived.
+// promote makes a replica a master, with the data that has arrived. The group records what is missing.
 func (n *Node) promote() {
 	r := &n.repl
 	if r.master == "" {
@@ -115,8 +116,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles a deposed master that is told to be master again before it has started to follow the new one.
-// Nothing changes for the node, which keeps its own data. The group records that the node is the master again.
+// reinstate handles a deposed master that is ordered to be master again before it has begun to follow the new one. The
+// node keeps its own data, and nothing changes for it. The group records that the node is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)
@@ -124,8 +125,8 @@ func (n *Node) reinstate(master sim.ProcessID) {
 	}
 }
 
-// replicate makes the node a replica of another master. It continues to serve its old data to readers until the
-// master's data arrives.
+// replicate makes the node a replica of another master. It continues to serve its old data until the master's data
+// arrives.
 func (n *Node) replicate(master sim.ProcessID) {
 	r := &n.repl
 	n.feed()
@@ -139,7 +140,7 @@ func (n *Node) replicate(master sim.ProcessID) {
 	r.master, r.linked, r.degraded, r.replicas, r.good = master, false, false, r.replicas[:0], 0
 	n.restrict()
 	n.armed = store.Never
-	n.timer++ // only the master expires keys
+	n.timer++ // stop the timer, since only a master expires keys
 	n.askForAll()
 	n.tickAfter(tickEvery)
 	if wasMaster {
@@ -151,7 +152,7 @@ func (n *Node) replicate(master sim.ProcessID) {
 	}
 }
 
-// image returns the data as effects that create it. A full resync sends these.
+// image returns the data as a list of effects that create it. A full resync sends these effects.
 func (n *Node) image() []store.Effect {
 	s := n.data.Snapshot()
 	list := make([]store.Effect, 0, len(s.Keys))
@@ -161,7 +162,7 @@ func (n *Node) image() []store.Effect {
 	return list
 }
 
-// replaceBy replaces the data by an image. It also replaces the file, as Redis rewrites it after a full resync.
+// replaceBy replaces the data by an image. It also replaces the file, because Redis rewrites it after a full resync.
 func (n *Node) replaceBy(image []store.Effect) {
 	n.data.DropAll()
 	n.data.Quietly(func() { n.replay(image) })

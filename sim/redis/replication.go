@@ -8,11 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas report
-// their offsets once a second, and at once when asked. Offsets count effects, while Redis counts bytes.
+// After each turn of its event loop, a master sends the turn's changes to its replicas, without waiting for them.
+// Replicas report their offsets once a second, and immediately when asked. Offsets count effects, while Redis counts
+// bytes.
 
-// streamID names a stream of effects. Each life of a master and each promotion begins a new stream. Offsets of
-// different streams cannot be compared. The zero streamID means no stream.
+// streamID identifies a stream of effects. A new stream begins at each start of a master and at each promotion. Offsets
+// of different streams cannot be compared. The zero streamID means no stream.
 type streamID struct {
 	master sim.ProcessID
 	number int
@@ -22,35 +23,36 @@ type streamID struct {
 type replication struct {
 	// involved is set once the node takes part in replication. A node without replication does none of its work.
 	involved bool
-	// master is the node that a replica follows; empty for a master. It outlives the process, as redis.conf does.
+	// master is the node that a replica follows. It is empty for a master. It survives the end of the process, as
+	// redis.conf does.
 	master sim.ProcessID
 	// restricted is true if the node may have to refuse writes.
 	restricted bool
 	// tick is the number of the timer of the work that is done once a second; earlier timers are void.
 	tick uint64
-	// The data is the result of the first offset effects of stream id. For a replica this holds once it is linked.
+	// The data is the result of the first offset effects of the stream id. For a replica, this holds once it is linked.
 	id     streamID
 	offset int64
 	begun  int // number of streams that this node has begun
 
 	// For a replica.
-	linked   bool // it is in sync and follows; otherwise it asks for all data once a second
-	applying bool // it is applying effects of its master
+	linked   bool // the replica is in sync and follows the master; otherwise it asks for all data once a second
+	applying bool // the replica is applying effects of its master
 
 	// For a master.
 	replicas []replica      // in the order in which they joined
-	good     int            // how many of them had acknowledged anything recently, at the last count
+	good     int            // number of replicas that had recently sent an acknowledgment, at the last count
 	pending  []store.Effect // effects of this turn
 	askAcks  bool           // a WAIT has blocked in this turn
-	asker    sim.Key        // key of the request that waits
+	asker    sim.Key        // key of the request that is waiting
 	degraded bool           // semi-synchronous replication has fallen back to asynchronous
 
 	outbox   []outgoing
-	observer sim.ProcessID // the Sentinel that has sent it a probe; empty if none has
-	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until that is carried out
+	observer sim.ProcessID // the Sentinel that has sent a probe to this node; empty if none has
+	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until the order is carried out
 
-	// For records only: what a deposed master had when it was deposed, and its data at a stop before it got its new
-	// master's data.
+	// Used only for records: what a deposed master had when it was deposed, and its data if it stopped before it got
+	// its new master's data.
 	recorded map[store.Title]bool
 	had      *store.Snapshot
 }
@@ -58,10 +60,10 @@ type replication struct {
 // replica is what a master knows about one of its replicas.
 type replica struct {
 	name   sim.ProcessID
-	online bool          // it has all data, and follows
-	acked  int64         // the offset that it has acknowledged
+	online bool          // the replica has received all data and follows the master
+	acked  int64         // the offset that the replica has acknowledged
 	at     int64         // wall clock at its last acknowledgement, in ns
-	seen   time.Duration // the same on the monotonic clock; at first the time at which the master began
+	seen   time.Duration // the same on the monotonic clock; initially the time at which the node became master
 }
 
 // outgoing is a message that is sent at the end of the turn, after the fsync if there is one.
@@ -72,9 +74,9 @@ type outgoing struct {
 	body  any
 }
 
-// The messages between nodes. A message that is answered carries a key, and the answer has the same key.
+// The messages between nodes. A message that expects an answer has a key, and the answer has the same key.
 type (
-	// effects are what one turn changed, with the offset after it. Urgent effects are acknowledged at once.
+	// effects are the changes of one turn, with the offset after them. Urgent effects are acknowledged immediately.
 	effects struct {
 		id     streamID
 		offset int64
@@ -82,7 +84,7 @@ type (
 		urgent bool
 		key    sim.Key
 	}
-	// fullCopy is all data at an offset.
+	// fullCopy is all data of the master, with the offset at which it was copied.
 	fullCopy struct {
 		id     streamID
 		offset int64
@@ -98,7 +100,7 @@ type (
 	}
 	// psync asks for all data.
 	psync struct{ key sim.Key }
-	// leave tells a master that a replica no longer follows it, as the end of the connection does.
+	// leave tells a master that a replica no longer follows it. In Redis, the end of the connection tells it.
 	leave struct{}
 )
 
@@ -114,7 +116,7 @@ const (
 
 var _ sim.Peer = (*Node)(nil)
 
-// resetReplication sets the replication state as cfg says, before the first life.
+// resetReplication sets the replication state according to cfg, before the first start.
 func (n *Node) resetReplication() {
 	r := &n.repl
 	clear(r.replicas)
@@ -125,7 +127,8 @@ func (n *Node) resetReplication() {
 
 func (n *Node) restrict() { n.repl.restricted = n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 }
 
-// joinReplication begins the replication of a life. In the first life, master and replicas have the same data: none.
+// joinReplication begins replication when the process starts. At the first start, master and replicas have the same
+// data: none.
 func (n *Node) joinReplication() {
 	r := &n.repl
 	n.cfg.Group.join(n)
@@ -159,7 +162,7 @@ func (n *Node) beginStream() {
 	n.repl.id = streamID{n.host.Name(), n.repl.begun}
 }
 
-// endReplication ends the replication of a life.
+// endReplication ends replication when the process stops.
 func (n *Node) endReplication() {
 	r := &n.repl
 	clear(r.pending)
@@ -168,7 +171,7 @@ func (n *Node) endReplication() {
 	r.id, r.linked, r.applying, r.askAcks, r.degraded = streamID{}, false, false, false, false
 	r.ordered, r.observer = "", ""
 	if r.master != "" {
-		r.offset = 0 // without a stream, its offset has no meaning
+		r.offset = 0 // an offset has no meaning without a stream
 	}
 }
 
@@ -227,11 +230,12 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
 }
 
-// second returns the current second of the node's monotonic clock. It distinguishes messages that are sent repeatedly.
+// second returns the current second of the node's monotonic clock. It serves as the key of messages that are sent
+// repeatedly.
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
-// keyOf returns a key for effects, from the last of them. It does not use the offset, which depends on the writes of
-// others.
+// keyOf derives a key for a list of effects from the last of them. It does not use the offset, which depends on writes
+// of other clients.
 func (n *Node) keyOf(list []store.Effect) sim.Key {
 	last := &list[len(list)-1]
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
@@ -249,7 +253,7 @@ func (n *Node) endReplicationTurn() {
 	n.feed()
 }
 
-// feed sends the replicas what this turn has changed so far.
+// feed sends this turn's changes so far to the replicas.
 func (n *Node) feed() {
 	r := &n.repl
 	if len(r.pending) > 0 {
@@ -259,7 +263,7 @@ func (n *Node) feed() {
 			n.post(r.replicas[i].name, phaseReplicate, m.key, m)
 		}
 		if len(r.replicas) > 0 {
-			r.pending = nil // the messages refer to it
+			r.pending = nil // a new slice, because the messages refer to the old one
 		} else {
 			clear(r.pending)
 			r.pending = r.pending[:0]
@@ -273,7 +277,8 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends all data to a replica, and from then on all changes. key is the key of the message that it answers.
+// sendCopy sends all data to a replica. From then on, the replica gets all changes. key is the key of the message that
+// this answers.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the replica joins, since the copy contains these changes
 	r := n.replicaNamed(to)
@@ -295,7 +300,7 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck records the offset of a replica. A replica that follows another stream gets all data.
+// takeAck records the offset of a replica. If the replica follows another stream, it gets all data.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return
@@ -308,7 +313,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 		return
 	}
 	if r == nil {
-		return // it has left
+		return // the replica has left
 	}
 	joined := !r.online
 	r.online, r.acked, r.at, r.seen = true, m.offset, n.data.Wall, n.host.Monotonic()
@@ -331,7 +336,7 @@ func (n *Node) acked(offset int64) (count int64) {
 	return count
 }
 
-// refusesWrites returns the error with which every write is refused at present, or "".
+// refusesWrites returns the error with which the node currently refuses every write, or "" if it accepts writes.
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {
@@ -345,7 +350,7 @@ func (n *Node) refusesWrites() string {
 	return ""
 }
 
-// countGood counts the replicas that have acknowledged anything within the maximum lag, in whole seconds of the wall
+// countGood counts the replicas that have sent an acknowledgment within the maximum lag, in whole seconds of the wall
 // clock. As in Redis, this is done once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
 func (n *Node) countGood() {
 	n.repl.good = 0
@@ -357,5 +362,5 @@ func (n *Node) countGood() {
 	}
 }
 
-// lag returns how long a replica has been silent, in seconds of the wall clock.
+// lag returns the time since a replica's last acknowledgment, in seconds of the wall clock.
 func (r *replica) lag(wall int64) int64 { return wall/int64(time.Second) - r.at/int64(time.Second) }

@@ -16,7 +16,7 @@ func TestWait(t *testing.T) {
 	c := newCluster(t, redis.Config{Version: redis.Redis8}, 2) // a version in which scripts may call WAIT
 	c.Cut(master, replica2)
 	c.client("client-1", 0, func(s *session) {
-		s.do(master, "WAIT 2 0") // it wrote nothing, so all online replicas have it
+		s.do(master, "WAIT 2 0") // the client has written nothing, so all online replicas count
 		s.do(master, "SET lock a")
 		s.do(master, "WAIT 0 0")
 		s.do(master, "WAIT 1 0")
@@ -27,7 +27,8 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		s.do(master, "EXEC") // WAIT counts replicas that have b, the write before MULTI; none was asked yet
+		// WAIT counts replicas that have b, which was written before MULTI; none has been asked yet
+		s.do(master, "EXEC")
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")
 		s.do(master, "WAIT 1 x")
@@ -35,7 +36,8 @@ func TestWait(t *testing.T) {
 		s.do(replica1, "WAIT 0 0")
 		s.do(replica1, "WAIT x 0")
 	})
-	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") }) // not for others' writes
+	// WAIT does not wait for writes of other clients
+	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") })
 	c.run(5 * time.Second)
 	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
 		"replica is configured to be writable (which is not the default) writes to replicas are just local and are " +
@@ -177,16 +179,16 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 		"13.016s client-1 DEL lock: :1")
 }
 
-// TestGoodReplicasAreCountedOnceASecond: a write is refused for up to a second after the replica has been heard from
-// again, and accepted for up to a second after the replica has been silent for too long.
+// TestGoodReplicasAreCountedOnceASecond: after the replica is heard from again, writes are still refused for up to a
+// second. After the replica has been silent for too long, writes are still accepted for up to a second.
 func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 	stale := 0
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{MinReplicasToWrite: 1, MinReplicasMaxLag: 2 * time.Second}, 1)
 		c.at(5*time.Second, func() { c.cut(master, replica1) })
-		heard := 9*time.Second + 10*ms // when acknowledgements that the cut delayed arrive
+		heard := 9*time.Second + 10*ms // when the acknowledgments that the cut delayed arrive
 		c.at(heard-9*ms, func() { c.heal(master, replica1) })
-		var from, until time.Duration // the time of the refusals
+		var from, until time.Duration // the period in which writes are refused
 		c.client("client-1", 0, func(s *session) {
 			for c.Now().Duration() < 12*time.Second {
 				if strings.HasPrefix(s.ask(master, 0, "SET", "lock", "a"), "-NOREPLICAS") {
@@ -199,8 +201,8 @@ func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 			}
 		})
 		c.run(15 * time.Second)
-		// The replica has been silent since 4 to 5 s, which is too long after three whole seconds, and this is noticed
-		// up to a second later.
+		// The replica was last heard from between 4 and 5 s. Three whole seconds later it has been silent for too long,
+		// which the master notices up to a second later.
 		if from < 6*time.Second || from > 9*time.Second || until > heard+time.Second {
 			t.Errorf("seed %d: refused from %v until %v", seed, from, until)
 		}
@@ -342,8 +344,8 @@ func TestReplicaOfMovesANode(t *testing.T) {
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")
 }
 
-// failoverLock is an example of a client. It uses a lock of a group with a Sentinel, and holds it only if one replica
-// has it.
+// failoverLock is an example of a client. It acquires a lock from the master of a group with a Sentinel. It holds the
+// lock only if one replica has it too.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])

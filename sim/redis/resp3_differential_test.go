@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// preludes are the first commands of connections that use RESP3, or may use it. Some track what they read.
+// preludes are the first commands on connections that use RESP3 or may switch to it. Some turn on tracking.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
@@ -24,7 +24,7 @@ var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 
 	"CLIENT TRACKINGINFO x", "CLIENT GETREDIR", "CLIENT GETNAME", "CLIENT SETNAME M", "CLIENT NO-EVICT ON|OFF|foo",
 	"CLIENT foo", "RESET", "AUTH V", "AUTH default|tom V"}
 
-// cached are patterns of commands whose replies clients cache, or that make clients forget keys.
+// cached are patterns of commands whose replies clients cache, and of commands that make clients forget keys.
 var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|TYPE|STRLEN K", "HGETALL K",
 	"SUNION K+", "CLIENT CACHING YES", "CLIENT CACHING NO",
 	"SET K V", "SET K V PX P", "SET K V XX|NX", "DEL K+", "MSET K V K V", "RENAME K K", "COPY K K REPLACE",

@@ -59,8 +59,9 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	for _, c := range []struct {
-		name                        string
-		quiet, between, then        time.Duration // before the first write, the second one, and the power loss
+		name string
+		// times before the first write, before the second one, and before the power loss
+		quiet, between, then        time.Duration
 		firstSurvives, secondSurves bool
 	}{
 		{"in the first second of a life", 0, 500 * time.Millisecond, 400 * time.Millisecond, false, false},
@@ -82,8 +83,8 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	}
 }
 
-// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). What matters is not how long ago the last
-// fsync was, but whether the wall clock has begun another second.
+// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). It does not matter how long ago the last
+// fsync was, but whether a new second of the wall clock has begun since.
 func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 	for _, c := range []struct {
 		begin, write, loss time.Duration // after a full second of the wall clock

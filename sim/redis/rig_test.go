@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// step is one thing that is done to the node and to a real Redis: a command on one of the connections, or a move of the
-// wall clock. The words #1, #2 … of a command stand for the numbers of the connections.
+// step is one action on the node and on a real Redis: a command on one of the connections, or a change of the wall
+// clock. In a command, #1, #2 … stand for the numbers of the connections.
 type step struct {
 	conn int
 	args []string
@@ -25,18 +25,18 @@ func (s step) String() string {
 	return fmt.Sprintf("connection %d: %q", s.conn+1, s.args)
 }
 
-// rig does the same to a node and to a real Redis. It compares everything that they send on a connection, replies and
-// pushes.
+// rig performs the same steps on a node and on a real Redis. It compares everything that they send on a connection:
+// replies and pushes.
 type rig struct {
 	t        *testing.T
 	server   *realServer
-	helper   *realRedis // a separate connection, for looking at the real Redis
+	helper   *realRedis // a separate connection, used to inspect the real Redis
 	real     []*realRedis
 	ids      []string // the connections' numbers in the real Redis
 	node     *Node
-	strict   bool            // pushes must come in the same order, too
+	strict   bool            // whether pushes must come in the same order
 	compared int             // number of commands
-	carried  map[string]bool // the commands among them, by name, that had a reply other than an error
+	carried  map[string]bool // names of the commands that had at least one reply other than an error
 }
 
 func newRig(t *testing.T, connections int) *rig {
@@ -57,7 +57,7 @@ func (r *rig) dial() {
 	}
 }
 
-// manyClients is the host of a node with several clients, with what the node sends to each of them.
+// manyClients is the host of a node with several clients. It keeps what the node sends to each of them.
 type manyClients struct {
 	*machine
 	came []string
@@ -81,7 +81,8 @@ func (m *manyClients) waiting() (count int) {
 	return count
 }
 
-// tied reports whether two waits may end at the same moment. Redis ends them in the order of their addresses.
+// tied reports whether two waits may end at the same moment. Redis then ends them in the order of their memory
+// addresses.
 func (m *manyClients) tied() bool {
 	seen := map[int64]bool{0: true}
 	for _, b := range m.node.waiting {
@@ -93,8 +94,8 @@ func (m *manyClients) tied() bool {
 	return false
 }
 
-// ending returns the steps at the end of every play: the last connection, which never waits, releases all waiting ones.
-// Then nothing else may arrive on any connection.
+// ending returns the last steps of every play. The last connection, which never waits, releases all waiting ones. After
+// that, nothing more may arrive on any connection.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {
@@ -109,7 +110,8 @@ func (r *rig) ending() (steps []step) {
 	return steps
 }
 
-// play does the steps on both servers, starting empty, and returns their first difference; "" if there is none.
+// play performs the steps on both servers, which are empty at first, and returns their first difference, or "" if there
+// is none.
 func (r *rig) play(steps []step) string {
 	for _, c := range r.real {
 		c.do("RESET")
@@ -133,17 +135,17 @@ func (r *rig) play(steps []step) string {
 			trouble = r.both(m, s)
 		}
 		if trouble != "" {
-			r.dial() // their state is not known now
+			r.dial() // connect again, since the state of the connections is not known
 			return fmt.Sprintf("step %d, %v\n%s", i+1, s, trouble)
 		}
 	}
-	if m.waiting() > 0 { // requests behind the waiting ones may be left
+	if m.waiting() > 0 { // requests behind waiting ones may be left
 		r.dial()
 	}
 	return ""
 }
 
-// jump moves the clocks of both servers. The node's waits may end.
+// jump moves the clocks of both servers. This may end waits of the node.
 func (r *rig) jump(m *manyClients, by time.Duration) string {
 	clear(m.came)
 	m.jump(by)
@@ -192,7 +194,7 @@ func (r *rig) both(m *manyClients, s step) string {
 	return r.sameWaiting(m)
 }
 
-// same compares the next count values on a connection. args is the command that was sent on it, if one was.
+// same compares the next count values on a connection. args is the command that was sent on it, if any.
 func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	got := m.came[conn]
 	want, err := r.real[conn].await(count)
@@ -232,7 +234,7 @@ func values(s string) (count int) {
 	return count
 }
 
-// differ plays the steps and, if the servers differ, fails with as few steps as still show the difference.
+// differ plays the steps. If the servers differ, the test fails and reports as few steps as still cause the difference.
 func (r *rig) differ(steps []step) {
 	r.t.Helper()
 	first := r.play(steps)
@@ -247,7 +249,7 @@ func (r *rig) differ(steps []step) {
 	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
-// shrink leaves out as many steps as it can, first halves and last single ones.
+// shrink removes as many steps as it can. It first tries to remove halves, and single steps at the end.
 func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false

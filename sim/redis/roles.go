@@ -45,7 +45,8 @@ func role(n *Node, _ []string) {
 	}
 }
 
-// replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role when the turn ends. It must know the master.
+// replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role at the end of the turn. It must know the new
+// master.
 func replicaOf(n *Node, args []string) {
 	if n.member != nil {
 		n.data.ReplyError("ERR REPLICAOF not allowed in cluster mode.")
@@ -78,7 +79,7 @@ func (n *Node) knows(name sim.ProcessID) bool {
 	return name == n.cfg.Replicates || slices.Contains(n.cfg.Replicas, name) || n.replicaNamed(name) != nil
 }
 
-// info implements INFO with the sections that are simulated.
+// info implements INFO. It includes only the sections that are simulated.
 func info(n *Node, args []string) {
 	wanted := func(section string) bool {
 		return len(args) == 1 || slices.ContainsFunc(args[1:], func(a string) bool {
@@ -130,7 +131,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+resp.Port+",state="+state+
 			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.data.Wall), 10))
 	}
-	if n.cfg.SemiSync { // a line that only Fencepost has
+	if n.cfg.SemiSync { // a line that only Fencepost adds
 		line("semi_sync", map[bool]string{false: "on", true: "degraded"}[r.degraded])
 	}
 	line("master_replid", r.id.replid())

@@ -10,7 +10,7 @@ import (
 
 const maxText = 1 << 20 // maximum size of a script, in bytes
 
-// compile makes sure that the script is compiled. trouble is the error if its text is not valid Lua.
+// compile makes sure that the script is compiled. It returns an error text if the script is not valid Lua.
 func (n *Node) compile(t *compiledScript) (trouble string) {
 	if n.scripts.Engine == nil {
 		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
@@ -53,7 +53,8 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 	}
 }
 
-// runScript executes a script: by its twin in Go if it has one that handles the case, else in Lua.
+// runScript executes a script. If the script has a twin in Go that handles the case, it uses the twin. Otherwise it
+// executes the script in Lua.
 func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
 	looks := n.data.Looks()
@@ -76,8 +77,8 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a script's twin must not be used, since it would omit something that the script does apart
-// from reading and writing: refuse writes, remember what was read, or publish notifications.
+// needsLua reports whether a script's twin must not be used. A twin only reads and writes. It does not refuse writes,
+// record what was read, or publish notifications.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)
@@ -105,7 +106,7 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	from := len(n.data.Out)
 	n.data.RESP3 = resp3
 	n.dispatch(args)
-	if c.run == nil { // it is a data command
+	if c.run == nil { // a data command
 		c.look(n.data, args)
 	}
 	reply, n.data.Out = n.data.Out[from:], n.data.Out[:from]

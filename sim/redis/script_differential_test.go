@@ -195,7 +195,7 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept are scripts whose errors have other texts than those of Redis.
+// sameScriptExcept are scripts whose error texts differ from those of Redis.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's text
@@ -212,8 +212,8 @@ func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 	sameScripts(t, "EVAL_RO", slices.Concat(readOnlyScripts, scriptTexts))
 }
 
-// sameScripts runs scripts on the node and on a real Redis, several times on changing data: all of them by EVAL or
-// EVAL_RO, and loaded ones also by EVALSHA or EVALSHA_RO.
+// sameScripts runs scripts on the node and on a real Redis, several times on changing data. It runs all of them with
+// EVAL or EVAL_RO, and those that are loaded also with EVALSHA or EVALSHA_RO.
 func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// numberTexts are texts that a script may get where it needs a number.
+// numberTexts are texts that a script may receive instead of a number.
 var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12", "1.5", "-2.5", ".5", "5.", "1e2",
 	"1E2", "1e15", "1e+15", "5e-3", "1.5e2", "1e400", "-1e400", "1e-400", "1e", "e1", "0x10", "0X1F", "0x", "0x1p4",
 	"0x1.8p1", "0x1.8", "-0x10", "1_0", "0b11", "0o17", "inf", "-inf", "Infinity", "INF", "infinit", "nan", "-nan",
@@ -34,10 +34,10 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 		for _, number := range numberTexts {
 			args := []string{"EVAL", "return tostring(" + text + ")", "1", "k", number}
 			want, got := real.do(args...), *m.send("client-1/1", args...)
-			if strings.Contains(text, "^") { // whether pow keeps the sign of NaN depends on the C library
+			if strings.Contains(text, "^") { // it depends on the C library whether pow keeps the sign of NaN
 				want = strings.Replace(want, "$4\r\n-nan", "$3\r\nnan", 1)
 			}
-			// Lua's own errors name the variable that has the wrong type.
+			// Lua's own errors also name the variable that has the wrong type.
 			failed := strings.HasPrefix(want, "-ERR user_script") && strings.HasPrefix(got, "-ERR user_script")
 			if compared++; got != want && !failed {
 				t.Errorf("%s of %q:\n node %q\nRedis %q", text, number, got, want)
@@ -47,8 +47,8 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	t.Logf("%d scripts compared", compared)
 }
 
-// TestScriptsMissNothingSilently lists everything that a script of a real Redis can use. The node has the same, or says
-// that it does not provide it.
+// TestScriptsMissNothingSilently lists everything that a script of a real Redis can use. The node must provide it, or
+// say that it does not.
 func TestScriptsMissNothingSilently(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -63,7 +63,7 @@ func TestScriptsMissNothingSilently(t *testing.T) {
 			"local names = {} for name in pairs("+library+") do names[#names + 1] = name end return names", "0"))
 		for _, name := range strings.Fields(strings.Trim(list, "[]")) {
 			if name == "__redis__err__handler" {
-				continue // the server itself uses it
+				continue // used by the server itself
 			}
 			whole := library + "." + name
 			theirs, ours := look(whole)

@@ -6,33 +6,33 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// Limits of the number of scripts that are kept.
+// Limits for the number of scripts that are kept.
 const (
-	MaxScripts  = 256 // after the end of the life that loaded them
-	MaxCompiled = 64  // compiled; each takes about 17 KB
+	MaxScripts  = 256 // scripts that are kept after the process that loaded them has ended
+	MaxCompiled = 64  // compiled scripts, of about 17 KB each
 )
 
-// compiledScript is a script that one or more lives of the node have loaded.
+// compiledScript is a script that the node has loaded, since its last start or before.
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
-	life uint64 // the life that last loaded it
-	Twin twin   // the script in Go, if it is well known
+	life uint64 // number of the start since which it was last loaded
+	Twin twin   // the implementation in Go, if the script is well known
 	Lua  *lua.Script
 }
 
-// scripts are the scripts that a node knows. A life knows only the scripts that it has loaded, even if the compiled
-// forms of others are cached.
+// scripts are the scripts that a node knows. After a start, a node knows only the scripts that it has loaded since. The
+// compiled forms of others may still be cached.
 type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript
 	bySHA    map[string]*compiledScript
-	latest   *compiledScript // the script loaded last, since clients send the same text repeatedly
+	latest   *compiledScript // the script loaded last, because clients often send the same text again
 	compiled int
-	Engine   *lua.Engine // made when first needed
+	Engine   *lua.Engine // created when it is first needed
 }
 
-// endLife ends a life.
+// endLife handles the end of the process.
 func (s *scripts) endLife() {
 	s.forget()
 	if s.Engine != nil {
@@ -40,7 +40,7 @@ func (s *scripts) endLife() {
 	}
 }
 
-// forget makes all scripts unknown, as the end of a life or SCRIPT FLUSH does.
+// forget makes all scripts unknown, as SCRIPT FLUSH or the end of the process does.
 func (s *scripts) forget() {
 	s.life++
 	if len(s.bySHA) > MaxScripts {
@@ -50,7 +50,7 @@ func (s *scripts) forget() {
 	}
 }
 
-// load makes a script known to this life. It does not compile it.
+// load makes a script known. It does not compile it.
 func (s *scripts) load(text string) *compiledScript {
 	t := s.latest
 	if t == nil || t.text != text {
@@ -68,7 +68,7 @@ func (s *scripts) load(text string) *compiledScript {
 	return t
 }
 
-// known returns a script that this life has loaded, or nil.
+// known returns a script that has been loaded since the start, or nil.
 func (s *scripts) known(sha string) *compiledScript {
 	t := s.bySHA[sha]
 	if t == nil {
@@ -80,8 +80,8 @@ func (s *scripts) known(sha string) *compiledScript {
 	return t
 }
 
-// compile makes sure that the script is compiled. The error says why its text is not valid Lua; this life then forgets
-// the script.
+// compile makes sure that the script is compiled. If the text is not valid Lua, the error says why, and the script is
+// no longer known.
 func (s *scripts) compile(t *compiledScript) error {
 	if t.Lua != nil {
 		return nil

@@ -1,8 +1,7 @@
 package redis
 
-// Redis Sentinel as a server process. It watches the masters of groups, promotes a replica when a master is down, and
-// tells clients which node is the master. A node gets only pings, requests for INFO and orders to follow a master from
-// it.
+// Redis Sentinel as a server process. It monitors the masters of groups, promotes a replica when a master is down, and
+// tells clients which node is the master. It sends a node only pings, requests for INFO and orders to follow a master.
 
 import (
 	"slices"
@@ -11,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Defaults of a Sentinel, from sentinel.conf and its source.
+// Defaults of a Sentinel, from sentinel.conf and from the source.
 const (
 	DefaultDownAfter        = 30 * time.Second
 	defaultPingEvery        = time.Second
@@ -19,20 +18,20 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// If a Sentinel has not checked the nodes for longer than tiltTrigger, it does not trust what it sees, and only watches
-// for tiltPeriod (TILT).
+// If a Sentinel has not checked the nodes for longer than tiltTrigger, it does not trust what it knows, and only
+// monitors for tiltPeriod (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second
 )
 
-// replTimeout is how long master and replica may hear nothing from each other before they give up their link
+// replTimeout is the time after which a master and a replica that hear nothing from each other give up their link
 // (repl-timeout).
 const replTimeout = 60 * time.Second
 
-// A node is asked for its role and offset (INFO) every infoPeriod. A replica is asked every closeInfoPeriod while its
-// master is down or is being replaced. A master that reports to be a replica counts as down after DownAfter plus twice
-// infoPeriod.
+// The Sentinel asks each node for its role and offset (INFO) every infoPeriod. It asks a replica every closeInfoPeriod
+// while the replica's master is down or is being replaced. A master that reports that it is a replica counts as down
+// after DownAfter plus twice infoPeriod.
 const (
 	infoPeriod      = 10 * time.Second
 	closeInfoPeriod = time.Second
@@ -46,7 +45,7 @@ const reconfTimeout = 10 * time.Second
 // each check: 52 to 100 ms.
 const leastHz = 10
 
-// SentinelConfig is what a run can choose about a Sentinel. Zero durations mean the defaults.
+// SentinelConfig is the configuration of a Sentinel in a run. Zero durations mean the defaults.
 type SentinelConfig struct {
 	// Groups lists the nodes of each group, with its first master first. A group has the name of its first master.
 	Groups [][]sim.ProcessID
@@ -54,13 +53,14 @@ type SentinelConfig struct {
 	Version string
 	// DownAfter is how long a node must leave a ping unanswered to count as down.
 	DownAfter time.Duration
-	// PingEvery is the time from an answer to the next ping of a node. If DownAfter is shorter, that is used.
+	// PingEvery is the time from an answer of a node to the next ping. If DownAfter is shorter, DownAfter is used
+	// instead.
 	PingEvery time.Duration
 	// FailoverTimeout is the time after which the Sentinel gives up on a replica that does not become master. After a
-	// failover that failed, the next one begins at least twice this time after the beginning of the first.
+	// failed failover, the next one begins at the earliest twice this time after the failed one began.
 	FailoverTimeout time.Duration
 	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then it
-	// continues to serve. Negative means at once.
+	// continues to serve. A negative value means immediately.
 	ReconfigureAfter time.Duration
 }
 
@@ -77,31 +77,31 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 	return c
 }
 
-// Sentinel watches the masters of groups, promotes a replica when a master is down, and tells clients which node is the
-// master. It implements [sim.Peer].
+// Sentinel monitors the masters of groups, promotes a replica when a master is down, and tells clients which node is
+// the master. It implements [sim.Peer].
 //
-// It looks at its nodes every 52 to 100 ms, and takes one step of a failover at each look, as Redis's Sentinel does
-// (sentinel.c): it finds the master down, chooses a replica, orders it to be master, waits until the replica reports
-// that it is, makes the other replicas follow it one by one, and announces the switch.
+// It checks its nodes every 52 to 100 ms, and performs one step of a failover in each check, as Redis's Sentinel does
+// (sentinel.c): it finds that the master is down, chooses a replica, orders it to become master, waits until the
+// replica reports that it is master, makes the other replicas follow it one by one, and announces the switch.
 //
 // It answers client libraries as Redis's Sentinel does (clients.go). Hosts are the names of processes, as with
-// resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels only +switch-master is simulated. Modelled
+// resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels, only +switch-master is simulated. Modeled
 // clients use a short form: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
 //
-// It represents a quorum of Sentinels that agree at once. Their votes, their elections, and a minority that is cut off
-// with a master are not modelled. So it may promote a replica although other Sentinels would still reach the master,
-// like a single Sentinel with a quorum of one. The time that a replica has been without its master is taken from the
-// master: if only the link towards the replica is cut, it counts as up. A deposed master is made a replica as soon as
-// ReconfigureAfter is over, while a real Sentinel waits for its next INFO, every 10 s. Partial resynchronisation is not
-// modelled: every change of master is a full resync, with the same result.
+// It represents a quorum of Sentinels that agree immediately. Their votes and elections are not modeled, and neither is
+// a minority that is cut off together with a master. So it may promote a replica although other Sentinels would still
+// reach the master, like a single Sentinel with a quorum of one. It learns from the master how long a replica has been
+// without its master. If only the link towards the replica is cut, the link counts as up. A deposed master is made a
+// replica as soon as ReconfigureAfter is over, while a real Sentinel waits for its next INFO, every 10 s. Partial
+// resynchronization is not modeled: every change of master is a full resync, with the same result.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil while the process is down
-	groups      []*group // they outlive the process, as sentinel.conf does
+	groups      []*group // kept when the process ends, as sentinel.conf is
 	subscribers []uint64
 	lastLook    time.Duration
 	tiltUntil   time.Duration
-	face        *Node // serves client libraries; nil until there are any
+	face        *Node // handles the connections of client libraries; nil until there are any
 }
 
 // group is what a Sentinel knows about one group.
@@ -109,13 +109,13 @@ type group struct {
 	name   string
 	nodes  []*watched
 	master *watched
-	wanted *watched // the node that a fault has ordered to be master, until it is; nil if there is none
+	wanted *watched // the node that a fault has ordered to be master, until it is master; nil if there is none
 
 	stage     stage
 	since     time.Duration // when the stage began
-	promoting *watched      // the replica chosen; nil before that
+	promoting *watched      // the replica that was chosen; nil before the choice
 	attempted bool          // a failover has begun since the last switch
-	began     time.Duration // when that began, plus the random part of a second that a real Sentinel adds
+	began     time.Duration // when that failover began, plus the random part of a second that a real Sentinel adds
 }
 
 // stage is how far a failover has progressed. Each stage lasts at least until the Sentinel's next periodic check.
@@ -125,34 +125,34 @@ const (
 	idle stage = iota
 	starting
 	selecting     // choosing the replica to promote
-	ordering      // ordering it to be master
-	awaiting      // waiting for the INFO in which it reports that it is
-	reconfiguring // making the other replicas follow it
+	ordering      // ordering the replica to become master
+	awaiting      // waiting for the INFO in which the replica reports that it is master
+	reconfiguring // making the other replicas follow the new master
 )
 
-// watched is a node as a Sentinel sees it. Times are on the Sentinel's monotonic clock.
+// watched is a node as the Sentinel sees it. Times are on the Sentinel's monotonic clock.
 type watched struct {
 	name     sim.ProcessID
-	linked   bool          // there is a connection to it, as far as the Sentinel knows
-	dialed   time.Duration // when the latest connection was begun
+	linked   bool          // whether, as far as the Sentinel knows, there is a connection to the node
+	dialed   time.Duration // when the Sentinel last began to connect
 	pinged   time.Duration // when the oldest unanswered ping was sent, or when the node became known
 	waiting  bool          // there is an unanswered ping
 	lastPing time.Duration
 	lastPong time.Duration
-	down     bool // it has been silent for too long
+	down     bool // the node has been silent for too long
 	downAt   time.Duration
 
-	informed bool          // it has answered an INFO
-	info     time.Duration // when it last answered one
-	asked    time.Duration // when it was last sent one
-	last     pong          // its latest answer to INFO
-	// linkDown is how long its link to the master had been down when the master last answered.
+	informed bool          // the node has answered an INFO
+	info     time.Duration // when the node last answered an INFO
+	asked    time.Duration // when an INFO was last sent to the node
+	last     pong          // the node's latest answer to INFO
+	// linkDown is how long the node's link to the master had been down when the master last answered.
 	linkDown   time.Duration
-	wrong      bool // it is up and reports that it follows the wrong master, or none
+	wrong      bool // the node is up and reports that it follows the wrong master, or none
 	wrongSince time.Duration
 
-	// For a failover: whether and when the node was ordered to follow the new master, and whether it does, or is no
-	// longer waited for.
+	// Used in a failover: whether and when the node was ordered to follow the new master, and whether it follows it, or
+	// whether the Sentinel no longer waits for it.
 	sentAfter bool
 	sentAt    time.Duration
 	follows   bool
@@ -171,7 +171,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset makes s like a new Sentinel, for the next run.
+// reset puts s in the state of a new Sentinel, for the next run.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
@@ -187,7 +187,7 @@ func (s *Sentinel) reset(cfg SentinelConfig) {
 	}
 }
 
-// Start begins to watch the nodes, with the masters that the last life knew.
+// Start begins to monitor the nodes. The masters are those that were known when the process stopped.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastLook, s.tiltUntil = h.Monotonic(), 0
@@ -208,7 +208,7 @@ func (s *Sentinel) meet(g *group, now time.Duration) {
 // EventLoop marks the Sentinel as a [sim.EventLoop].
 func (s *Sentinel) EventLoop() {}
 
-// Stop ends the life.
+// Stop ends the process.
 func (s *Sentinel) Stop(sim.Stop) {
 	s.host, s.subscribers, s.face = nil, nil, nil
 	for _, g := range s.groups {
@@ -216,12 +216,11 @@ func (s *Sentinel) Stop(sim.Stop) {
 	}
 }
 
-// ClockChanged does nothing, since all times are counted on the monotonic clock. A real Sentinel counts on the wall
-// clock, and mistrusts a jump as it does a pause (TILT).
+// ClockChanged does nothing, because all times are measured on the monotonic clock. A real Sentinel uses the wall
+// clock, and reacts to a jump as it does to a pause (TILT).
 func (s *Sentinel) ClockChanged() {}
 
-// Fault accepts the order of a failover, which is carried out once the named node can be chosen. It ignores other
-// faults.
+// Fault accepts an order to fail over, which is carried out once the named node can be chosen. It ignores other faults.
 func (s *Sentinel) Fault(f sim.ServerFault) {
 	if f.Kind != sim.FailOver || s.host == nil {
 		return
@@ -233,7 +232,7 @@ func (s *Sentinel) Fault(f sim.ServerFault) {
 	}
 }
 
-// node returns the node with a name; nil if it is not in the group.
+// node returns the node with the given name, or nil if it is not in the group.
 func (g *group) node(name sim.ProcessID) *watched {
 	if i := slices.IndexFunc(g.nodes, func(w *watched) bool { return w.name == name }); i >= 0 {
 		return g.nodes[i]
@@ -244,17 +243,18 @@ func (g *group) node(name sim.ProcessID) *watched {
 // These are the messages between a node and the Sentinel that observes it. A pong has the key of the message that it
 // answers.
 type (
-	// probe asks a node for a sign of life, as PING does, or for its state, as INFO does.
+	// probe asks a node whether it is alive, as PING does, or for its state, as INFO does.
 	probe struct {
 		Key  sim.Key
 		Info bool
 	}
-	// order makes a node follow a master, or be the master, as REPLICAOF does. If this changes the node's role or
+	// order makes a node follow a master, or become the master, as REPLICAOF does. If this changes the node's role or
 	// master, the node disconnects its clients.
 	order struct{ Master sim.ProcessID }
-	// pong answers a probe. Info says whether it was an INFO. Master is the node that it follows, empty for a master;
-	// Linked says whether it is in sync with that master. Offset is its replication offset, in effects. Silent lists
-	// the replicas of a master from which it has not heard for longer than replTimeout.
+	// pong answers a probe. Info says whether it answers an INFO. Master is the node that the sender follows; it is
+	// empty for a master. Linked says whether the sender is in sync with that master. Offset is the sender's
+	// replication offset, in effects. Silent lists the replicas of a master from which it has not heard for longer than
+	// replTimeout.
 	pong struct {
 		Info   bool
 		Master sim.ProcessID

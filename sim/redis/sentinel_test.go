@@ -27,8 +27,8 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 		"9.004s client-1 "+who+": *2 $17 redis-1-replica-2 $4 6379", "9.006s client-1 GET lock: $1 a")
 }
 
-// TestStaleReplicaIsNotPromoted: a link is given up after repl-timeout, 60 s. A replica may then have been without its
-// master for ten times DownAfter, which is 3 s.
+// TestStaleReplicaIsNotPromoted: a replica is not promoted if it has been without its master for too long. The link is
+// given up after repl-timeout, 60 s. After that, the limit is ten times DownAfter, which is 3 s here.
 func TestStaleReplicaIsNotPromoted(t *testing.T) {
 	for _, x := range []struct {
 		cut, heal, dies time.Duration
@@ -67,10 +67,10 @@ func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 		"client-1 switch-master redis-1 redis-1-replica-1", "client-1 switch-master redis-1-replica-1 redis-1")
 }
 
-// steps are the times of a failover, counted from when the master stopped answering.
+// steps are the times of the steps of a failover, counted from the time when the master stopped answering.
 type steps struct{ promoted, announced time.Duration }
 
-// replaced pauses the master at a time, and returns when a replica was promoted and announced.
+// replaced pauses the master at a given time, and returns when a replica was promoted and when this was announced.
 func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s steps) {
 	c := newSeeded(t, seed, redis.Config{}, replicas).watch(quick)
 	c.group.Promoted = func(_, _ sim.ProcessID) { s.promoted = c.Now().Duration() - at }
@@ -84,18 +84,18 @@ func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s step
 	return s
 }
 
-// look is the longest time between two looks of a Sentinel. inquiry is the longest time from an INFO to the look that
-// sends the next one, once the master is down. travel is the time of a question and its answer.
+// look is the longest time between two checks of a Sentinel. inquiry is the longest time from an INFO to the check that
+// sends the next one, once the master is down. travel is the time for a question and its answer.
 const (
 	look    = 100 * ms
 	inquiry = time.Second + look
 	travel  = 2 * ms
 )
 
-// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter; pings are sent a
-// second after the last answer. At the next look a replica is chosen, and at the one after that it is ordered to be
-// master. Its INFO, which is requested once a second, reports that it is, and the look after that announces it. Real
-// Sentinels take the same times, with the same spread.
+// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter. Pings are sent a
+// second after the last answer. In the next check, the Sentinel chooses a replica. In the check after that, it orders
+// the replica to become master. It requests the replica's INFO once a second. When the INFO reports that the replica is
+// master, the next check announces it. Real Sentinels take the same times, with the same spread.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
 	for seed := range uint64(1000) {
@@ -119,7 +119,7 @@ func TestTimesOfAFailover(t *testing.T) {
 }
 
 // TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: each replica is ordered to follow the new master, and asked once a
-// second whether it does.
+// second whether it follows it.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)
@@ -129,7 +129,8 @@ func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	}
 }
 
-// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: that holds although there is a replica long before.
+// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: the second failover begins only then, even if a
+// replica is available long before.
 func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1)
@@ -139,7 +140,7 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		// The master is down at the earliest then. The second failover comes up to a second later.
+		// The earliest time at which the master is down. The second failover begins up to a second later.
 		first := 11 * time.Second
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)
@@ -147,8 +148,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 	}
 }
 
-// TestSentinelKnowsAtOnceOfAProcessThatEnds: the connection to such a process breaks. The connection to a machine that
-// loses power does not.
+// TestSentinelKnowsAtOnceOfAProcessThatEnds: the connection to a process breaks when the process ends. The connection
+// to a machine that loses power does not break.
 func TestSentinelKnowsAtOnceOfAProcessThatEnds(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1).watch(quick)

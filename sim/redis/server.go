@@ -64,7 +64,7 @@ func config(n *Node, args []string) {
 	}
 	if !set {
 		n.data.ReplyMap(1)
-		n.data.ReplyBulk(args[2]) // as the client spelled it
+		n.data.ReplyBulk(args[2]) // spelled as in the client's request
 		n.data.ReplyBulk(n.data.Notifies.String())
 		return
 	}
@@ -78,7 +78,7 @@ func (n *Node) setNotifications(args []string) {
 		trouble = "duplicate parameter"
 	case n.cfg.Version == Redis8 && strings.ContainsAny(args[3], "oc"):
 		trouble = "fencepost: o and c are not simulated: nothing is sent about keys that are overwritten"
-	case trouble != "": // Redis parses its own text of the previous value again, which may lack n
+	case trouble != "": // Redis formats the previous value and parses the text again, in which n may be missing
 		n.data.Notifies, _ = store.ParseEvents(n.data.Notifies.String())
 	}
 	if trouble != "" {

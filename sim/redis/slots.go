@@ -37,16 +37,16 @@ func SlotOwner(slot, masters int) int {
 	return -1
 }
 
-// slotSet is a set of hash slots: ranges in ascending order that do not touch each other. It is never changed in place,
+// slotSet is a set of hash slots: ranges in ascending order that are not adjacent. It is never changed in place,
 // because messages refer to it.
 type slotSet []slotRange
 
-// slotRange is the slots from first to last.
+// slotRange contains the slots from first to last, inclusive.
 type slotRange struct{ first, last int }
 
 // shareOf returns the slots of the i-th of n masters, as redis-cli --cluster create divides them.
 func shareOf(i, n int) slotSet {
-	from := func(i int) int { return (2*i*slotCount + n) / (2 * n) } // i*slotCount/n, rounded
+	from := func(i int) int { return (2*i*slotCount + n) / (2 * n) } // i*slotCount/n, rounded to the nearest integer
 	return slotSet{{from(i), from(i+1) - 1}}
 }
 
@@ -59,7 +59,7 @@ func (s slotSet) has(slot int) bool {
 	return false
 }
 
-// overlaps reports whether any slot of r is in the set.
+// overlaps reports whether the set contains any slot of r.
 func (s slotSet) overlaps(r slotRange) bool {
 	for _, o := range s {
 		if r.first <= o.last && o.first <= r.last {
@@ -76,7 +76,7 @@ func (s slotSet) count() (n int) {
 	return n
 }
 
-// slotsFor returns the slots for which in returns true.
+// slotsFor returns the set of the slots for which in returns true.
 func slotsFor(in func(slot int) bool) (s slotSet) {
 	for slot := range slotCount {
 		switch last := len(s) - 1; {

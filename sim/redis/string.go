@@ -14,11 +14,11 @@ import (
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
 	unit                          string // the expiry option in upper case: EX, PX, EXAT or PXAT; empty: none
-	amount                        string // its argument
+	amount                        string // the argument of the expiry option
 	only                          condition
 }
 
-// upper returns an option in upper case, without allocating for the usual spellings.
+// upper returns an option in upper case. It does not allocate memory for the usual spellings.
 func upper(s string) string {
 	switch s {
 	case "NX", "PX", "EX", "XX":
@@ -33,7 +33,7 @@ func upper(s string) string {
 	return strings.ToUpper(s)
 }
 
-// parseSetOptions parses the options of SET, or of GETEX. Any other option is an error, and so are IFEQ and IFNE unless
+// parseSetOptions parses the options of SET, or of GETEX. Any other option is an error. IFEQ and IFNE are errors unless
 // compare is set.
 func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool) {
 	for i := 0; i < len(args); i++ {
@@ -58,7 +58,7 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 			if o.unit != "" && o.unit != name || i+1 == len(args) {
 				return o, false
 			}
-			i++ // the last of several counts
+			i++ // if there are several, the last one counts
 			o.unit, o.amount = name, args[i]
 		default:
 			return o, false
@@ -77,8 +77,8 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
 }
 
-// deadlineOf returns the deadline, in ms, for an expiry option; store.Never if there is none. trouble is an error text
-// if the amount is not valid.
+// deadlineOf returns the deadline, in ms, that an expiry option sets, or store.Never if there is no such option.
+// trouble is an error text if the amount is not valid.
 func deadlineOf(d *store.Data, unit, amount, command string) (when int64, trouble string) {
 	if unit == "" {
 		return store.Never, ""
@@ -105,7 +105,7 @@ func deadlineOf(d *store.Data, unit, amount, command string) (when int64, troubl
 
 func badExpire(command string) string { return "ERR invalid expire time in '" + command + "' command" }
 
-// set implements SET, and setComparing SET of Redis 8.4.
+// set implements SET. setComparing implements SET as of Redis 8.4.
 func set(d *store.Data, args []string)          { setWith(d, args, false) }
 func setComparing(d *store.Data, args []string) { setWith(d, args, true) }
 
@@ -157,8 +157,8 @@ func setWith(d *store.Data, args []string, compare bool) {
 	}
 }
 
-// findText looks up a string; k is nil if there is no key. If the key holds another type, it answers with an error and
-// ok is false.
+// findText looks up a string. k is nil if there is no such key. If the key has another type, findText replies with an
+// error and ok is false.
 func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
 	if k = d.Find(name); k != nil && !k.Text {
 		d.ReplyError(resp.ErrWrongType)
@@ -167,7 +167,8 @@ func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
 	return k, true
 }
 
-// replyText answers with a string, or null. If the key holds another type, it answers with an error and returns false.
+// replyText replies with a string, or with null. If the key has another type, it replies with an error and returns
+// false.
 func replyText(d *store.Data, k *store.Entry) bool {
 	switch {
 	case k == nil:
@@ -255,7 +256,7 @@ func mget(d *store.Data, args []string) {
 	}
 }
 
-// mset implements MSET and, if none of the keys may exist, MSETNX.
+// mset implements MSET and, if onlyNew is set, MSETNX, which sets the keys only if none of them exists.
 func mset(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		pairs := args[1:]
@@ -299,7 +300,8 @@ func incrBy(sign int64) func(d *store.Data, args []string) {
 	}
 }
 
-// increase adds to a counter. An existing counter keeps its owner and deadline, and the change is not recorded.
+// increase adds a number to a counter. An existing counter keeps its owner and deadline, and the change is not
+// recorded.
 func increase(d *store.Data, args []string, by int64) {
 	name := args[1]
 	k, ok := findText(d, name)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// nodeCommand is a command of a node: a data command or, if run is set, a command that the node itself implements.
+// nodeCommand is a command of a node. It is a data command, unless run is set: then the node itself implements it.
 type nodeCommand struct {
 	*command
 	run func(n *Node, args []string)
 }
 
-// commands finds a command of a version by its name in lower or upper case.
+// commands maps names, in lower or upper case, to the commands of each version.
 var commands = func() (all [versions]map[string]*nodeCommand) {
 	for v := range all {
 		all[v] = map[string]*nodeCommand{}
@@ -39,7 +39,7 @@ func (n *Node) find(name string) *nodeCommand {
 	return n.commands[strings.ToLower(name)]
 }
 
-// own makes a row of the table below.
+// own makes a row of the table nodeCommands.
 func own(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
@@ -62,7 +62,7 @@ func (c nodeCommand) in(v versionRange) nodeCommand {
 	return c
 }
 
-// byVersion makes the rows of a command that scripts may call since Redis 7.2.
+// byVersion makes the rows of a command that scripts may call only since Redis 7.2.
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{own(name, arity, flags|noScript, run).on(keys).in(before8),
 		own(name, arity, flags, run).on(keys).in(only8)}
@@ -78,7 +78,8 @@ func clientSubs8() arities {
 	return subs
 }
 
-// nodeCommands are the commands about connections, scripts, other nodes and the node itself, and those that wait.
+// nodeCommands are the commands about connections, scripts, other nodes and the node itself, and the commands that
+// wait.
 var nodeCommands = slices.Concat([]nodeCommand{
 	own("multi", 1, noScript|immediate, multi),
 	own("exec", 1, noScript|immediate, execQueue),
@@ -181,8 +182,8 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
-// refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will then
-// not be executed; a refused EXEC ends it.
+// refuse replies with the error for a command that is refused (nil: an unknown command). If a transaction is open, it
+// will not be executed any more. A refused EXEC ends it.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {

@@ -6,21 +6,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// How a replica takes the place of its master: the masters elect it, after a majority of them has found that its master
-// has failed, or because CLUSTER FAILOVER orders it (clusterHandleSlaveFailover).
+// This file is about how a replica replaces its master (clusterHandleSlaveFailover). The masters elect the replica
+// after a majority of them has found that its master has failed, or because CLUSTER FAILOVER orders it.
 
-// failover is an election as its candidate sees it. Times are in ms of the wall clock.
+// failover is the state of an election at its candidate. Times are in ms of the wall clock.
 type failover struct {
-	at      int64 // when it asks or has asked for votes; 0: never
+	at      int64 // when the candidate will ask or has asked for votes; 0: never
 	asked   bool
 	rank    int   // number of replicas that have more data
 	inEpoch int64 // the epoch of the election
-	count   int   // votes
-	ordered int64 // until when an order to fail over holds; 0: there is none
+	count   int   // number of votes
+	ordered int64 // until when an order to fail over is valid; 0: there is none
 }
 
-// orderFailOver makes a replica take its master's place, with the data that has arrived, as CLUSTER FAILOVER FORCE
-// does. The masters must vote for it, even if they reach its master. It has no effect on a master.
+// orderFailOver makes a replica replace its master, with the data that has arrived, as CLUSTER FAILOVER FORCE does. The
+// masters must vote for it, even if they reach its master. It has no effect on a master.
 func (n *Node) orderFailOver(to sim.ProcessID) {
 	m := n.member
 	if to != n.host.Name() || m.self.master == nil {
@@ -30,12 +30,12 @@ func (n *Node) orderFailOver(to sim.ProcessID) {
 	n.seekMaster()
 }
 
-// seekMaster takes the next step towards being master, if the node is a replica whose master has failed or that was
-// ordered to.
+// seekMaster performs the next step of a failover, if the node is a replica and its master has failed or a failover was
+// ordered.
 func (n *Node) seekMaster() {
 	m, now := n.member, n.millis()
 	if m.ordered != 0 && now > m.ordered {
-		m.failover = failover{} // it took too long
+		m.failover = failover{} // the election took too long
 	}
 	master := m.self.master
 	if master == nil || len(master.slots) == 0 || master.health != failed && m.ordered == 0 ||
@@ -51,7 +51,7 @@ func (n *Node) seekMaster() {
 			m.at = now
 			break
 		}
-		for _, p := range m.replicas(master) { // its siblings must know its offset
+		for _, p := range m.replicas(master) { // announce the offset, which the other replicas must know
 			if p != m.self {
 				n.post(p.name, phaseBus, n.second(), beat{busHeader: n.busHeader(), pong: true, failing: m.failing()})
 			}
@@ -73,7 +73,7 @@ func (n *Node) seekMaster() {
 	}
 }
 
-// staleReplica reports whether the node had lost its master for too long before the master failed.
+// staleReplica reports whether the node had already been without its master for too long when the master failed.
 func (n *Node) staleReplica(now int64) bool {
 	m := n.member
 	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout
@@ -90,7 +90,7 @@ func (n *Node) rank() (count int) {
 	return count
 }
 
-// takeOver makes the node master in the place of its master, and tells everybody.
+// takeOver makes the node the master in place of its master, and tells all members.
 func (n *Node) takeOver() {
 	m := n.member
 	old := m.self.master
@@ -101,8 +101,8 @@ func (n *Node) takeOver() {
 	n.announceSlots()
 }
 
-// voteFor votes for a replica if it may be its master's successor. A node votes once in an epoch, and once in twice the
-// node timeout for the replicas of one master (clusterSendFailoverAuthIfNeeded).
+// voteFor votes for a replica if it may succeed its master. A node votes only once in an epoch. For the replicas of one
+// master, it votes only once within twice the node timeout (clusterSendFailoverAuthIfNeeded).
 func (n *Node) voteFor(p *peer, b ballot) {
 	m, now := n.member, n.millis()
 	master := p.master
@@ -112,7 +112,7 @@ func (n *Node) voteFor(p *peer, b ballot) {
 	}
 	for _, q := range m.peers {
 		if q.epoch > b.epoch && slices.ContainsFunc(b.slots, q.slots.overlaps) {
-			return // somebody got these slots in a later epoch
+			return // another member got these slots in a later epoch
 		}
 	}
 	master.votedAt, m.voted = now, m.epoch

@@ -6,11 +6,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// cronEvery is how often Redis looks for expired keys in the background (hz 10). It finds nearly all of them each time.
+// cronEvery is the time between two background cycles, in which Redis looks for expired keys (hz 10). Each cycle finds
+// nearly all of them.
 const cronEvery = 100 * time.Millisecond
 
-// armTimer makes sure that the node is woken at the earliest deadline. A timer that fires early does no harm: it finds
-// nothing due and sets the next one.
+// armTimer makes sure that the node is woken at the earliest deadline. A timer that fires too early does no harm: the
+// node finds nothing due and sets the next timer.
 func (n *Node) armTimer() {
 	n.armCron()
 	if n.repl.master != "" {
@@ -23,7 +24,7 @@ func (n *Node) armTimer() {
 	}
 }
 
-// armCron makes sure that a master is woken at the next background cycle that has something to delete.
+// armCron makes sure that a master is woken at the next background cycle in which there is something to delete.
 func (n *Node) armCron() {
 	if n.cron || !n.data.HasHidden() || n.repl.master != "" {
 		return

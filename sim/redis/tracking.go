@@ -1,8 +1,8 @@
 package redis
 
-// The keys that a node remembers for clients that cache what they read (CLIENT TRACKING): which client has read which
-// key, and which clients want to know about all keys with a prefix. It does what tracking.c of Redis 7.0 does, but
-// without a limit of keys and without redirection.
+// This file keeps the keys that a node remembers for clients that cache what they read (CLIENT TRACKING): which client
+// has read which key, and which clients want to be notified of all keys with a prefix. It works like tracking.c of
+// Redis 7.0, but without a limit on the number of keys and without redirection.
 
 import (
 	"maps"
@@ -14,9 +14,10 @@ import (
 
 // options are the options of CLIENT TRACKING ON.
 type options struct {
-	Broadcast bool // BCAST: notify of every key that begins with a prefix, read or not
+	// BCAST: notify the client of every key that begins with a prefix, whether or not it has read the key
+	Broadcast bool
 	OptIn     bool // remember only what the command after CLIENT CACHING YES reads
-	OptOut    bool // remember all but what the command after CLIENT CACHING NO reads
+	OptOut    bool // remember everything except what the command after CLIENT CACHING NO reads
 	NoLoop    bool // do not notify a client of its own changes
 	Prefixes  []string
 }
@@ -53,8 +54,8 @@ type trackedClient struct {
 	Caching bool // CLIENT CACHING was called for the next command, or for the open transaction
 }
 
-// remembers reports whether the keys that the client reads now are remembered. The effect of CLIENT CACHING survives a
-// change of the mode, and does not matter unless OPTIN or OPTOUT is on.
+// remembers reports whether the keys that the client reads now are remembered. The setting of CLIENT CACHING is kept
+// when the mode changes. It matters only if OPTIN or OPTOUT is on.
 func (c *trackedClient) remembers() bool {
 	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
@@ -81,16 +82,17 @@ func (c *trackedClient) flags() []string {
 // ready to use.
 type table struct {
 	clients map[uint64]*trackedClient
-	// readers are the connections that have read a key since they were last notified of it, in the order of their first
-	// read.
+	// readers are the connections that have read a key since they were last notified about it, in the order of their
+	// first read.
 	readers map[string][]uint64
-	changed map[string]uint64 // for broadcasting mode: changed keys with the connection that changed each last; 0: none
+	// for broadcasting mode: each changed key, with the connection that changed it last; 0: none
+	changed map[string]uint64
 }
 
-// active reports whether any client tracks keys, or has done so and left keys remembered.
+// active reports whether any client tracks keys, or whether keys are still remembered for clients that did.
 func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 
-// client returns the tracking state of a connection; nil if it does not track.
+// client returns the tracking state of a connection, or nil if it does not track keys.
 func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
 // reset forgets everything.
@@ -100,7 +102,7 @@ func (t *table) reset() {
 	clear(t.changed)
 }
 
-// trouble returns an error text if a connection cannot track with these options, else "".
+// trouble returns an error text if a connection cannot track keys with these options. Otherwise it returns "".
 func (t *table) trouble(conn uint64, o options) string {
 	c := t.clients[conn]
 	const otherwise = " before disabling tracking for this client, and then re-enabling it with a different mode."
@@ -138,7 +140,7 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// on makes a connection track. The options must not be ones that [table.trouble] rejects.
+// on turns on tracking for a connection. The options must not be ones that [table.trouble] rejects.
 func (t *table) on(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
@@ -157,10 +159,11 @@ func (t *table) on(conn uint64, o options) {
 	c.options = o
 }
 
-// off ends the tracking of a connection. The keys that it has read remain remembered, in case it tracks again.
+// off turns off tracking for a connection. The keys that it has read are still remembered, in case it turns tracking on
+// again.
 func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
-// close removes a connection that is closed.
+// close removes a connection that has been closed.
 func (t *table) close(conn uint64) {
 	t.off(conn)
 	for name, list := range t.readers {
@@ -194,9 +197,10 @@ func (t *table) broadcasts() bool {
 	return false
 }
 
-// dataChanged records that a key has changed while a request of connection by is executed (0: no request). It returns
-// the connections to notify at once. aside says that not the request itself made the change, but a script that it runs,
-// or the key's expiry. For clients in broadcasting mode the change is then not their own.
+// dataChanged records that a key has changed while a request of connection by is being executed (0: no request). It
+// returns the connections to notify immediately. aside says that the change was made by a script that the request runs,
+// or by the key's expiry, and not by the request itself. For clients in broadcasting mode, such a change is not their
+// own.
 func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
@@ -213,19 +217,19 @@ func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64
 	return notify
 }
 
-// flushed records that all keys are gone, and returns the connections to notify: all that track.
+// flushed records that all keys are gone. It returns the connections to notify, which are all that track keys.
 func (t *table) flushed() (notify []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))
 }
 
-// notice is a message to a connection that it must forget keys.
+// notice tells a connection that it must forget keys.
 type notice struct {
 	Conn uint64
 	Keys []string
 }
 
-// broadcasting returns the changes since the last call for clients in broadcasting mode: a notice for each prefix.
+// broadcasting returns the changes since the last call for clients in broadcasting mode, as one notice for each prefix.
 func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil

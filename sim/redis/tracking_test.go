@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBroadcastSubscribersLearnOfLaterChanges: a client in broadcasting mode is not notified of changes before it chose
-// that mode, even if it had read the key.
+// TestBroadcastSubscribersLearnOfLaterChanges: a client in broadcasting mode is not notified of changes that happened
+// before it chose that mode, even if it had read the key.
 func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.on(1, options{})

@@ -10,19 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// sent is a command that adds an element to a list: when it arrives, in ms after one second, and which client sends it.
+// sent is a command that adds an element to a list. It has the command's arrival time, in ms after the first second,
+// and the client that sends it.
 type sent struct {
 	at      int
 	client  string
 	element string
 }
 
-// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther: the orders are those of redis-server 7.0 that is stopped by
-// SIGSTOP while the commands arrive. A server that is blocked by an fsync reads them in the same order.
+// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther compares with the orders of a redis-server 7.0 that was
+// stopped by SIGSTOP while the commands arrived. A server that is blocked by an fsync reads the commands in the same
+// order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []sent
-		anew string // the client that has reconnected by then
+		anew string // the client that has reconnected before the server continues
 		want string
 	}{
 		"all of one connection": {[]sent{{10, "b", "b1"}, {20, "a", "a1"}, {30, "b", "b2"}, {40, "a", "a2"},
@@ -78,7 +80,7 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order st
 }
 
 // TestAPopWhoseTimeIsOverInAPauseGetsNothing: the pop times out although an element arrived in time. SIGCONT interrupts
-// the wait for events, so that timers are handled before connections.
+// the wait for events, and the server handles timers before connections.
 func TestAPopWhoseTimeIsOverInAPauseGetsNothing(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 900*ms, func(s *session) { s.do(master, "BLPOP list 0.3") })

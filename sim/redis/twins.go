@@ -10,11 +10,11 @@ import (
 )
 
 // The scripts that many locks use are implemented in Go, which is about ten times faster than running them in Lua. A
-// script is recognized by its tokens: spaces, comments, quotes, semicolons and the case of command names do not matter;
-// everything else does. FuzzTwinEqualsLua checks that each twin has the same effect as its Lua script.
+// script is recognized by its tokens. Spaces, comments, quotes, semicolons and the case of command names do not matter,
+// but everything else does. FuzzTwinEqualsLua checks that each twin has the same effect as its Lua script.
 
-// twin executes a script. Before it changes anything, it returns false for a case in which it would not do exactly what
-// the Lua script does: missing arguments, keys of other types, numbers that Redis refuses.
+// twin executes a script. In cases in which it would not do exactly the same as the Lua script, it returns false before
+// it changes anything. Such cases are missing arguments, keys of other types, and numbers that Redis refuses.
 type twin func(d *store.Data, keys, argv []string) (done bool)
 
 // WellKnown lists the scripts that have twins. They come from the documented ways to release and renew a lock, Redis's
@@ -67,11 +67,11 @@ var twins = func() map[string]twin {
 // FindTwin returns the twin of a script, or nil.
 func FindTwin(text string) twin { return twins[lua.Tokens(text)] }
 
-// compared is the outcome of a GET and a comparison of its reply with a value.
+// compared is the result of a GET and a comparison of its reply with a value.
 type compared uint8
 
 const (
-	declined compared = iota // not a case for a twin
+	declined compared = iota // a case that the twin does not handle
 	absent
 	foreign
 	owned
@@ -107,7 +107,7 @@ func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	return d.Now + v*unit, true
 }
 
-// twinRelease returns the twin of a release. Its reply is ifAbsent if there is no key.
+// twinRelease returns the twin of a script that releases a lock. Its reply is ifAbsent if the key does not exist.
 func twinRelease(ifAbsent int64) twin {
 	return func(d *store.Data, keys, argv []string) bool {
 		switch _, c := compareValue(d, keys, argv); c {
@@ -221,7 +221,7 @@ func twinAcquireAll(d *store.Data, keys, argv []string) bool {
 }
 
 func twinReleaseAll(d *store.Data, keys, argv []string) bool {
-	for _, name := range keys { // Peek does not delete an expired key before its turn
+	for _, name := range keys { // Peek, because an expired key must not be deleted before its turn
 		if k := d.Peek(name); len(argv) == 0 || k != nil && !k.Text {
 			return false
 		}
@@ -250,7 +250,7 @@ func twinFencedAcquire(d *store.Data, keys, argv []string) bool {
 		return true
 	}
 	d.Look(keys[0], "", history.CheckedPresence) // the script uses NX
-	if k := d.Peek(keys[1]); k != nil {          // its expired key is deleted only after the first key was set
+	if k := d.Peek(keys[1]); k != nil {          // an expired second key is deleted only after the first key was set
 		v, ok := resp.ParseInt(k.Value)
 		if !k.Text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// twinCase is a run in which scripts with twins are executed on data of all kinds. It is drawn from a seed, so that a
-// fuzzer can control it with one number.
+// twinCase is a test case in which scripts with twins are executed on data of all kinds. It is generated from a seed,
+// so that a fuzzer can control it with one number.
 type twinCase struct {
 	vocabulary
 	cfg Config
@@ -32,7 +32,8 @@ func (c twinCase) prepare() []string {
 		"PEXPIRE K 1|500", "SET K a PXAT 1", "INCR K", "PERSIST K", "SET K a PX T"))
 }
 
-// arguments draws the keys and arguments of a script: usually valid ones, sometimes too few, too many, or not numbers.
+// arguments draws the keys and arguments of a script. They are usually valid, but sometimes there are too few or too
+// many, or they are not numbers.
 func (c twinCase) arguments() (keys, argv []string) {
 	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
 		keys = append(keys, c.key())
@@ -43,7 +44,7 @@ func (c twinCase) arguments() (keys, argv []string) {
 	return keys, argv[:c.IntN(4)]
 }
 
-// runTwinCase executes a case with or without twins and returns everything that can be seen of it.
+// runTwinCase executes a case with or without twins and returns everything that can be observed.
 func runTwinCase(seed uint64, withTwins bool) string {
 	c := drawTwinCase(seed)
 	m := newMachine(c.cfg)
@@ -102,7 +103,8 @@ func FuzzTwinEqualsLua(f *testing.F) {
 	f.Fuzz(compareTwins)
 }
 
-// TestTwinsTakeOnWhatLocksDo: twins handle the usual cases. Otherwise they could equal Lua because they are never used.
+// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. If they were never used, they would trivially
+// equal Lua.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {

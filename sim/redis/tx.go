@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection, until it is closed. Most connections have none. On a node with replication,
-// and while any request waits, every connection that sends a request gets one.
+// connection is the state of a connection until it is closed. Most connections have no state. On a node with
+// replication, and while any request waits, every connection that sends a request gets one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -16,19 +16,19 @@ type connection struct {
 	authed  bool // the client has sent the password
 	reads   bool // the client sent READONLY: a replica of a cluster serves its reads
 	asking  bool // the client sent ASKING: the next command may concern a slot that is being moved here
-	refused bool // a command was refused meanwhile: EXEC will abort
-	dirty   bool // a watched key has changed: EXEC will do nothing
+	refused bool // a command was refused since MULTI, so EXEC will abort
+	dirty   bool // a watched key has changed, so EXEC will do nothing
 	queue   [][]string
 	watched []watchedKey
 
-	subscribed [audiences][]string // by kind of subscription, in the order of subscribing
+	subscribed [audiences][]string // by kind, in the order in which the client subscribed
 
-	woff    int64           // replication offset after its last write
-	blocked bool            // its last request waits for replicas or for an element of a list
+	woff    int64           // replication offset after the connection's last write
+	blocked bool            // the connection's last request waits for replicas or for an element of a list
 	behind  []*sim.Incoming // requests behind the one that waits
 }
 
-// state returns the state of the current connection, and creates it if there is none.
+// state returns the state of the current connection. It creates the state if there is none.
 func (n *Node) state() *connection {
 	if n.c == nil {
 		n.c = n.conns[n.conn]
@@ -40,13 +40,14 @@ func (n *Node) state() *connection {
 	return n.c
 }
 
-// watchedKey is a watched key. expired says that it had expired, but still existed, when WATCH was called.
+// watchedKey is a watched key. expired says that, when WATCH was called, the key had expired but still existed.
 type watchedKey struct {
 	name    string
 	expired bool
 }
 
-// changed marks the connections that watch a key. The deletion of a key that had expired before WATCH is not a change.
+// changed marks the connections that watch a key. If the key had already expired at WATCH, its deletion does not count
+// as a change.
 func (n *Node) changed(name string) {
 	for _, c := range n.conns {
 		for i := range c.watched {
@@ -62,7 +63,7 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed marks the connections that watch existing keys, because all keys are deleted now.
+// flushed marks the connections that watch existing keys, because all keys are being deleted.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for _, w := range c.watched {
@@ -71,7 +72,7 @@ func (n *Node) flushed() {
 	}
 }
 
-// overtaken reports whether a watched key has expired since WATCH, so that EXEC will do nothing.
+// overtaken reports whether a watched key has expired since WATCH. If so, EXEC will do nothing.
 func (n *Node) overtaken(c *connection) bool {
 	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.IsHidden(w.name) })
 }
@@ -126,7 +127,7 @@ func execQueue(n *Node, _ []string) {
 	n.data.ExpireDue()
 	queue, refused, dirty := c.queue, c.refused, c.dirty || n.overtaken(c)
 	c.queue = nil
-	for _, w := range c.watched { // its client has seen their values, which have not changed since
+	for _, w := range c.watched { // the client knows these values, which have not changed since it read them
 		n.data.Look(w.name, "", history.CheckedValue)
 	}
 	defer n.data.Forget(0)

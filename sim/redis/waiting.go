@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// blocking is the state of a node's waiting requests: for replicas, or for an element of a list. Later requests on the
-// same connection wait behind them. Other connections are served.
+// blocking is the state of requests that wait for replicas or for an element of a list. Later requests on the same
+// connection wait behind them. Other connections are served.
 type blocking struct {
 	block      *blocked   // what the current request waits for; nil if it does not wait
-	waiting    []*blocked // in the order in which they began to wait
+	waiting    []*blocked // all waiting requests, in the order in which they began to wait
 	numbers    uint64     // number of requests that have waited so far
-	ready      []string   // lists that were created while a request waits for them
+	ready      []string   // lists that were created and for which a request waits
 	released   []*connection
 	proceeding bool
 }
@@ -24,20 +24,21 @@ type blocking struct {
 type blocked struct {
 	r      *sim.Incoming
 	c      *connection
-	number uint64 // the number of its timer
-	until  int64  // last millisecond of the wall clock at which it still waits; 0: for ever
+	number uint64 // the number of the request's timer
+	until  int64  // last millisecond of the wall clock at which the request still waits; 0: forever
 
-	// For a WAIT, or a write under semi-synchronous replication.
+	// Used for a WAIT, or for a write under semi-synchronous replication.
 	offset int64  // the offset that the replicas must have acknowledged
 	need   int64  // the number of replicas that must have acknowledged it
 	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
 
-	// For a pop from lists: once one of the lists keys has an element, pop takes it and answers. name is that list.
+	// Used for a pop from lists. As soon as one of the lists keys has an element, pop takes it and replies. Its
+	// argument name is that list.
 	keys []string
 	pop  func(name string)
 }
 
-// mayBlock reports whether requests have to be checked because they, or earlier ones on their connection, may wait.
+// mayBlock reports whether requests must be checked because they, or earlier requests on the same connection, may wait.
 func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len(n.waiting) > 0 }
 
 func (n *Node) endBlocking() {
@@ -46,8 +47,9 @@ func (n *Node) endBlocking() {
 }
 
 // wait implements WAIT, which counts the replicas that have acknowledged the connection's last write. In a transaction,
-// that is the last write before the transaction. In a script, where Redis 7.0 refuses it, it counts the replicas that
-// are online. Redis 7.0 treats every command as a write, so a WAIT after a WAIT may count fewer replicas there.
+// that is the last write before the transaction. Redis 7.0 refuses WAIT in a script; in later versions, WAIT in a
+// script counts the replicas that are online. Redis 7.0 treats every command as a write, so a WAIT after a WAIT may
+// count fewer replicas.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
 		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if " +
@@ -80,7 +82,8 @@ func wait(n *Node, args []string) {
 	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
 }
 
-// inMillis returns the last millisecond of a wait with the given timeout; 0, which means for ever, if the timeout is 0.
+// inMillis returns the last millisecond of a wait with the given timeout. If the timeout is 0, it returns 0, which
+// means forever.
 func (n *Node) inMillis(timeout int64) int64 {
 	if timeout == 0 {
 		return 0
@@ -91,7 +94,7 @@ func (n *Node) inMillis(timeout int64) int64 {
 // mustNotBlock reports whether the current command is part of a script or a transaction, which never wait.
 func (n *Node) mustNotBlock() bool { return n.inScript || n.inExec }
 
-// admit executes a request, unless its connection waits.
+// admit executes a request, unless its connection is waiting.
 func (n *Node) admit(r *sim.Incoming) {
 	n.attend(r.ConnID)
 	c := n.state()
@@ -104,7 +107,7 @@ func (n *Node) admit(r *sim.Incoming) {
 	n.conclude(r, c, before)
 }
 
-// conclude answers a request that has been executed, or makes its connection wait. before is the replication offset
+// conclude replies to a request that has been executed, or makes its connection wait. before is the replication offset
 // before the request.
 func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	b := n.block
@@ -127,7 +130,7 @@ func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	n.limit(b)
 }
 
-// limit sets the timer that ends a wait. A WAIT and a pop count on the wall clock, as in Redis.
+// limit sets the timer that ends a wait. As in Redis, WAIT and pops use the wall clock.
 func (n *Node) limit(b *blocked) {
 	switch {
 	case b.reply != nil:
@@ -146,7 +149,7 @@ func (n *Node) limitAgain() {
 	}
 }
 
-// release answers the requests for which over is true, in the order in which their waits would time out.
+// release answers the requests for which over returns true, in the order in which they would time out.
 func (n *Node) release(over func(*blocked) bool) {
 	list := slices.DeleteFunc(slices.Clone(n.waiting), func(b *blocked) bool { return !over(b) })
 	slices.SortStableFunc(list, func(a, b *blocked) int { return cmp.Compare(a.until, b.until) })
@@ -169,15 +172,15 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	return w.Out
 }
 
-// acknowledged answers the requests whose number of acknowledgements has been reached.
+// acknowledged answers the requests for which enough replicas have sent an acknowledgment.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(func(b *blocked) bool { return b.pop == nil && n.acked(b.offset) >= b.need })
 	}
 }
 
-// timedOut ends the waits that have lasted too long, before any request that arrived behind them is executed. If the
-// timer was that of a semi-synchronous write, replication is asynchronous from now on.
+// timedOut ends the waits that have lasted too long, before it executes any request that arrived after them. If the
+// timer belonged to a semi-synchronous write, replication is asynchronous from now on.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
@@ -203,7 +206,7 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. Requests that arrived behind it are executed when the node proceeds.
+// unblock answers a request that has waited. proceed later executes the requests that arrived behind it.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -215,8 +218,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed continues until nothing is left to do: it serves the clients that wait for lists that were created, and
-// executes the requests behind those that no longer wait.
+// proceed serves the clients that wait for lists that were created, and executes the requests behind those that no
+// longer wait. It repeats this until nothing is left to do.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

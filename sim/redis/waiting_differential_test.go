@@ -18,7 +18,7 @@ var waits = []string{"BLPOP|BRPOP K 0", "BLPOP|BRPOP K 0", "BLPOP|BRPOP K+ W", "
 	"BLPOP K x|-1|-0.0001|1e400|1e16|inf|-inf|nan|0x1p-3|0.0001|1e-400", "BLPOP K", "BLMOVE K K LEFT RIGHT",
 	"BRPOPLPUSH K K x"}
 
-// pushes are the patterns of commands that create the lists, and of commands that may come in between.
+// pushes are patterns of commands that create the lists, and of commands that may come in between.
 var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+", "LPOP|RPOP K", "LPOP K 2",
 	"RPOPLPUSH K K", "LMOVE K K LEFT|RIGHT RIGHT", "RPUSHX K V", "LINSERT K BEFORE V V", "RENAME K K", "RENAMENX K K",
 	"COPY K K REPLACE",
@@ -49,7 +49,7 @@ func drawWaits(v vocabulary, count int) (steps []step) {
 }
 
 // TestWaitingForListsAnswersAsRedis lets connections wait for lists that others create, on the node and on a real
-// Redis. It compares who is served and with what, in transactions and scripts, after time-outs and CLIENT UNBLOCK, with
+// Redis. It compares who is served and with what: in transactions and scripts, after timeouts and CLIENT UNBLOCK, with
 // watched keys, and with requests behind the waiting one.
 func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
@@ -62,7 +62,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 }
 
 // TestWaitersAreServedAsByRedis plays the situations in testdata/waits.txt, one per line, on the node and on a real
-// Redis: who waits for what, and what the others do.
+// Redis. Each line says who waits for what, and what the other clients do.
 func TestWaitersAreServedAsByRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true
@@ -83,7 +83,7 @@ func TestWaitersAreServedAsByRedis(t *testing.T) {
 	}
 }
 
-// parseStep parses a command after the number of its connection, or a move of the clock after an @.
+// parseStep parses a step: the number of a connection and a command, or @ and a change of the clock.
 func parseStep(t *testing.T, text string) step {
 	t.Helper()
 	if by, is := strings.CutPrefix(text, "@"); is {
@@ -102,8 +102,8 @@ func mustParse(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// waits8 are situations in which Redis 8 replies differently from 7.0: it executes a request that has waited once more,
-// lets scripts call commands that wait, and refuses time-outs that are too long (blocked.c and timeout.c of 7.4,
+// waits8 are situations in which Redis 8 replies differently from 7.0. It executes a request again after it has waited,
+// lets scripts call commands that wait, and refuses timeouts that are too long (blocked.c and timeout.c of 7.4,
 // although its documentation of BLPOP still describes 7.0).
 var waits8 = []struct{ steps, conn1, of7 string }{
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 RPUSH a y; 2 EXEC", "[a y]", "[b x]"},

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A pop that had to wait is written to the file and sent to the replicas as the pop that was executed, after the
-// command that made it possible. The records of the removed elements name its attempt.
+// A pop that had to wait is written to the file and sent to the replicas as the pop that was finally executed, after
+// the command that made it possible. The records of the removed elements name the attempt of the pop.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -35,7 +35,7 @@ func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 		"redis-1: taken set of client-2/1 by client-2/1")
 }
 
-// A client that has gone is not served. The element is left for the next one.
+// A client that has disconnected is not served. The element is left for the next one.
 func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -52,8 +52,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Clients that wait on a master that is deposed get an error and are disconnected. No client is left waiting in a
-// server's next life.
+// Clients that wait on a master get an error and are disconnected when the master is deposed. When a server starts
+// again, no client from before is left waiting.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -70,7 +70,7 @@ func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	}
 }
 
-// With semi-synchronous replication, a waiting client gets its element only when a replica has the pop.
+// With semi-synchronous replication, a waiting client gets its element only after a replica has received the pop.
 func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 	c := newCluster(t, redis.Config{SemiSync: true}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -79,8 +79,8 @@ func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 	want(t, "said", c.said, "104ms client-2 RPUSH free x: :1", "104ms client-1 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Subscribers are notified that a key has expired when it is deleted: when a command comes across it, or at the next
-// background cycle; on a replica, when its master's DEL arrives.
+// Subscribers are notified that a key has expired when the key is deleted: when a command accesses it, or at the next
+// background cycle. On a replica, they are notified when its master's DEL arrives.
 func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 	c := newCluster(t, redis.Config{NotifyKeyspaceEvents: "KEA"}, 1)
 	for i, name := range []sim.ProcessID{master, replica1} {
@@ -102,9 +102,9 @@ func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 		"202ms client-2 hears *4 $8 pmessage $16 __keyevent@0__:* $18 __keyevent@0__:del $4 lock")
 }
 
-// signalLockRelease is the release of a lock that wakes one waiter. A client that sets the key has the lock, and a
-// waiter waits for an element of a list. The release deletes the key if the client is the holder, and leaves one
-// element for the next waiter. python-redis-lock works like this.
+// signalLockRelease is a script that releases a lock and wakes one waiter. The lock belongs to the client that has set
+// the key. Waiters wait for an element of a list. If the client is the holder, the script deletes the key and leaves
+// one element for the next waiter. python-redis-lock works like this.
 const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 1 else
 	redis.call("del", KEYS[2])
 	redis.call("lpush", KEYS[2], 1)
@@ -113,7 +113,7 @@ const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 
 	return 0
 end`
 
-// TestWokenWaiterGetsTheLock: waiting clients are woken one after another when the lock becomes free, and each gets it.
+// TestWokenWaiterGetsTheLock: each time the lock becomes free, one waiting client is woken and gets the lock.
 func TestWokenWaiterGetsTheLock(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	for i, name := range []string{"client-1", "client-2", "client-3"} {

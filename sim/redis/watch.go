@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Wake checks all nodes, and draws the time until the next check.
+// Wake checks all nodes, and then chooses a random time until the next check.
 func (s *Sentinel) Wake(uint64) {
 	now := s.host.Monotonic()
 	if now-s.lastLook > tiltTrigger {
@@ -23,8 +23,8 @@ func (s *Sentinel) Wake(uint64) {
 	s.host.WakeAfter(time.Duration(1000/hz)*time.Millisecond, 0)
 }
 
-// look checks whether the nodes of a group reply, the master first, and takes the next step of a failover if one is
-// under way.
+// look checks whether the nodes of a group reply, the master first. If a failover is in progress, it performs the next
+// step.
 func (s *Sentinel) look(g *group, now time.Duration) {
 	s.visit(g, g.master, now)
 	if now >= s.tiltUntil {
@@ -44,7 +44,7 @@ func (s *Sentinel) look(g *group, now time.Duration) {
 	}
 }
 
-// visit sends a node the checks that are due, and determines whether it has been silent for too long.
+// visit sends a node the pings and INFO requests that are due, and determines whether it has been silent for too long.
 func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	s.ask(g, w, now)
 	if now < s.tiltUntil {
@@ -63,7 +63,7 @@ func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	}
 	w.down = down
 	if !s.reachable(w, now) {
-		w.wrong = w.wrong && w == g.master // other nodes must first be reachable again for a while
+		w.wrong = w.wrong && w == g.master // other nodes must be reachable again for a while first
 	}
 }
 
@@ -96,13 +96,13 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
 }
 
-// round returns how many checks the Sentinel could have made by its own clock. It distinguishes messages that are sent
-// repeatedly.
+// round returns how many checks the Sentinel could have made by its own clock. It serves as the key of messages that
+// are sent repeatedly.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }
 
-// assign orders a node to follow another one, or to be master if it is that node itself.
+// assign orders a node to follow another node, or to become master if master is the node itself.
 func (s *Sentinel) assign(w, master *watched, now time.Duration) {
 	s.host.Send(w.name, phaseOrder, s.round(now).Text(string(master.name)), order{master.name})
 }
@@ -112,8 +112,8 @@ func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
 	return w.informed && w.linked && now-w.lastPong <= 5*s.cfg.PingEvery
 }
 
-// failOver begins a failover if the master is down or a fault has ordered one, and takes one step of the failover that
-// is under way (sentinelFailoverStateMachine).
+// failOver begins a failover if the master is down or a fault has ordered one. If a failover is in progress, it
+// performs one step (sentinelFailoverStateMachine).
 func (s *Sentinel) failOver(g *group, now time.Duration) {
 	if g.stage == idle {
 		s.begin(g, now)
@@ -145,8 +145,8 @@ func (s *Sentinel) failOver(g *group, now time.Duration) {
 	}
 }
 
-// begin begins a failover if there is a reason, and if the last failed one was long enough ago. A failover that a fault
-// has ordered begins without that delay.
+// begin begins a failover if there is a reason for one, and if enough time has passed since the last failed one. A
+// failover that a fault has ordered begins without that delay.
 func (s *Sentinel) begin(g *group, now time.Duration) {
 	if g.wanted == g.master {
 		g.wanted = nil
@@ -178,8 +178,8 @@ func (g *group) noteLinks(silent []silence) {
 }
 
 // selectable reports whether a replica may be promoted (sentinelSelectSlave). It must have answered a ping and an INFO
-// recently. Its link must not have been down for longer than ten times DownAfter. The time during which the master
-// itself is down does not count, because both times grow by the same amount then.
+// recently. Its link to the master must not have been down for longer than ten times DownAfter. The time during which
+// the master itself is down does not count.
 func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	fresh := 3 * infoPeriod
 	if g.master.down {
@@ -188,8 +188,8 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// best returns the replica that may be promoted with the highest offset at its last INFO; among equals, the first in
-// the group's order; nil if there is none.
+// best returns, of the replicas that may be promoted, the one with the highest offset in its last INFO. If several have
+// the same offset, it returns the first in the group's order. It returns nil if there is none.
 func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
@@ -200,7 +200,7 @@ func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	return best
 }
 
-// sendNext orders the next replica to follow the new master, unless another one is still switching to it
+// sendNext orders the next replica to follow the new master, unless another replica is still switching to it
 // (parallel-syncs 1). It does not wait for a replica that takes too long (sentinelFailoverReconfNextSlave).
 func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	for _, w := range g.nodes {
@@ -218,13 +218,13 @@ func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	}
 }
 
-// others returns the replicas that are not being promoted.
+// others returns all replicas except the one that is being promoted.
 func (g *group) others() []*watched {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
 }
 
-// allFollow reports whether every replica that is up follows the new master, or has had time to. At the end, replicas
-// that have not been ordered to follow it are ordered now, and not waited for (sentinelFailoverDetectEnd).
+// allFollow reports whether every replica that is up follows the new master, or has had enough time to. Replicas that
+// have not been ordered to follow it yet are ordered at the end, but not waited for (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
 		return false
@@ -242,7 +242,7 @@ func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	return true
 }
 
-// Receive takes the answer of a node, or the notice that it has closed the connection.
+// Receive handles the answer of a node, or the message that the node has closed the connection.
 func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	now := s.host.Monotonic()
 	for _, g := range s.groups {
@@ -267,7 +267,7 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	}
 }
 
-// informed records what a node reports in its INFO.
+// informed records what a node reports in reply to INFO.
 func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
 	w.informed, w.info, w.last = true, now, m
 	s.note(g, w, now)
@@ -280,7 +280,8 @@ func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
 	}
 }
 
-// current returns the master that clients are told: a promoted replica even before the switch is announced.
+// current returns the node that clients are told is the master. A promoted replica counts even before the switch is
+// announced.
 func (g *group) current() *watched {
 	if g.stage == reconfiguring {
 		return g.promoting
@@ -288,7 +289,7 @@ func (g *group) current() *watched {
 	return g.master
 }
 
-// switched announces that a group has a new master, and begins to watch the group again from scratch.
+// switched announces that a group has a new master, and begins to monitor the group from scratch.
 func (s *Sentinel) switched(g *group, now time.Duration) {
 	old, w := g.master, g.promoting
 	g.master = w
@@ -303,7 +304,7 @@ func (s *Sentinel) switched(g *group, now time.Duration) {
 	}
 }
 
-// note records since when a node reports that it follows the wrong master.
+// note records the time since which a node has reported that it follows the wrong master.
 func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	wrong := w.last.Master != g.master.name
 	if w == g.master {
@@ -316,8 +317,8 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 }
 
 // reconfigure makes nodes follow the master if, for long enough, they have been reachable and have followed the wrong
-// master or none. It does so only while the master is up. A node that is a replica of another node gets
-// FailoverTimeout; a node that is a master gets ReconfigureAfter.
+// master or none. It does so only while the master is up. For a node that is a replica of another node, the required
+// time is FailoverTimeout. For a node that is a master, it is ReconfigureAfter.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

@@ -24,7 +24,7 @@ func call(env sim.Env, attempt history.Attempt, command string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(string(reply.Raw()), "\r\n"), "\r\n", " ")
 }
 
-// lossOfPower is a run in which redis-1 loses power after it has granted a lock, before the next fsync.
+// lossOfPower runs a simulation in which redis-1 grants a lock and loses power before the next fsync.
 func lossOfPower(node *redis.Node, persistence store.Policy) (report []string, digest sim.Digest) {
 	node.Reset(redis.Config{Persistence: persistence, FsyncTime: store.DefaultFsyncTime})
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: 2 * time.Millisecond}})

@@ -17,7 +17,7 @@ import (
 // zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// trouble returns the error for options that exclude each other or for a wrong number of words, or "".
+// trouble returns an error if options exclude each other or the number of words is wrong. Otherwise it returns "".
 func (o *zaddOptions) trouble(words int) string {
 	switch {
 	case words%2 != 0 || words == 0:
@@ -66,7 +66,7 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	if o.nx || o.xx || o.gt || o.lt {
 		d.Depends(history.CheckedPresence)
 	}
-	members, _ := d.DB.SortedSet(name) // the key has no other type
+	members, _ := d.DB.SortedSet(name) // no error, since the key has this type or does not exist
 	if members == nil {
 		members = map[string]float64{}
 	}
@@ -98,7 +98,7 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 			continue
 		}
 		done.Set = append(done.Set, member)
-		members[member] = score + 0 // Redis does not keep -0
+		members[member] = score + 0 // convert -0 to 0, as Redis does
 		_, _ = d.DB.ZAdd(name, score+0, member)
 	}
 	if added+updated > 0 {
@@ -118,8 +118,8 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
-// scoreOptions returns the error for what follows the bounds of ZRANGEBYSCORE, at which Redis looks before the bounds;
-// "" if there is none.
+// scoreOptions checks what follows the bounds of ZRANGEBYSCORE, which Redis does before it parses the bounds. It
+// returns an error, or "" if there is none.
 func scoreOptions(words []string) string {
 	for i := 0; i < len(words); i++ {
 		switch rest := words[i+1:]; {
@@ -138,8 +138,8 @@ func scoreOptions(words []string) string {
 	return ""
 }
 
-// byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses them like Redis, and writes them
-// for miniredis, which would treat an open infinite bound as a closed one.
+// byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses them as Redis does, and rewrites
+// them for miniredis, which would treat an open infinite bound as a closed one.
 func byScore(d *store.Data, args []string) bool {
 	if trouble := scoreOptions(args[4:]); trouble != "" {
 		d.ReplyError(trouble)
@@ -171,8 +171,8 @@ func byScore(d *store.Data, args []string) bool {
 	return true
 }
 
-// rescore formats the scores in a reply as Redis does: with 17 digits, while miniredis uses only as many as distinguish
-// them. In an array every step-th element is a score.
+// rescore formats the scores in a reply with 17 digits, as Redis does. miniredis uses only as many digits as are needed
+// to distinguish them. In an array, every step-th element is a score.
 func rescore(reply []byte, step int) []byte {
 	if reply[0] == '$' {
 		return appendScore(nil, reply)
@@ -207,7 +207,7 @@ func appendScore(out, bulk []byte) []byte {
 	return sim.AppendBulk(out, lua.FormatNumber(f, 17))
 }
 
-// scoreStep says which elements of a reply are scores: 1 means every one, 2 every second one, 0 none.
+// scoreStep says which elements of a reply are scores: 1 means every element, 2 every second one, 0 none.
 func scoreStep(args []string) int {
 	switch strings.ToLower(args[0]) {
 	case "zscore", "zmscore":
@@ -226,7 +226,7 @@ func scoreStep(args []string) int {
 // lposOptions are the options of LPOS.
 type lposOptions struct {
 	rank, count, most int64
-	all               bool // COUNT was given
+	all               bool // whether COUNT was given
 }
 
 func parseLposOptions(args []string) (o lposOptions, trouble string) {
@@ -256,7 +256,7 @@ func parseLposOptions(args []string) (o lposOptions, trouble string) {
 	return o, ""
 }
 
-// lpos implements LPOS. As in Redis, the least integer as a rank overflows.
+// lpos implements LPOS. As in Redis, the smallest integer overflows if it is given as a rank.
 func lpos(d *store.Data, args []string) {
 	o, trouble := parseLposOptions(args[3:])
 	if trouble != "" {
@@ -267,7 +267,7 @@ func lpos(d *store.Data, args []string) {
 		d.ReplyError(resp.ErrWrongType)
 		return
 	}
-	list, _ := d.DB.List(args[1]) // the key has no other type
+	list, _ := d.DB.List(args[1]) // no error, since the key has this type or does not exist
 	rank, size, matches := o.rank, int64(len(list)), int64(0)
 	if o.rank < 0 {
 		rank = -rank
