@@ -26,15 +26,15 @@ type Campaign struct {
 
 // Group is a difference from the expectation that several runs share.
 type Group struct {
-	Mismatch        // for a metric without Got, which differs from run to run
+	Mismatch        // Mismatch without Got if it concerns a metric, since its value differs from run to run
 	Runs     int    // runs with this difference; one run may be in several groups
-	First    uint64 // lowest seed of these runs
+	First    uint64 // lowest seed among these runs
 }
 
 // Digests returns the number of distinct runs.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
-// Add counts the run of a seed, which must not have been counted before.
+// Add counts the run of a seed. The seed must not have been counted before.
 func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgement) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
@@ -65,7 +65,7 @@ func (c *Campaign) undecided(first uint64, n int) {
 	c.Undecided += n
 }
 
-// Merge adds the runs of other seeds.
+// Merge adds the counts of another campaign, over other seeds.
 func (c *Campaign) Merge(other *Campaign) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
@@ -110,10 +110,10 @@ type tallies struct {
 	Undecided      int      `json:"undecided"`
 	FirstUndecided uint64   `json:"first_undecided"`
 	Groups         []Group  `json:"groups"`
-	Digests        []string `json:"digests"` // ascending
+	Digests        []string `json:"digests"` // in ascending order
 }
 
-// MarshalJSON writes the campaign with everything that Merge needs.
+// MarshalJSON encodes the campaign, with everything that Merge needs.
 func (c *Campaign) MarshalJSON() ([]byte, error) {
 	t := tallies{c.Seeds, c.AsExpected, c.Otherwise, c.Undecided, c.FirstUndecided, c.Groups, nil}
 	for _, d := range slices.Sorted(maps.Keys(c.digests)) {
@@ -122,7 +122,7 @@ func (c *Campaign) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes what MarshalJSON has encoded.
 func (c *Campaign) UnmarshalJSON(b []byte) error {
 	var t tallies
 	if err := json.Unmarshal(b, &t); err != nil {
@@ -140,8 +140,8 @@ func (c *Campaign) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Standing summarizes the campaign: one run that differs from the expectation makes it Failed, and otherwise one
-// undecided run makes it Undecided. It is NotJudged without runs.
+// Standing summarizes the campaign. It is Failed if at least one run differs from the expectation. Otherwise it is
+// Undecided if at least one run is undecided. It is NotJudged if there are no runs.
 func (c *Campaign) Standing() document.Result {
 	switch {
 	case c.Otherwise > 0:

@@ -10,17 +10,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Document is the text of a scenario as a tree that can be edited: keys can be set and removed, and the whole can be
-// printed again. Values keep the form in which they were written; comments are lost. The scenario may be invalid:
-// scenarios.Parse checks it.
+// Document is the text of a scenario as a tree that can be edited. Keys can be set and removed, and the whole document
+// can be printed again. Values keep the form in which they were written, but comments are lost. The scenario may be
+// invalid: scenarios.Parse checks it.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
 type tree struct {
 	sort    treeSort
 	scalar  string
-	entries []entry // of a mapping, in order
-	items   []tree  // of a list
+	entries []entry // for a mapping, in order
+	items   []tree  // for a list
 }
 
 type treeSort uint8
@@ -36,8 +36,8 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument parses a text of plain YAML mappings, lists and scalars. path names the text in errors, which are of
-// type *Error.
+// ParseDocument parses a text that consists of plain YAML mappings, lists and scalars. path names the text in errors,
+// which are of type *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
 	r, body, err := Read(path, text)
 	if err != nil {
@@ -50,7 +50,7 @@ func ParseDocument(path string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// tree copies a YAML node.
+// tree converts a YAML node to a tree.
 func (r *Reader) tree(n ast.Node) tree {
 	switch node := n.(type) {
 	case *ast.LiteralNode:
@@ -91,7 +91,7 @@ func (t tree) clone() tree {
 	return t
 }
 
-// Get returns the scalar at a path such as "lock.ttl". The entries of a list are numbered from 1: "faults.2".
+// Get returns the scalar at a path such as "lock.ttl". In a path, list entries are numbered from 1: "faults.2".
 func (d *Document) Get(path string) (string, bool) {
 	t := d.root.at(strings.Split(path, "."))
 	if t == nil || t.sort != isScalar {
@@ -135,7 +135,7 @@ func (t *tree) at(path []string) *tree {
 	return t
 }
 
-// child returns the value of a key, or the entry of a list by its number from 1; nil if there is none.
+// child returns the value of a key, or the list entry with a number (from 1). It returns nil if there is none.
 func (t *tree) child(key string) *tree {
 	for i := range t.entries {
 		if t.entries[i].key == key {
@@ -148,11 +148,11 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. It creates missing mappings on the path, also in place of a scalar such as none. The
-// entries of a list must exist.
+// Set writes a scalar at a path. It creates missing mappings on the path. A mapping may also replace a scalar such as
+// none. List entries on the path must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
-// SetList writes a list of scalars at a path, as Set does for a scalar.
+// SetList writes a list of scalars at a path, in the same way as Set.
 func (d *Document) SetList(path string, scalars []string) {
 	list := tree{sort: isList}
 	for _, s := range scalars {
@@ -177,7 +177,7 @@ func (d *Document) put(path string, value tree) {
 	*t = value
 }
 
-// Remove removes a key or an entry of a list. Mappings that become empty are removed, too.
+// Remove removes a key or a list entry. It also removes mappings that become empty.
 func (d *Document) Remove(path string) { d.root.remove(strings.Split(path, ".")) }
 
 func (t *tree) remove(path []string) {
@@ -208,13 +208,13 @@ func (d *Document) Rename(path, name string) {
 	}
 }
 
-// Arrange sorts the top-level keys into the given order.
+// Arrange sorts the top-level keys in the given order.
 func (d *Document) Arrange(order []string) {
 	slices.SortStableFunc(d.root.entries,
 		func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
 
-// widest is the longest line that is printed; a longer mapping is written on several lines.
+// widest is the length of the longest line that is printed. A mapping that does not fit is written on several lines.
 const widest = 110
 
 // String prints the document as YAML. A value that fits on one line is written on one line, except for top-level
@@ -248,7 +248,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 	}
 }
 
-// line renders the scalar of a key. Prose that is too long for one line is folded over several.
+// line formats the scalar of a key. Prose that is too long for one line is folded into several.
 func (t *tree) line(key int, indent string) string {
 	words := strings.Fields(t.scalar)
 	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {
@@ -272,7 +272,7 @@ func (t *tree) inList() string {
 	return t.flow()
 }
 
-// flow renders a value on one line.
+// flow formats a value on one line.
 func (t *tree) flow() string {
 	var parts []string
 	switch t.sort {
@@ -291,8 +291,8 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted returns a scalar as YAML text, quoted if YAML would otherwise read it as something else. inside says that it
-// is written between { } or [ ]. Single quotes, which need no escapes, are used where possible.
+// Quoted returns a scalar as YAML text. It adds quotes if YAML would otherwise read the scalar as something else.
+// inside says that the text will be between { } or [ ]. Quoted prefers single quotes, which need no escapes.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// MaxFile is the size of the largest scenario file that is accepted, in bytes.
+// MaxFile is the maximum size of a scenario file, in bytes.
 const MaxFile = 1 << 20
 
-// maxProblems is the number of problems of one file that Error lists.
+// maxProblems is the number of problems that Error lists for one file.
 const maxProblems = 10
 
 // Problem is one error in a scenario file.
 type Problem struct {
 	Path    string
-	Line    int // from 1; 0: the file as a whole
-	Column  int // column of its first rune, counted in runes from 1
+	Line    int // line number from 1; 0: the file as a whole
+	Column  int // column, counted in runes from 1
 	Message string
-	Nearest string // nearest valid word; empty if none is near
+	Nearest string // the most similar valid word; empty if none is similar
 }
 
 // String returns `file:line:column: message (did you mean "nearest"?)`.
@@ -35,10 +35,10 @@ func (p Problem) String() string {
 
 // Error lists the problems of a scenario file.
 type Error struct {
-	Problems []Problem // at least one, in the order of their places
+	Problems []Problem // at least one, ordered by their places in the file
 }
 
-// Error returns the first ten problems, one per line, and the number of the others.
+// Error returns the first ten problems, one per line, and how many more there are.
 func (e *Error) Error() string {
 	var lines []string
 	for _, p := range e.Problems[:min(len(e.Problems), maxProblems)] {
@@ -60,10 +60,10 @@ func TooLarge(path string, size int64) error {
 	return AboutFile(path, fmt.Sprintf("the file has %d bytes; a scenario has at most %d (1 MiB)", size, MaxFile))
 }
 
-// Place is a place in the file: line and column from 1, columns in runes.
+// Place is a position in the file. Lines and columns are counted from 1, columns in runes.
 type Place struct{ Line, Column int }
 
-// Right returns the place n runes further right.
+// Right returns the place that is n runes further to the right.
 func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
 
 // Problems returns the number of problems found so far.
@@ -71,7 +71,7 @@ func (r *Reader) Problems() int { return len(r.problems) }
 
 func (r *Reader) failed() bool { return len(r.problems) > 0 }
 
-// Problem records a problem. The reader continues after it, so that all problems are reported at once.
+// Problem records a problem. The reader then continues, so that all problems are reported at once.
 func (r *Reader) Problem(place Place, nearest, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Path: r.path, Line: place.Line, Column: place.Column,
 		Message: fmt.Sprintf(format, args...), Nearest: nearest})
@@ -91,7 +91,7 @@ func (r *Reader) Err() error {
 	return &Error{Problems: r.problems}
 }
 
-// Found quotes the text in the file, shortened if it is long.
+// Found quotes a text from the file, and shortens it if it is long.
 func Found(s string) string {
 	if s == "" {
 		return "nothing"

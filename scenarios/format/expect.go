@@ -1,7 +1,7 @@
 package format
 
-// What a scenario expects of laws and metrics: read from its file, compared with the outcome of a run, and counted
-// over many seeds. A law that is undecided or was not exercised does not pass.
+// This file is about the laws and metrics that a scenario expects. They are read from the scenario's file, compared
+// with the outcome of a run, and counted over many seeds. A law that is undecided or was not exercised does not pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -14,26 +14,26 @@ type All struct {
 	Metrics []Bound
 }
 
-// Law is the outcome that a law must have. If Cause is set, the law must be broken by this cause.
+// Law is the expected outcome of a law. If Cause is set, this cause must break the law.
 type Law struct {
-	Any     bool            // any outcome is accepted; the other fields are zero then
+	Any     bool            // any outcome is accepted, and the other fields are zero
 	Outcome checker.Outcome // Holds or Violated
-	Cause   checker.Cause   // zero: any cause; without Detail: any detail
+	Cause   checker.Cause   // if zero, any cause is accepted; without Detail, any detail
 }
 
 // Bound is a closed range in which a metric must lie.
 type Bound struct {
 	Name     string
-	Min, Max float64 // in the unit of the metric; ±Inf where there is no limit
-	Text     string  // as written
+	Min, Max float64 // in the unit of the metric; ±Inf if there is no limit
+	Text     string  // the bound, as written in the file
 }
 
-// Judgement is the outcome of a run, compared with the expectation of its scenario.
+// Judgement is the result of comparing a run's outcome with the expectation of its scenario.
 type Judgement struct {
 	Verdict    checker.Verdict
 	Metrics    checker.Metrics
 	Mismatches []Mismatch
-	Undecided  bool // a law named in the expectation is undecided
+	Undecided  bool // a law that the expectation names is undecided
 }
 
 // Standing summarizes the judgement.

@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// came returns a verdict in which one law has the given outcome, and no other law was checked.
+// came returns a verdict in which one law has the given outcome and no other law was checked.
 func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker.Verdict {
 	f := checker.Finding{Law: law, Outcome: outcome}
 	if outcome == checker.Violated {
@@ -31,15 +31,15 @@ func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// TestExpectationsMeetOutcomes combines every expectation with every outcome: what is a mismatch, and what leaves the
-// run undecided.
+// TestExpectationsMeetOutcomes combines every expectation with every outcome. It checks which combinations are a
+// mismatch, and which leave the run undecided.
 func TestExpectationsMeetOutcomes(t *testing.T) {
 	law := checker.MutualExclusion
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
 	for _, c := range []struct {
-		expect string // empty: the law is not named
-		// The result for the outcomes unchecked, holds, undecided, and violated by lost in crash (unsynced); empty if
-		// the outcome is as expected.
+		expect string // empty if the scenario does not name the law
+		// The results for the outcomes unchecked, holds, undecided, and violated by lost in crash (unsynced). A result
+		// is empty if the outcome is as expected.
 		unchecked, holds, undecided, violated string
 	}{
 		{"", "", "", "",
@@ -81,7 +81,7 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	}
 }
 
-// TestAnExpectedCauseMayBeOneOfSeveral: a law that is expected to be violated by one cause may be violated by others
+// TestAnExpectedCauseMayBeOneOfSeveral: if a law is expected to be violated by one cause, other causes may violate it
 // as well, in any order.
 func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	v := came(checker.MutualExclusion, checker.Violated, checker.Cause{Kind: checker.LostInFailover})
@@ -97,8 +97,8 @@ func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	}
 }
 
-// TestEveryCauseOfAnUnnamedLawMustBeExcused: a law that the scenario does not name may be broken only by causes that
-// break no promise.
+// TestEveryCauseOfAnUnnamedLawMustBeExcused: if the scenario does not name a law, only causes that break no promise may
+// violate it.
 func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	lost := checker.Cause{Kind: checker.NoQuorumLeft}
 	v := came(checker.DeadlockFreedom, checker.Violated, lost)
@@ -137,7 +137,7 @@ func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	}
 }
 
-// TestEmptyVerdictIsNoPass: a verdict without a finding for an expected law does not pass.
+// TestEmptyVerdictIsNoPass: a verdict does not pass if it has no finding for an expected law.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
 	mismatches, undecided := e.Match(checker.Verdict{}, nil, checker.Promise{})
@@ -179,8 +179,8 @@ func TestMetricsMeetBounds(t *testing.T) {
 	}
 }
 
-// TestNothingMeasuredIsNoPass: a metric without samples meets no bound; but if nobody waited, unavailability is truly
-// zero.
+// TestNothingMeasuredIsNoPass: a metric without samples satisfies no bound. The exception is unavailability: if nobody
+// waited, it is zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})

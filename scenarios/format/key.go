@@ -8,33 +8,33 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is the syntax of a key's value, apart from the words that the key may take as well.
+// Kind is the syntax of a key's value. A key may also accept certain words.
 type Kind uint8
 
 // The kinds of values.
 const (
-	Word      Kind = iota // one of Words, and nothing else
+	Word      Kind = iota // one of Words and nothing else
 	Duration              // "500ms"
 	Delay                 // "50ms", or a range: "50ms..250ms"
 	Count                 // "5"
-	Allowance             // "1% + 2ms", or either part
+	Allowance             // "1% + 2ms", or only one of these parts
 	Share                 // a share of messages and their delay: "1% 10ms..50ms"
-	Name                  // letters, digits and - _ . : /
-	Mapping               // a mapping with the keys whose paths begin with this key's path and a dot
+	Name                  // letters, digits and the characters - _ . : /
+	Mapping               // a mapping; the paths of its keys begin with this key's path and a dot
 )
 
 // Form describes the values that a key accepts.
 type Form struct {
 	Kind        Kind
 	Words       []string
-	Least, Most int64 // limits of a Count; of a Duration in ns, where Most 0 means no limit
-	Step        int64 // for a Duration, in ns: it must be a multiple of this; 0: any
-	Required    bool  // the key must be given
-	// Recurs says that the duration is the period of something that repeats as long as a hold, a wait or a run lasts:
-	// the next attempt at a lock or a reply, the next extension, the next check of a master. Such a duration, or the
-	// upper end of such a delay, is at least shortestPeriod, because shorter periods would dominate the run.
+	Least, Most int64 // limits of a Count, or of a Duration in ns; for a Duration, Most 0 means no limit
+	Step        int64 // for a Duration, in ns: the value must be a multiple of Step; 0: any value
+	Required    bool  // the key must be present
+	// Recurs says that the duration is the period of something that repeats during a hold, a wait or a run, such as
+	// attempts, extensions or checks of a master. The duration, or the upper end of a delay, must be at least
+	// shortestPeriod, because shorter periods would dominate the run.
 	Recurs bool
-	// Zero is the real server's error message for the value 0, if 0 is below Least; empty if there is none.
+	// Zero is the real server's error message for the value 0, if 0 is below Least. It is empty if there is none.
 	Zero string
 }
 
@@ -44,10 +44,10 @@ const shortestPeriod = time.Millisecond
 // Recurring returns the key with Form.Recurs set.
 func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = true }) }
 
-// Refusing returns a key that rejects 0, with the real server's error message for it.
+// Refusing returns a key that rejects 0 with the real server's error message.
 func (k Key[T]) Refusing(said string) Key[T] { return k.With(func(f *Form) { f.Zero = said }) }
 
-// Value is a value as read from a file: a word, or numbers in the unit of its kind.
+// Value is a value that was read from a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
 	// N is a duration in ns, a count, or a rate in millionths. From and To are the ends of a delay in ns. For an
@@ -58,27 +58,28 @@ type Value struct {
 
 // Key declares a key of scenario files whose value is stored in a T.
 type Key[T any] struct {
-	Path     string // with dots between mappings: "retry.delay"
+	Path     string // keys of nested mappings, separated by dots: "retry.delay"
 	Form     Form
 	Standard Value  // the default, unless Depends is set
-	Depends  string // the default in words, if it depends on other keys
+	Depends  string // describes the default, if it depends on other keys
 	Meaning  string
-	Example  string // a value for the example of the mapping; empty if another key is a better example
+	Example  string // a value to show in the example of the mapping; empty if another key is a better example
 	Set      func(*T, Value)
-	Get      func(*T) Value // the value in force; a Group that is not in use, and its keys, give the word "none"
-	// Wall is the word with which the client reads its wall clock, so that a jump of that clock can matter; empty if
-	// there is no such word.
+	// returns the current value; for a Group that is not used, and for its keys, the word "none"
+	Get func(*T) Value
+	// Wall is the word with which the client uses its wall clock, so that a jump of that clock can have an effect. It
+	// is empty if there is no such word.
 	Wall string
 }
 
-// With returns the key with a changed form, for a table that accepts fewer words or a narrower range.
+// With returns a copy of the key with a changed form, for a table that accepts fewer words or a narrower range.
 func (k Key[T]) With(change func(*Form)) Key[T] {
 	k.Form.Words = append([]string(nil), k.Form.Words...)
 	change(&k.Form)
 	return k
 }
 
-// Only returns the key with its words reduced to these.
+// Only returns a copy of the key that accepts only these of its words.
 func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	return k.With(func(f *Form) {
 		f.Words = nil
@@ -88,32 +89,32 @@ func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	})
 }
 
-// Standing returns the key with another default.
+// Standing returns a copy of the key with another default.
 func (k Key[T]) Standing(v Value) Key[T] {
 	k.Standard, k.Depends = v, ""
 	return k
 }
 
-// OnWall returns the key with Wall set: the word with which the client reads its wall clock.
+// OnWall returns the key with Wall set. This is the word with which the client uses its wall clock.
 func (k Key[T]) OnWall(word string) Key[T] {
 	k.Wall = word
 	return k
 }
 
-// Showing returns the key with Example set: a value that is shown as the example of its mapping.
+// Showing returns the key with Example set. This is the value to show in the example of its mapping.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k
 }
 
-// Depending returns the key with a default that depends on other keys and is described in words.
+// Depending returns the key with a default that depends on other keys. words describes it.
 func (k Key[T]) Depending(words string) Key[T] {
 	k.Depends = words
 	return k
 }
 
-// Number returns a value of this form as a single number. It returns false for a word, for a value of two numbers, and
-// for a number below Least, which is the value of a key that is not in use.
+// Number returns a value of this form as a single number. It returns false for a word, for a value that consists of two
+// numbers, and for a number below Least, which means that the key is not used.
 func (f *Form) Number(v Value) (int64, bool) {
 	switch {
 	case v.Word != "":
@@ -128,7 +129,7 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest returns the duration of this form, in ns, nearest to n; it rounds up to a multiple of Step.
+// Nearest returns the duration of this form that is nearest to n, in ns. It rounds up to a multiple of Step.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step
@@ -171,7 +172,7 @@ func delayText(v Value) string {
 
 func percentText(ppm int64) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
 
-// DurationText formats a duration in the largest unit, up to seconds, that needs no fraction.
+// DurationText formats a duration without a fraction, in the largest possible unit up to seconds.
 func DurationText(ns int64) string {
 	for _, u := range []struct {
 		size int64

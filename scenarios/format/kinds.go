@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Option is a word of a key, and the value that it stands for.
+// Option is a word that a key accepts, together with the value that the word stands for.
 type Option[V any] struct {
 	Word  string
 	Value V
 }
 
-// Options returns options for words that are their own values.
+// Options returns options for words. Each word stands for itself.
 func Options[V ~string](words ...V) []Option[V] {
 	options := make([]Option[V], len(words))
 	for i, w := range words {
@@ -21,8 +21,8 @@ func Options[V ~string](words ...V) []Option[V] {
 	return options
 }
 
-// Choice returns a key that takes one of several words, the first by default. where returns the field that holds the
-// value.
+// Choice returns a key that accepts one of several words. The first word is the default. where returns the field in
+// which the value is stored.
 func Choice[T any, V comparable](path string, where func(*T) *V, meaning string, options ...Option[V]) Key[T] {
 	k := Key[T]{Path: path, Meaning: meaning, Standard: Value{Word: options[0].Word}}
 	for _, o := range options {
@@ -46,7 +46,7 @@ func Choice[T any, V comparable](path string, where func(*T) *V, meaning string,
 	return k
 }
 
-// Switch returns a key that is on or off.
+// Switch returns a key that accepts on and off.
 func Switch[T any](path string, where func(*T) *bool, standard bool, meaning string) Key[T] {
 	k := Choice(path, where, meaning, Option[bool]{"on", true}, Option[bool]{"off", false})
 	if !standard {
@@ -55,19 +55,19 @@ func Switch[T any](path string, where func(*T) *bool, standard bool, meaning str
 	return k
 }
 
-// Time returns a key that takes a duration. It may also take the given words, which stand for zero.
+// Time returns a key that accepts a duration. It may also accept the given words, which stand for zero.
 func Time[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string,
 	words ...string) Key[T] {
 	return number(path, Duration, where, int64(standard), meaning, words)
 }
 
-// Positive returns a key that takes a duration above zero.
+// Positive returns a key that accepts a duration greater than zero.
 func Positive[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string,
 	words ...string) Key[T] {
 	return Time(path, where, standard, meaning, words...).With(func(f *Form) { f.Least = 1 })
 }
 
-// Number returns a key that takes a count from least to most.
+// Number returns a key that accepts a count from least to most.
 func Number[T any](path string, where func(*T) *int, standard, least, most int, meaning string,
 	words ...string) Key[T] {
 	k := number(path, Count, where, int64(standard), meaning, words)
@@ -75,8 +75,7 @@ func Number[T any](path string, where func(*T) *int, standard, least, most int, 
 	return k
 }
 
-// number returns a key whose value is one number. Each of the words stands for zero, and zero is written as the first
-// word.
+// number returns a key whose value is one number. Each of the words stands for zero. Zero is written as the first word.
 func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string,
 	words []string) Key[T] {
 	value := func(n int64) Value {
@@ -90,7 +89,7 @@ func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, s
 		Get: func(t *T) Value { return value(int64(*where(t))) }}
 }
 
-// Spread returns a key that takes a delay.
+// Spread returns a key that accepts a delay.
 func Spread[T any](path string, where func(*T) *sim.Delay, standard sim.Delay, meaning string) Key[T] {
 	return Key[T]{Path: path, Form: Form{Kind: Delay}, Standard: delayOf(standard), Meaning: meaning,
 		Set: func(t *T, v Value) { *where(t) = sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)} },

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// ReadLaw reads the expected outcome of a law: holds, any, violated, or violated by CAUSE. The cause may have a detail
-// in parentheses.
+// ReadLaw reads the expected outcome of a law: holds, any, violated, or violated by CAUSE. A detail in parentheses may
+// follow the cause.
 func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
 	text, ok := r.Scalar(n, what)

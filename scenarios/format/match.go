@@ -11,8 +11,9 @@ import (
 // Mismatch is a difference between the outcome of a run and what the scenario expects.
 type Mismatch struct {
 	Name string // the law or metric
-	Want string // in the words of the scenario file; "not violated" for a law that the file does not name
-	Got  string // in the same words
+	// the expected outcome in the words of the scenario file; "not violated" for a law that the file does not name
+	Want string
+	Got  string // the actual outcome in the words of the scenario file
 }
 
 // String returns, for example, "mutual-exclusion: expected holds, got violated by lost in crash (unsynced)".
@@ -20,11 +21,11 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Name, m.Want, m.Got)
 }
 
-// Match compares the outcome of a run with what the scenario expects. A law that the scenario does not name must not
-// be violated, except by causes that the promise excuses. A named law must have the named outcome, unless any outcome
-// is accepted. A law that is expected to be violated by one cause may be violated by others as well. undecided reports
-// that a named law could not be fully judged; this is not a mismatch, and neither is a cause that the servers did not
-// record. Mismatches are in the order of checker.Laws, followed by the file's metrics.
+// Match compares the outcome of a run with what the scenario expects. A law that the scenario does not name must not be
+// violated, except for causes that the promise excuses. A law that it names must have the expected outcome, unless any
+// outcome is accepted. If a law is expected to be violated by one cause, other causes may violate it as well. undecided
+// reports that a named law could not be fully judged. This is not a mismatch, and neither is a cause that the servers
+// did not record. Mismatches are in the order of checker.Laws, followed by the file's metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -49,7 +50,7 @@ func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mis
 	return mismatches, undecided
 }
 
-// matches reports whether a finding is as expected.
+// matches reports whether a finding meets the expectation.
 func (e Law) matches(got checker.Finding) bool {
 	if got.Outcome != e.Outcome {
 		return false
@@ -84,21 +85,21 @@ func outcome(got *checker.Finding) string {
 // String returns the bound as the scenario file writes it.
 func (b Bound) String() string { return b.Text }
 
-// mismatch reports whether the metric lies outside its bound. A metric without samples meets no bound, so that a run
-// in which nothing happened does not pass; the exception is a metric that is truly zero then.
+// mismatch reports whether the metric is outside its bound. A metric without samples satisfies no bound, so a run in
+// which nothing happened does not pass. The exception is a metric that is zero without samples.
 func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	got, ok := m.Of(b.Name)
 	known, _ := metricOf(b.Name)
 	switch {
 	case !ok || got.Samples == 0 && (known == nil || !known.zeroWithout):
 		return Mismatch{b.Name, b.Text, "nothing to measure"}, true
-	case got.Value >= b.Min && got.Value <= b.Max: // false for NaN
+	case got.Value >= b.Min && got.Value <= b.Max: // this is false for NaN
 		return Mismatch{}, false
 	}
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText formats a value in the form of a bound.
+// metricText formats a metric's value as a bound would be written.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {
@@ -107,8 +108,8 @@ func metricText(m checker.Metric) string {
 	return text
 }
 
-// above returns the least number greater than x, and below the greatest less than x. They turn open bounds into closed
-// ones.
+// above returns the smallest number greater than x, and below the greatest number less than x. They turn open bounds
+// into closed ones.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

@@ -15,13 +15,13 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// metric is a metric that a scenario can bound.
+// metric is a metric for which a scenario can set a bound.
 type metric struct {
 	name string
-	unit string // as checker.Metric.Unit
-	// perProcess says that the metric also exists for each client, with {process="client-1"} after its name.
+	unit string // the same as checker.Metric.Unit
+	// perProcess says that the metric also exists for each client. {process="client-1"} is then appended to its name.
 	perProcess bool
-	// zeroWithout says that the metric is truly zero, not unknown, if there are no samples.
+	// zeroWithout says that the metric is zero, and not unknown, if there are no samples.
 	zeroWithout bool
 }
 
@@ -47,7 +47,7 @@ var metrics = []metric{
 // ofProcess matches the names of metrics for a single process.
 var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]*)"\}$`)
 
-// metricOf splits a name into the metric and the process; the process is empty for a metric of the whole run.
+// metricOf splits a name into the metric and the process. The process is empty for a metric of the whole run.
 func metricOf(name string) (m *metric, process history.Process) {
 	if parts := ofProcess.FindStringSubmatch(name); parts != nil {
 		name, process = parts[1], history.Process(parts[2])
@@ -60,7 +60,7 @@ func metricOf(name string) (m *metric, process history.Process) {
 	return nil, process
 }
 
-// ReadMetrics reads a mapping of metrics to bounds. It checks the names of clients unless names is nil.
+// ReadMetrics reads a mapping from metrics to bounds. It checks the names of clients unless names is nil.
 func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	r.Entries(n, "expect.metrics", "{lock_timeout_rate: 0}", func(key string, place Place, value ast.Node) {
 		m, ok := readMetric(r, key, place, names)
@@ -75,7 +75,7 @@ func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	return bounds
 }
 
-// readMetric finds the metric named by a key, and checks its client unless names is nil.
+// readMetric finds the metric that a key names. It checks the client's name unless names is nil.
 func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metric, bool) {
 	m, process := metricOf(key)
 	switch {
@@ -91,7 +91,7 @@ func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metr
 	return nil, false
 }
 
-// unknownMetric reports an unknown metric and suggests similar ones, of the whole run or of one client.
+// unknownMetric reports an unknown metric. It suggests similar metrics of the whole run or of one client.
 func unknownMetric(r *Reader, key string, place Place) {
 	var whole, ofClients []string
 	for _, m := range metrics {
@@ -155,7 +155,7 @@ func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 	return b, true
 }
 
-// readQuantity reads a value in the unit of its metric. It returns a duration in seconds, and a percentage as a ratio.
+// readQuantity reads a value in the unit of its metric. It converts durations to seconds and percentages to ratios.
 func readQuantity(r *Reader, place Place, text string, unit string) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
 	place = place.Right(len(text) - len(strings.TrimLeft(text, " ")))

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAllMetricsCanBeBounded: the metrics that can be bounded are exactly those that the checker measures, in the same
-// units.
+// TestAllMetricsCanBeBounded checks that bounds can be set for exactly those metrics that the checker measures, in the
+// same units.
 func TestAllMetricsCanBeBounded(t *testing.T) {
 	h := &history.History{Header: history.Header{Clients: []history.Process{"client-1"}}}
 	var names []string
@@ -35,8 +35,8 @@ func TestAllMetricsCanBeBounded(t *testing.T) {
 	}
 }
 
-// TestFormatDocumentIsComplete: FORMAT.md lists every cause that can be expected, and every metric that can be
-// bounded.
+// TestFormatDocumentIsComplete checks that FORMAT.md lists every cause that can be expected and every metric for which
+// a bound can be set.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	text, err := os.ReadFile("../FORMAT.md")
 	if err != nil {
@@ -75,7 +75,7 @@ func readLaw(t *testing.T, text string) Law {
 	return law
 }
 
-// TestAllCausesCanBeExpected: a scenario can expect every cause that the checker names, with every variant.
+// TestAllCausesCanBeExpected checks that a scenario can expect every cause that the checker knows, with every variant.
 func TestAllCausesCanBeExpected(t *testing.T) {
 	paths, err := filepath.Glob("../../checker/*.go")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// WholeRange reads a whole number or a range such as 1..5. If it cannot, it reports a problem and returns first and
-// last.
+// WholeRange reads a whole number or a range such as 1..5. If the value is invalid, it reports a problem and returns
+// first and last.
 func (r *Reader) WholeRange(n ast.Node, most, first, last int) (int, int) {
 	const what = "a whole number or a range such as 1..5"
 	text, ok := r.Scalar(n, what)
@@ -65,7 +65,7 @@ func (r *Reader) Percent(n ast.Node) (int, bool) {
 	return v, true
 }
 
-// Rate reads the largest clock drift, in ppm.
+// Rate reads a maximum clock drift, in ppm.
 func (r *Reader) Rate(n ast.Node) (int, bool) {
 	text, ok := r.Scalar(n, "a rate such as 1000ppm")
 	if !ok {

@@ -1,12 +1,12 @@
-// Package format reads scenario files: YAML with plain mappings, lists and scalars, whose values are interpreted by
-// what their keys require. It also reads what a file expects of a run, and compares this with the outcome. Each key is
-// declared once, next to what it sets: how its value is written, its default, its meaning, and where the value is
-// stored. The reader of files with its errors, the reference of the format and the keys of a sweep are all generated
-// from these declarations, so that none of them can omit a key.
+// Package format reads scenario files. They are YAML with plain mappings, lists and scalars, and each key determines
+// how its value is interpreted. The package also reads what a file expects of a run, and compares this with the
+// outcome. Each key is declared once, next to the setting that it controls. The declaration contains the syntax of the
+// value, the default, the meaning, and where the value is stored. The reader with its errors, the reference of the
+// format and the keys of a sweep are all generated from these declarations, so none of them can omit a key.
 //
-// Goals: all problems of a file are reported at once, each with its place and the nearest valid word. A file is cheap
-// to read, even a hostile one. What Document prints is read back as the same. Non-goals: which keys exist and how they
-// affect a run (package scenarios); judging laws (checker).
+// Goals: all problems of a file are reported at once, each with its place and the most similar valid word. Reading a
+// file is fast, even if the file is hostile. What Document prints can be read again with the same result. Non-goals:
+// which keys exist and how they affect a run (package scenarios); judging laws (checker).
 package format
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Reader walks over the nodes of a YAML document and collects the problems.
+// Reader reads the nodes of a YAML document and collects problems.
 type Reader struct {
-	// Elsewhere returns the names of the mappings that have a key; nil if this is not known.
+	// Elsewhere returns the names of the mappings that have a key. It is nil if this is not known.
 	Elsewhere func(key string) []string
 
 	path     string
@@ -45,21 +45,21 @@ type Field struct {
 	Name     string
 	Required bool
 	Read     func(ast.Node)
-	// Instead is set for a key that belongs elsewhere: a message that says why it is not allowed here.
+	// Instead, if set, is a message for a key that is not allowed here. It says where the key belongs.
 	Instead string
-	Says    string // what the key means
-	Sample  string // a value that it accepts; empty if the value is a mapping or a list
-	Shown   bool   // its sample is the best example for the mapping
-	// Takes reports whether the key accepts a value, without storing it. It may record problems with the value in the
-	// reader. nil: not known.
+	Says    string // meaning of the key
+	Sample  string // a value that the key accepts; empty if the value is a mapping or a list
+	Shown   bool   // Sample is the best example for the mapping
+	// Takes reports whether the key accepts a value. It does not store the value, but may record problems in the
+	// reader. It is nil if this is not known.
 	Takes func(ast.Node) bool
 }
 
-// Given maps the keys that a mapping has to their places.
+// Given maps the keys that are present in a mapping to their places.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. name is the mapping's name in messages; empty for the whole file. words are the
-// words that the file may have in place of the mapping.
+// Mapping reads the keys of a mapping. name is the mapping's name in messages, and is empty for the whole file. words
+// are the words that may be written instead of the mapping.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
@@ -94,8 +94,8 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string
 	return keys
 }
 
-// Entries calls entry for each key of a mapping. It reports anything but a mapping, with example as a suggestion, and
-// keys that occur twice.
+// Entries calls entry for each key of a mapping. It reports keys that occur twice. It also reports a value that is not
+// a mapping, and suggests example instead.
 func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
 	switch {
@@ -147,7 +147,7 @@ func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	return text, ok && r.printable(StartOf(n), text)
 }
 
-// printable rejects text with control characters, which YAML can express by escapes but no report can show.
+// printable rejects text with control characters. YAML can express them with escapes, but reports cannot show them.
 func (r *Reader) printable(place Place, text string) bool {
 	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
 	if i < 0 {
@@ -158,7 +158,7 @@ func (r *Reader) printable(place Place, text string) bool {
 	return false
 }
 
-// ScalarText returns a scalar as it is written, without quotes: the meaning of 10, no and true depends on the key, and
+// ScalarText returns a scalar as it is written, but without quotes. The meaning of 10, no and true depends on the key,
 // not on YAML's types.
 func ScalarText(n ast.Node) (string, bool) {
 	switch n.(type) {
@@ -168,13 +168,13 @@ func ScalarText(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// isNull reports whether there is no value.
+// isNull reports whether a value is missing.
 func isNull(n ast.Node) bool {
 	_, ok := n.(*ast.NullNode)
 	return ok
 }
 
-// describe says in words what kind of value n is.
+// describe describes in words what kind of value n is.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -202,7 +202,7 @@ func lookup(known []Field, key string) *Field {
 	return nil
 }
 
-// names returns the keys that a file may use; it leaves out those with Instead.
+// names returns the keys that a file may use. It omits those with Instead.
 func names(known []Field) (names []string) {
 	for _, k := range known {
 		if k.Instead == "" {
@@ -212,7 +212,7 @@ func names(known []Field) (names []string) {
 	return names
 }
 
-// Missing returns the given keys that the mapping n does not have.
+// Missing returns those of the given keys that the mapping n does not have.
 func Missing(keys []string, n ast.Node) []string {
 	there := map[string]bool{}
 	if m, ok := n.(ast.MapNode); ok {
@@ -231,8 +231,8 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns where the text of a scalar starts. It returns false if the scalar is not written on one line exactly
-// as it is read, so that offsets in the text do not correspond to places in the file.
+// InLine returns where the text of a scalar starts. It returns false if the scalar does not appear in the file on one
+// line and exactly as it is read. In that case, offsets in the text do not correspond to places in the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {
@@ -246,7 +246,8 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn returns the place of words[i], if the words follow one another on one line from place on; otherwise place.
+// WordIn returns the place of words[i] if the words follow one another on one line, starting at place. Otherwise it
+// returns place.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])
 	rest, offset := string(line[place.Column-1:]), 0

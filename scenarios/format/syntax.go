@@ -2,8 +2,8 @@ package format
 
 import "strings"
 
-// syntaxProblems has advice for text that is not valid YAML, chosen by words in the parser's message (goccy/go-yaml).
-// The first match counts.
+// syntaxProblems lists advice for text that is not valid YAML. The advice is chosen by words in the message of the
+// parser (goccy/go-yaml). The first match is used.
 var syntaxProblems = []struct{ words, say string }{
 	{"tab", "a tab in the indentation: YAML indents with spaces"},
 	{"\t", "a tab in the indentation: YAML indents with spaces"},
@@ -28,7 +28,8 @@ var syntaxProblems = []struct{ words, say string }{
 		"brackets: [one, two]"},
 }
 
-// syntaxProblem returns our own description of what the YAML parser did not understand, and of what to write.
+// syntaxProblem turns a message of the YAML parser into our own description of the problem and of what to write
+// instead.
 func syntaxProblem(message string) string {
 	for _, p := range syntaxProblems {
 		if strings.Contains(message, p.words) {

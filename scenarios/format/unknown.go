@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostMeant is the largest number of keys suggested in place of an unknown one; if more are similar, all keys are
-// listed.
+// mostMeant is the maximum number of keys that are suggested in place of an unknown one. If more are similar, all keys
+// are listed.
 const mostMeant = 8
 
-// unknown reports that a mapping has no such key. It suggests similar keys, or lists all keys if none is similar.
+// unknown reports that a mapping has no such key. It suggests similar keys. If none is similar, it lists all keys.
 func (r *Reader) unknown(key string, place Place, name string, known []Field, n ast.Node) {
 	if places := r.elsewhere(key, name); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
@@ -28,12 +28,12 @@ func (r *Reader) unknown(key string, place Place, name string, known []Field, n 
 	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
 }
 
-// unknownKey reports that there is nothing with this name, and suggests similar names out of others.
+// unknownKey reports a name that does not exist, and suggests similar names from others.
 func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 
-// instead reports a problem with suggestions, or with the list of all possible names.
+// instead reports a problem. It adds suggestions or, if there are none, the list of all possible names.
 func (r *Reader) instead(place Place, problem string, meant []string, all string, others []string) {
 	near := ""
 	switch {
@@ -47,8 +47,8 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns where a key belongs that is unknown in the mapping here. The same mapping may have the key in
-// other files (under lock, for another protocol); it is left out.
+// elsewhere returns the mappings to which a key belongs that is unknown in the mapping here. If the mapping here has
+// the key in other files (for example, lock with another protocol), it is not included.
 func (r *Reader) elsewhere(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -65,10 +65,11 @@ func (r *Reader) elsewhere(key, here string) (places []string) {
 	return places
 }
 
-// longWord is how many letters of a word are enough to match words that begin with it, as "renew" matches "renewal".
+// longWord is the minimum length of a word that also matches longer words that begin with it, as "renew" matches
+// "renewal".
 const longWord = 4
 
-// about returns the keys, out of left, whose description mentions a word.
+// about returns those keys of left whose description contains a word.
 func about(word string, known []Field, left []string) (about []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
@@ -95,9 +96,9 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	r.Problem(StartOf(n), nearest.Word(text, words), "%s needs a mapping%s, found %s", name, what, describe(n))
 }
 
-// example returns a short mapping in the form of a file: with the required keys, or else with the key that best shows
-// what the mapping is for. If one of these keys accepts the value that was found in place of the mapping, it has that
-// value.
+// example returns a short mapping as it could be written in the file. It has the required keys or, if there are none,
+// the key that best shows what the mapping is for. If one of these keys accepts the value that was found in place of
+// the mapping, the example uses that value.
 func (r *Reader) example(n ast.Node, known []Field) string {
 	keys := slices.DeleteFunc(slices.Clone(known), func(k Field) bool { return k.Sample == "" || k.Instead != "" })
 	slices.SortStableFunc(keys, func(a, b Field) int { return rank(a) - rank(b) })
@@ -105,7 +106,7 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 		return ""
 	}
 	at, value := 0, keys[0].Sample
-	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // characters of values that need no quotes
+	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // characters that may appear in values without quotes
 	if text, ok := ScalarText(n); ok && strings.Trim(text, plain) == "" {
 		if i := slices.IndexFunc(keys, func(k Field) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
 			at, value = i, text
@@ -123,7 +124,7 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// rank sorts the keys for an example: required keys first, then the key with Shown, then the others.
+// rank returns the rank of a key in an example: required keys come first, then the key with Shown, then the others.
 func rank(k Field) int {
 	switch {
 	case k.Required:
@@ -134,7 +135,7 @@ func rank(k Field) int {
 	return 2
 }
 
-// takes reports whether a key accepts the value n. It discards the problems that the check records.
+// takes reports whether a key accepts the value n. It discards problems that this check records.
 func (r *Reader) takes(k Field, n ast.Node) bool {
 	before := len(r.problems)
 	ok := k.Takes != nil && k.Takes(n)

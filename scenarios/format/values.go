@@ -34,8 +34,8 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant returns the nearest of some words. A word for true or false, as in YAML 1.1, is taken for "on" or "off" if
-// that is one of the words.
+// meant returns the most similar of some words. A YAML 1.1 word for true or false counts as "on" or "off" if that is
+// one of the words.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
 	for _, w := range list {
@@ -72,7 +72,7 @@ func (r *Reader) Whole(least, most int) func(ast.Node) (int, bool) {
 	}
 }
 
-// Slug reads a name of lower-case letters, digits and hyphens.
+// Slug reads a name that consists of lower-case letters, digits and hyphens.
 func (r *Reader) Slug(n ast.Node) (string, bool) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 	return r.name(n, letters, "lower-case letters, digits and hyphens")
@@ -84,7 +84,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : /")
 }
 
-// name reads a name made of the given letters; what describes them in messages.
+// name reads a name that consists of the given letters. what describes them in messages.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -101,7 +101,7 @@ func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	return text, true
 }
 
-// Prose reads text for people, which may be a block over several lines.
+// Prose reads text for human readers, which may be a block of several lines.
 func (r *Reader) Prose(n ast.Node) (string, bool) {
 	if block, ok := n.(*ast.LiteralNode); ok && block.Value != nil {
 		return strings.TrimSpace(block.Value.Value), true
@@ -118,7 +118,7 @@ func (r *Reader) duration(n ast.Node) (time.Duration, bool) {
 	return r.durationFrom(StartOf(n), text)
 }
 
-// Millis reads a duration in whole milliseconds, at least 1 ms, as Redis's PX option requires.
+// Millis reads a duration in whole milliseconds. The minimum is 1 ms, as for Redis's PX option.
 func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	d, ok := r.duration(n)
 	if ok && (d == 0 || d%time.Millisecond != 0) {
@@ -128,7 +128,7 @@ func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	return d, ok
 }
 
-// durationFrom reads a duration from a text that begins at place.
+// durationFrom parses a duration from a text that begins at place.
 func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 	d, problem, near := parseDuration(text)
 	if problem != "" {
@@ -138,8 +138,8 @@ func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 	return d, true
 }
 
-// parseDuration parses a duration. If it cannot, problem says why, and near is the nearest valid text, if there is
-// one.
+// parseDuration parses a duration. If the text is invalid, problem says why, and near is the most similar valid text,
+// if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	d, err := nemesis.ParseDuration(text)
 	var bad *nemesis.ParseError
@@ -158,7 +158,7 @@ func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
 	return r.delayIn(n, text, 0)
 }
 
-// delayIn reads a delay from text[offset:]; text is the text of n.
+// delayIn parses a delay from text[offset:]. text is the text of n.
 func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
 	lo, hi, isRange := strings.Cut(text[offset:], "..")
 	first, okFirst := r.durationFrom(r.withinRange(n, text, offset), strings.TrimSpace(lo))
@@ -173,7 +173,7 @@ func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) 
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
 }
 
-// tail reads the share of messages that are slow and their delay, such as "1% 10ms..50ms", or none.
+// tail reads the share of messages that are slow, with their delay, such as "1% 10ms..50ms", or the word none.
 func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	const what = `none, or a share of the messages and their delay such as "1% 10ms..50ms"`
 	text, ok := r.Scalar(n, what)
@@ -199,8 +199,8 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	return place.Right(len([]rune(text[:offset])))
 }
 
-// allowance reads what a client subtracts from a validity to allow for clock drift: "1% + 2ms", either part alone, or
-// off.
+// allowance reads what a client subtracts from a validity to allow for clock drift. This is a value such as "1% + 2ms",
+// only one of these parts, or off.
 func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)
@@ -243,7 +243,7 @@ func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	return a, true
 }
 
-// parsePercent parses a percentage and returns millionths: "1" is 10000.
+// parsePercent parses a percentage and returns it in millionths: "1" gives 10000.
 func parsePercent(text string) (ppm int64, ok bool) {
 	units, decimals, hasDecimals := strings.Cut(text, ".")
 	if hasDecimals && decimals == "" || len(units) > 3 || len(decimals) > 4 ||
