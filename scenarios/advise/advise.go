@@ -1,26 +1,26 @@
 // Package advise finds out by experiment which change repairs a lock. It tries every single change that the scenario
-// format offers for the lock, and the most promising pairs of changes, against the faults that broke the lock.
+// format allows for the lock, and the most promising pairs of changes, under the faults that broke the lock.
 //
 // A promise is a law that the lock is supposed to keep. A change mends a broken law if the law holds under the faults
-// that broke it, and if two further trials do not break it: the same faults on other servers (if the change replaces or
-// adds servers), and fresh random faults of the same kinds. A change that merely alters the random choices, or that
-// adds a server that no fault names, therefore mends nothing.
+// that broke it and is not broken in two further trials. One uses the same faults on other servers (if the change
+// replaces or adds servers). The other uses fresh random faults of the same kinds. So a change mends nothing if it
+// merely alters the random choices, or if it adds a server that no fault names.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under those faults or under random faults of
-// all kinds. It is also rejected if a promise is no longer seen to hold, or if clients give up where they acquired the
-// lock before: a lock that nobody acquires keeps no promise. Violations that no lock can prevent do not count against a
-// change, but they are reported.
+// all kinds. It is also rejected if there is a promise that no run shows to hold any more, or if clients give up where
+// they acquired the lock before: a lock that nobody acquires keeps no promise. Violations that no lock can prevent do
+// not count against a change, but they are reported.
 //
-// Most changes fail soon. The best of those that seem to keep every promise are confirmed under many more fresh faults,
-// and only confirmed changes are reported to keep every promise.
+// Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
+// faults. Only a confirmed change is reported to keep every promise.
 //
 // If the file lists faults and has no mix, the question is about the promises that these faults break. If the lock
-// breaks without any fault, the question is about the promises that break then. For any other file it is about all
-// promises.
+// breaks without any fault, the question is about the promises that break in that case. For any other file it is about
+// all promises.
 //
-// Goals: no advice that was not tried; the changes come from the tables of the format, so a new key is tried without a
-// line of code here. Non-goals: what a change costs the people who carry it out; changes of what the clients do, which
-// a lock cannot make.
+// Goals: no advice that was not tried. Changes come from the tables of the format, so a new key is tried without a line
+// of code here. Non-goals: what a change costs the people who carry it out, and changes of what the clients do, which a
+// lock cannot make.
 package advise
 
 import (
@@ -37,14 +37,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options say how much is tried.
+// Options determine how much is tried.
 type Options struct {
 	From uint64 // the first seed
-	// Seeds is the number of random plans to explore with, and of fresh plans to try each change with; at least 1. A
-	// change that seems to keep every promise is confirmed under 50 times as many more (see confirming).
+	// Seeds is at least 1. It is the number of random plans for the exploration, and also the number of fresh plans
+	// under which each change is tried. A change that seems to keep every promise is confirmed under 50 times as many
+	// more (see confirming).
 	Seeds int
-	// Budget is the processor time after which the search ends; 0 means no limit. Spent returns the processor time used
-	// so far. It must be set if there is a budget.
+	// Budget is the processor time after which the search ends. 0 means no limit. Spent returns the processor time used
+	// so far, and must be set if there is a budget.
 	Budget time.Duration
 	Spent  func() time.Duration
 	campaign.Crew
@@ -53,26 +54,27 @@ type Options struct {
 // confirming is the number of fresh plans that confirm a change, as a multiple of Options.Seeds.
 const confirming = 50
 
-// Advice says what was tried, and with what result.
+// Advice contains what was tried and the results.
 type Advice struct {
 	Seeds  int           // as in the Options
 	Budget time.Duration // as in the Options
-	// Own is set if the lock was broken by the faults of its file, or without any fault. Otherwise random plans broke
+	// Own is set if the lock breaks under the faults of its file, or without any fault. Otherwise random plans broke
 	// it.
 	Own      bool
-	Explored int                    // random plans that were run to find those that break the lock
-	Plans    []nemesis.Plan         // plans that broke the lock, shrunk
-	Promised []checker.Law          // laws that a change must keep
-	Broken   []checker.Law          // the laws of Promised that the lock breaks, in the same order
-	Base     *Tried                 // the unchanged lock
-	Mending  []*Tried               // changes that mend a law, best first
-	Singles  int                    // changes tried alone
-	Pairs    int                    // pairs tried
-	ByNature map[checker.Law]string // for a broken law that no sound change mends: why no lock can keep it
+	Explored int            // number of random plans that were run to find some that break the lock
+	Plans    []nemesis.Plan // the plans that broke the lock, after shrinking
+	Promised []checker.Law  // laws that a change must keep
+	Broken   []checker.Law  // the laws of Promised that the lock breaks, in the same order
+	Base     *Tried         // the unchanged lock
+	Mending  []*Tried       // changes that mend a law, best first
+	Singles  int            // number of changes that were tried alone
+	Pairs    int            // number of pairs of changes that were tried
+	// for each broken law that no sound change mends and that no lock can keep: why no lock can keep it
+	ByNature map[checker.Law]string
 	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
-	// end of the budget. If single changes were left out, the list of pairs is not known.
+	// end of the budget. If some single changes were not tried, the list of pairs is not known.
 	UntriedSingles, UntriedPairs int
-	// Interrupted is set if ctx ended before everything was tried, and OutOfBudget if the budget was used up before
+	// Interrupted is set if ctx ended before everything was tried. OutOfBudget is set if the budget was used up before
 	// that.
 	Interrupted, OutOfBudget bool
 
@@ -81,8 +83,8 @@ type Advice struct {
 
 // Tried is the lock with some changes, together with the results of its trials.
 type Tried struct {
-	Changes []Change // one or two; none for the unchanged lock
-	Given   Trial    // under the faults that broke it
+	Changes []Change // one or two changes; none for the unchanged lock
+	Given   Trial    // under the faults that broke the unchanged lock
 	// Elsewhere is the trial with the same faults on other servers, for changes that replace or add servers.
 	Elsewhere Trial
 	Fresh     Trial // under random faults of the same kinds
@@ -91,26 +93,26 @@ type Tried struct {
 	Everyday []Trial
 	// Mended lists the broken laws that the changes mend.
 	Mended []checker.Law
-	Left   []checker.Law // broken laws that they do not mend
-	Anew   []Breach      // promises that the unchanged lock kept and this one breaks, one breach each
-	// Otherwise lists the breaches that are not new, and the breaches that no lock can prevent. They come from the
-	// trials Given, Elsewhere and Fresh.
+	Left   []checker.Law // the broken laws that the changes do not mend
+	Anew   []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
+	// Otherwise lists the breaches in the trials Given, Elsewhere and Fresh that are not new or that no lock can
+	// prevent.
 	Otherwise []Breach
 	GivesUp   bool     // clients give up more often than with the unchanged lock
-	Spared    []string // faults that have no target any more
+	Spared    []string // faults that no longer have a target
 	Cost      Cost
 
 	scenario *scenarios.Scenario
-	unfit    bool // the format rejects these changes, or the clients' program fails with them even alone
+	unfit    bool // the format rejects these changes, or the clients' program fails with them even without faults
 	// Numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
 	given, moved, met int
 }
 
 // Breach is one way in which a promise is broken.
 type Breach struct {
-	campaign.Finding        // without a cause: the law is no longer seen to hold
-	Of               int    // number of runs, of which Finding.Runs broke the promise
-	Nature           string // why no lock can keep the promise; empty if a lock can
+	campaign.Finding        // without a cause if no run shows the law to hold any more
+	Of               int    // number of runs; the promise was broken in Finding.Runs of them
+	Nature           string // why no lock can keep the promise; empty if some lock can
 }
 
 // Trial counts the outcomes of a series of runs.
@@ -118,26 +120,26 @@ type Trial struct {
 	Runs     int
 	Laws     campaign.Laws // in the order of checker.Laws
 	Findings campaign.Findings
-	GivenUp  int // acquires that failed
+	GivenUp  int // number of acquires that failed
 }
 
-// wasMet returns the number of runs under the faults that broke the unchanged lock (on the same and on other servers),
+// wasMet returns the number of runs under the faults that broke the unchanged lock (on the same and on other servers)
 // and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
 // violated returns the number of runs in which a law was violated.
 func (t *Trial) violated(l checker.Law) int { return t.Laws.Of(l).Violated }
 
-// keeps reports whether a law held in some run and was never violated or undecided.
+// keeps reports whether a law held in at least one run and was never violated or undecided.
 func (t *Trial) keeps(l checker.Law) bool {
 	of := t.Laws.Of(l)
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
-// keeps reports whether the changes are confirmed to keep every promise, apart from what no lock can keep.
+// keeps reports whether it is confirmed that the changes keep every promise that a lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
-// confirmed reports whether a change was run with all the fresh plans that a confirmation requires.
+// confirmed reports whether a change was run under all the fresh plans that are needed for a confirmation.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
 // seemsToKeep is like keeps, but judges by the runs so far, whether or not the changes are confirmed.
@@ -146,18 +148,19 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 		!slices.ContainsFunc(t.Otherwise, a.counts)
 }
 
-// counts reports whether a breach counts against a change: a lock may prevent it, and the advice asks about its law.
+// counts reports whether a breach counts against a change. This is so if some lock can prevent it and the advice is
+// about its law.
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
-// asks reports whether the advice is about a law. If the lock breaks under its own faults, only the laws broken then
-// count; otherwise all do.
+// asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
+// laws broken by them. Otherwise it is about all laws.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
-// sound reports whether the changes break no further promise, and cause no client to give up that acquired the lock
+// sound reports whether the changes break no further promise, and do not make clients give up that acquired the lock
 // before.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
 
-// unkept counts the faults of a change: each law that it does not keep, and one more if clients give up.
+// unkept counts the shortcomings of a change: each law that it does not keep, and one more if clients give up.
 func (a *Advice) unkept(t *Tried) int {
 	laws := slices.Clone(t.Left)
 	for _, b := range t.Otherwise {
@@ -172,14 +175,14 @@ func (a *Advice) unkept(t *Tried) int {
 	return n
 }
 
-// saved reports whether nothing was broken, or some change keeps every promise. Mending is sorted, so only its first
-// element needs to be checked.
+// saved reports whether the lock was not broken or some change keeps every promise. Mending is sorted, so only its
+// first element needs to be checked.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
 
-// Try finds out which changes repair s. If ctx ends, Try returns what it has found by then. An error means that
-// Fencepost itself failed, or that the mix of s can draw no fault.
+// Try finds out which changes repair s. If ctx ends, Try returns what it has found so far. An error means that
+// Fencepost itself failed, or that the mix of s cannot produce any fault.
 func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error) {
 	b, err := newSubject(s, o)
 	if err != nil {
@@ -221,7 +224,7 @@ func (a *Advice) complete() bool {
 	return a.UntriedSingles+a.UntriedPairs == 0 && len(a.unconfirmed()) == 0
 }
 
-// tryAll tries single changes, then pairs, and confirms the best of them after each of these two steps.
+// tryAll tries single changes and then pairs of changes. After each of these steps, it confirms the best changes.
 func (a *Advice) tryAll(ctx, searching context.Context) error {
 	var singles [][]Change
 	for _, c := range a.subject.changes() {
@@ -263,10 +266,11 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is the number of changes at the beginning of Mending that are confirmed if they seem to keep every promise.
+// Confirmed is the number of changes, from the beginning of Mending, that are confirmed if they seem to keep every
+// promise.
 const Confirmed = 3
 
-// confirm sorts the changes and runs the first ones with many more fresh plans, until their order no longer changes.
+// confirm sorts the changes and runs the first ones under many more fresh plans, until their order no longer changes.
 func (a *Advice) confirm(ctx context.Context) error {
 	for {
 		a.rank()
@@ -274,7 +278,7 @@ func (a *Advice) confirm(ctx context.Context) error {
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		// The unchanged lock is run under the same faults, so that a promise that it breaks too is not held against a
+		// The unchanged lock is run under the same faults. A promise that it breaks too does not count against a
 		// change.
 		err := a.subject.worker(a.Base).fresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
 		if err != nil {
@@ -299,8 +303,8 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed lists the changes that have yet to be confirmed: from the first Confirmed ones, the best, and each other
-// one that seems to keep every promise.
+// unconfirmed lists the changes that still must be confirmed. Of the first Confirmed changes, these are the best one,
+// and every other one that seems to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
@@ -311,7 +315,7 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 }
 
 // try tries each element of a list of changes. For a list of pairs, alone holds the results of their single changes, by
-// name. When ctx ends, the result ends before the first element that was not finished.
+// name. If ctx ends, the result contains only the elements before the first unfinished one.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone map[string]*Tried) ([]*Tried, error) {
 	var all []*Tried
 	b, cut := a.subject, false
@@ -341,8 +345,8 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 // pairs lists the pairs of changes that may achieve more than either change alone:
 //   - another protocol, with a change that the format accepts only together with it
 //   - two changes that each mend a law
-//   - if no single change keeps every promise, a change that mends a law with any other change; if only a change of
-//     protocol does, then also such pairs that stay with the present protocol
+//   - if no single change keeps every promise: a change that mends a law, with any other change; if only a change of
+//     protocol keeps every promise: the same, but only pairs that keep the present protocol
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }
@@ -366,13 +370,13 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	return list
 }
 
-// better reports whether a pair breaks fewer promises than one of its parts alone.
+// better reports whether a pair breaks fewer promises than one of its two changes alone.
 func (a *Advice) better(t, part *Tried) bool {
 	return part == nil || part.unfit || a.unkept(t) < a.unkept(part)
 }
 
-// judgeNature records each broken law that no sound change mends, if no lock can prevent any of the ways in which the
-// unchanged lock broke it.
+// judgeNature handles the broken laws that no sound change mends. It records a law if no lock can prevent any of the
+// ways in which the unchanged lock broke it.
 func (a *Advice) judgeNature() {
 	clear(a.ByNature)
 	for _, law := range a.Broken {
@@ -395,8 +399,8 @@ func (a *Advice) judgeNature() {
 	}
 }
 
-// compare orders two changes, the better one first. Changes that seem to keep every promise come first, cheapest first;
-// they are followed by the others, ordered by how little they leave broken. A lock that stays held for ever after its
+// compare orders two changes, the better one first. Changes that seem to keep every promise come first, ordered by
+// cost. The others follow, those that leave the fewest laws broken first. A lock that stays held forever after its
 // holder has crashed counts as the most expensive.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
@@ -423,7 +427,7 @@ func (a *Advice) compare(t, u *Tried) int {
 		cmp.Compare(len(t.Otherwise), len(u.Otherwise)), cmp.Compare(t.Cost.Requests, u.Cost.Requests))
 }
 
-// costStep is the resolution at which acquire times are compared.
+// costStep is the resolution for comparisons of acquire times.
 const costStep = 100 * time.Microsecond
 
 // protocols counts the changes that switch to another protocol.
@@ -436,7 +440,7 @@ func protocols(t *Tried) (n int) {
 	return n
 }
 
-// String returns the changes as a file states them, such as "resource.writes: compare-and-set".
+// String returns the changes as a scenario file states them, such as "resource.writes: compare-and-set".
 func (t *Tried) String() string {
 	var parts []string
 	for _, c := range t.Changes {
@@ -448,10 +452,10 @@ func (t *Tried) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns the change as a file states it, such as "resource.writes: compare-and-set".
+// String returns the change as a scenario file states it, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts gives the reasons why it may mean nothing that no promise was broken, one sentence each.
+// doubts lists the reasons why it may mean little that no promise was broken, as one sentence each.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

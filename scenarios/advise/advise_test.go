@@ -58,7 +58,7 @@ func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	return a
 }
 
-// find returns the result of a change, or nil if it mends nothing.
+// find returns the result of a change, or nil if the change mends nothing.
 func (a *Advice) find(change string) *Tried {
 	for _, t := range a.Mending {
 		if t.String() == change {
@@ -68,8 +68,8 @@ func (a *Advice) find(change string) *Tried {
 	return nil
 }
 
-// No lease can survive a pause that is longer than the lease; only the resource can keep the data safe, by checking
-// fencing tokens. A lock without expiry preserves exclusion, but nobody can acquire it any more once its holder has
+// No lease can survive a pause that is longer than the lease. Only the resource can keep the data safe, by checking
+// fencing tokens. A lock without expiry preserves exclusion, but nobody can acquire it any more after its holder has
 // crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
@@ -108,26 +108,26 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // changes that also keep every promise
 		not      []string // changes that do not keep every promise
 	}{
-		// A client that states no validity counts its TTL from the reply, but the key expires before that: in one of a
-		// thousand runs another client is granted the lock in between. A client that checks the validity counts it from
-		// the time before the request.
+		// A client that states no validity counts its TTL from the reply, but the key expires earlier. In one of a
+		// thousand runs, another client is granted the lock in between. A client that checks the validity counts it
+		// from the time before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		// The pause of this file breaks only ownership, so the advice is about ownership: the release must be atomic.
+		// The pause in this file breaks only ownership, so the advice is about ownership: the release must be atomic.
 		// These servers have neither CAD nor DELEX.
 		{"get-then-del-race", "lock.release: script", nil,
 			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
-		// A replica that no fault names is no safer than the present one.
+		// A second replica that no fault names is no safer than the present one.
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		// The number of seeds that the command advise uses. Under 40 seeds, and so 2,040 fresh plans, semi-synchronous
-		// replication with a shorter down-after also seems to repair failover-loses-lock, although one of 270 plans of
-		// an exploration breaks it.
+		// The same number of seeds as the command advise uses. With 40 seeds, and so 2,040 fresh plans,
+		// semi-synchronous replication with a shorter down-after also seems to repair failover-loses-lock, although one
+		// of 270 plans of an exploration breaks it.
 		seeds := 100
 		if !testkit.Full() {
 			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
@@ -155,8 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// The runs of each file come out as the file says, under seeds other than those of the trial too, and the mended laws
-// hold.
+// The runs of each written file come out as the file expects, also with other seeds than those of the trial. The mended
+// laws hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
 		"failover-loses-lock"} {
@@ -190,7 +190,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	}
 }
 
-// A file without faults is explored with random plans, and the plans found are shrunk.
+// A file without faults is explored with random plans, and the plans that break the lock are shrunk.
 func TestExploresWhatHasNoFaults(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
 		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
@@ -214,7 +214,7 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	}
 }
 
-// A file that would lose comments is not rewritten; instead, its author is told what to change.
+// A file is not rewritten if comments would be lost. Instead, its author is told what to change.
 func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
 		"expect:\n  ownership: violated\n")
@@ -266,8 +266,8 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// Every key of the format is either changed or listed as a circumstance, that is, as something that is not part of a
-// lock.
+// Every key of the format is either offered as a change or listed as a circumstance, which is something that is not
+// part of a lock.
 func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	all, _ := scenarios.Variables()
 	known := map[string]bool{}
@@ -325,7 +325,7 @@ func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	}
 }
 
-// noteChanged adds the keys that advice for a scenario changes to tried.
+// noteChanged adds to tried the keys that are changed in the advice for a scenario.
 func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	t.Helper()
 	b, err := newSubject(s, Options{From: 1, Seeds: 1})
@@ -337,7 +337,7 @@ func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	}
 }
 
-// The changes tried for Redlock include the changes that its documents and critics discuss.
+// The changes that are tried for Redlock include those that its documentation and its critics discuss.
 func TestChangesComeFromTheFormat(t *testing.T) {
 	b, err := newSubject(named(t, "restart-forgets"), Options{From: 1, Seeds: 1})
 	if err != nil {
@@ -376,7 +376,7 @@ func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 	for _, c := range []struct {
 		to    *scenarios.Scenario
 		fault string
-		want  string // empty: spared
+		want  string // empty if the fault has no target any more
 	}{
 		{etcd, "pause client-1 for 3s after acquired", "pause client-1 for 3s after acquired"},
 		{etcd, "jump redis-3 clock by +30s at 1s", "jump etcd-3 clock by +30s at 1s"},
@@ -419,13 +419,14 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// Servers that a change adds suffer the same faults as the present ones: each added server alone, and all together.
+// The faults that strike the present servers also strike the servers that a change adds: each added server alone, and
+// all together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {
-		before, after string // the servers section
+		before, after string // the servers section before and after the change
 		faults        string
-		want          []string // all castings; the first two in order
+		want          []string // all castings; the first two must be in this order
 	}{
 		{replicated, "{redis: 1, replicas: 2}", "cut redis-1 -> redis-1-replica-1 at 0s for 1s", []string{
 			"cut redis-1 -> redis-1-replica-1 at 0s for 1s",
@@ -482,7 +483,8 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 	}
 }
 
-// Variations have only kinds of faults that the scenario has, are valid for it, and are equal for equal seeds.
+// Variations contain only kinds of faults that the scenario has. They are valid for the scenario, and the same seed
+// gives the same variation.
 func TestVariationsAreValid(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s := named(t, name)

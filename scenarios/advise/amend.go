@@ -1,9 +1,9 @@
 // This file changes the text of a scenario file so that its author recognizes it. Comments, the order of the keys and
 // unchanged lines stay, and the changes look as if the author had made them. The syntax tree of
 // github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses blanks before comments and some
-// empty lines; asWritten puts them back. At the end the new text is compared with a format.Document to which the same
-// changes were made. If they differ, the result is an error. The result is also an error if there are comments inside {
-// } or [ ], because the printer drops these.
+// empty lines, which asWritten restores. At the end, the new text is compared with a format.Document to which the same
+// changes were made. It is an error if they differ. It is also an error if there are comments inside { } or [ ],
+// because the printer drops these.
 
 package advise
 
@@ -25,15 +25,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// edit is one change of a document: it sets a scalar at a path such as "lock.ttl" (a path of format.Document), or
-// removes what is at the path.
+// edit is one change of a document. It either sets the scalar at a path such as "lock.ttl" (a path of format.Document),
+// or removes what is at the path.
 type edit struct {
 	Path   string
 	Value  string
 	Remove bool
 }
 
-// String describes the change to a reader who has to make it by hand: "lock.ttl: 30s", "no lock.quorum".
+// String describes the change for a reader who must make it by hand: "lock.ttl: 30s", "no lock.quorum".
 func (e edit) String() string {
 	if e.Remove {
 		return "no " + e.Path
@@ -52,10 +52,10 @@ func apply(d *format.Document, edits []edit) {
 	}
 }
 
-// errStyle reports text that is written in a way that rewritten cannot change in place.
+// errStyle is the error for text that cannot be changed in place because of the way it is written.
 var errStyle = errors.New("the file writes this in a way that cannot be changed in place")
 
-// rewritten makes the edits in the text of a scenario. An error names the edit that could not be made in place.
+// rewritten makes the edits in the text of a scenario. If an edit cannot be made in place, the error names it.
 func rewritten(text []byte, edits []edit) ([]byte, error) {
 	want, err := format.ParseDocument("scenario", text)
 	if err != nil {
@@ -63,7 +63,7 @@ func rewritten(text []byte, edits []edit) ([]byte, error) {
 	}
 	apply(want, edits)
 	crlf, lf := []byte("\r\n"), []byte("\n")
-	foreign := bytes.Contains(text, crlf) // the parser's positions are wrong in a text with CRLF
+	foreign := bytes.Contains(text, crlf) // the parser's positions are wrong if lines end with CRLF
 	if foreign && bytes.Count(text, crlf) != bytes.Count(text, lf) {
 		return nil, errStyle
 	}
@@ -139,10 +139,10 @@ func braced(text string) int {
 type CommentsError struct {
 	// Line of the first comment inside { } or [ ]; 0: another part of the file cannot be changed in place.
 	Line    int
-	Changes []string // what to change: "lock.ttl: 30s"
+	Changes []string // what to change, such as "lock.ttl: 30s"
 }
 
-// Error says what prevents the rewriting.
+// Error says why the file cannot be rewritten.
 func (e *CommentsError) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("line %d has a comment inside { } or [ ], which would be lost", e.Line)
@@ -150,9 +150,9 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in applies the edit within node n and returns the new node, or nil if nothing is left of it. The path leads from n to
-// the place of the edit. A new key is inserted where the order of keys puts it, or at the end if the order does not
-// have it. inside says whether n is within { } or [ ].
+// in applies the edit within node n and returns the new node, or nil if nothing is left of it. path leads from n to the
+// place of the edit. A new key is inserted at its position in order, or at the end if order does not contain it. inside
+// says whether n is within { } or [ ].
 func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
@@ -168,7 +168,7 @@ func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	}
 	value := nodeOf(written(path, e.Value, inside), 0)
 	if comment := n.GetComment(); comment != nil {
-		_ = value.SetComment(comment) // every node accepts a comment
+		_ = value.SetComment(comment) // no error, since every node accepts a comment
 	}
 	return value
 }
@@ -200,7 +200,7 @@ func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 	}
 	text := format.Quoted(path[0], true) + ": " + written(path[1:], e.Value, n.IsFlowStyle)
 	m := nodeOf(text, n.Values[0].Key.GetToken().Position.Column-1).(*ast.MappingNode).Values[0]
-	if at > 0 { // a comment after the mapping stays at its end
+	if at > 0 { // keep a comment that follows the mapping at its end
 		m.FootComment, n.Values[at-1].FootComment = n.Values[at-1].FootComment, nil
 	}
 	n.Values = slices.Insert(n.Values, at, m)
@@ -225,7 +225,7 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 }
 
 // written returns value as YAML text, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a:
-// {b: 1}}". Inside reports whether the text will be inside { } or [ ], where more values must be quoted.
+// {b: 1}}". inside says whether the text will be inside { } or [ ], where more values must be quoted.
 func written(path []string, value string, inside bool) string {
 	if len(path) == 0 {
 		return format.Quoted(value, inside)
@@ -233,17 +233,17 @@ func written(path []string, value string, inside bool) string {
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// nodeOf parses a line that is indented by the given number of columns, and returns its node.
+// nodeOf parses a line that is indented by column columns, and returns its node.
 func nodeOf(line string, column int) ast.Node {
 	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
 	if err != nil {
-		panic(err) // written quotes whatever needs it
+		panic(err) // cannot happen, since written quotes what needs quotes
 	}
 	return f.Docs[0].Body
 }
 
-// asWritten restores in the printed text the blanks and the columns of comments that the lines had in the text before.
-// It also puts back the comments and empty lines around removed lines.
+// asWritten gives the lines of the printed text the blanks, and the columns of comments, that they had before. It also
+// restores the comments and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	end := before[len(strings.TrimRight(before, "\n")):]
@@ -261,8 +261,8 @@ func asWritten(before, printed string) string {
 	return strings.Join(append(lines, around(rest)...), "\n") + end
 }
 
-// aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. A
-// comment that was separated from its code by one blank is not moved.
+// aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. It
+// does not move a comment that was separated from its code by a single blank.
 func aligned(line string, before []string) string {
 	code, comment := trailing(line)
 	if comment == "" {
@@ -278,7 +278,7 @@ func aligned(line string, before []string) string {
 	return line
 }
 
-// trailing splits a line into its code and the comment that follows it; comment is empty if there is none.
+// trailing splits a line into its code and the comment after it. comment is empty if there is none.
 func trailing(line string) (code, comment string) {
 	for _, t := range lexer.Tokenize(line) {
 		if t.Type != token.CommentType {
@@ -291,7 +291,7 @@ func trailing(line string) (code, comment string) {
 	return line, ""
 }
 
-// around returns the comments and empty lines at the start of some lines, and the comments at their end.
+// around returns the comments and empty lines at the beginning of the given lines, and the comments at their end.
 func around(lines []string) []string {
 	comment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 	first, last := 0, len(lines)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Each edit changes the text as a person would have changed it.
+// Each edit changes the text in the same way as a person would.
 func TestTextChangesOnlyWhatIsMeant(t *testing.T) {
 	const before = `name: mine # the one in production
 servers: {redis: 5, persistence: {append-fsync: everysec}} # three would do
@@ -76,7 +76,7 @@ expect: {ownership: holds}
 	}
 }
 
-// A text in block style keeps its comments, empty lines and prose, even around a removed key.
+// Text in block style keeps its comments, empty lines and prose, even around a removed key.
 func TestTextKeepsWhatStandsAround(t *testing.T) {
 	const before = `# Written in June.
 name: mine
@@ -119,7 +119,7 @@ lock:
 	}
 }
 
-// No comment is lost without an error.
+// If a comment would be lost, there is an error.
 func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	const before = "name: mine\nlock: {ttl: 1s, # short\n  protocol: redlock}\n"
 	if got, err := rewritten([]byte(before), []edit{{Path: "name", Value: "other"}}); !errors.Is(err, errStyle) {
@@ -155,11 +155,11 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	}
 }
 
-// paths returns the paths of all keys and items below a path.
+// paths returns the paths of all keys and list entries below a path.
 func paths(d *format.Document, under string) (list []string) {
 	keys := d.Keys(under)
 	for _, key := range keys {
-		if strings.Contains(key, ".") { // no path can name such a key
+		if strings.Contains(key, ".") { // a path cannot contain such a key
 			continue
 		}
 		path := strings.TrimPrefix(under+"."+key, ".")

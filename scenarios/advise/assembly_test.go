@@ -18,20 +18,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them,
-// each value drawn from the form of its key. Its plan aims faults at events of a fault-free run, with lengths that are
-// fractions and multiples of the TTL, and adds decoys that strike anywhere. It shares nothing with the catalogue, the
-// corpus, the mixes of the searches, or the variations and walks of package claims.
+// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them.
+// Each value is drawn from the form of its key. The plan aims faults at events of a fault-free run. Their lengths are
+// fractions and multiples of the TTL. It also contains decoys that strike anywhere. assembly shares nothing with the
+// catalogue, the corpus, the mixes of the searches, or the variations and walks of package claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64
 	dice     *rand.Rand
 	doc      *format.Document
-	scenario *scenarios.Scenario // parsed from doc
+	scenario *scenarios.Scenario // the scenario parsed from doc
 	ttl      time.Duration
 }
 
-// assemble returns the scenario and the plan of a seed. Equal seeds give equal results.
+// assemble returns a random scenario and plan. The same seed gives the same result.
 func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	t.Helper()
 	a := &assembly{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0x617373656d626c65))}
@@ -44,7 +44,7 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 // one returns one of several values, chosen at random.
 func one[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
-// chance returns true with a probability in percent.
+// chance returns true with a probability of percent %.
 func (a *assembly) chance(percent int) bool { return a.dice.IntN(100) < percent }
 
 // skeleton chooses the settings that every scenario has.
@@ -91,7 +91,7 @@ func (a *assembly) share(percent int) string {
 	return format.DurationText(int64((a.ttl * time.Duration(percent) / 100).Truncate(time.Millisecond)))
 }
 
-// edit changes the document, unless the result would not be a valid scenario.
+// edit changes the document, unless the result would be an invalid scenario.
 func (a *assembly) edit(change func(*format.Document)) {
 	doc := a.doc.Clone()
 	change(doc)
@@ -105,10 +105,10 @@ func (a *assembly) set(path, value string) {
 	a.edit(func(doc *format.Document) { doc.Set(path, value) })
 }
 
-// chosen lists the keys that settings does not change: the keys that the skeleton sets, and the keys that limit a run.
+// chosen lists the keys that settings does not change: those that the skeleton sets, and those that limit a run.
 var chosen = []string{"limit", "bound", "clients", "lock.ttl", "work.cycles", "work.hold", "work.writes"}
 
-// settings draws values for the other keys. It sets keys of the lock more often than others.
+// settings sets random values for the other keys. It sets keys of the lock more often than others.
 func (a *assembly) settings() {
 	all, _ := scenarios.Variables()
 	d := locks.Define(a.scenario.Clients[0].Lock.Protocol)
@@ -153,7 +153,7 @@ func (a *assembly) value(f *format.Form) string {
 	return "" // not accepted, or a mapping with its defaults
 }
 
-// overrides gives a client settings of its own, or another order of locks.
+// overrides gives a client its own settings, or another order of locks.
 func (a *assembly) overrides() {
 	client := fmt.Sprintf("overrides.client-%d.", 1+a.dice.IntN(len(a.scenario.Clients)))
 	if len(a.scenario.Clients[0].Work.Locks) > 0 && a.chance(50) {
@@ -198,8 +198,8 @@ func (a *assembly) plan() nemesis.Plan {
 	}
 }
 
-// fault returns one fault: aimed at one of the events, or a decoy that strikes any process at any time. The result is
-// empty if no draw gives a fault that the scenario accepts.
+// fault returns one fault. It is either aimed at one of the events, or a decoy that strikes any process at any time.
+// The result is empty if no attempt produces a fault that the scenario accepts.
 func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nemesis.Sent, aimed bool) []nemesis.Fault {
 	everybody := slices.Concat(names.Clients, names.Servers(), []sim.ProcessID{names.Resource})
 	for range 200 {
@@ -278,9 +278,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories passes violations of assembled scenarios to visit, beginning with the scenario of a seed, until
-// visit returns false. It passes at most each violations of one law and cause, so that rare ones count as much as
-// frequent ones.
+// assembledStories passes violations of assembled scenarios to visit until visit returns false. It begins with the
+// scenario of the seed from. For each pair of law and cause, it passes at most each violations, so that rare ones count
+// as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

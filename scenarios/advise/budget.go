@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// A budget limits the processor time of a search. How far a search gets in that time depends on the machine, so the
-// report says what was not tried. Changes are tried in a fixed order, and results count only up to the first change
-// that was not finished. Equal amounts of work therefore give equal results.
+// budget limits the processor time of a search. How far a search gets in that time depends on the machine, so the
+// report says what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished
+// change count. Equal amounts of work therefore give equal results.
 type budget struct {
 	limit      time.Duration // 0: no limit
 	start      time.Duration
 	spent      func() time.Duration
 	endSearch  context.CancelFunc // ends the search for changes
-	endConfirm context.CancelFunc // ends everything
+	endConfirm context.CancelFunc // ends the whole search
 }
 
-// searchShare is the percentage of a budget that the search for changes may use. The rest is for confirming what was
+// searchShare is the percentage of a budget that the search for changes may use. The rest is used to confirm what was
 // found.
 const searchShare = 75
 
-// budget starts a budget. When it is used up, it cancels the context all; when the search has used its share, it
-// cancels the context searching.
+// budget starts a budget. When the search has used its share, the context searching is canceled. When the whole budget
+// is used up, the context all is canceled.
 func (o *Options) budget(ctx context.Context) (all, searching context.Context, b *budget) {
 	b = &budget{limit: o.Budget, spent: o.Spent}
 	all, b.endConfirm = context.WithCancel(ctx)
@@ -32,8 +32,8 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge ends the search if it has used its share of the budget, and everything if the whole budget is used up. It is
-// called after each run.
+// charge is called after each run. It ends the search for changes if it has used its share of the budget, and
+// everything if the whole budget is used up.
 func (b *budget) charge() {
 	if b.limit == 0 {
 		return

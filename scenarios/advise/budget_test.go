@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// within returns the advice under a budget that lasts for a number of runs.
+// within returns the advice under a budget that is used up after a number of runs.
 func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) *Report {
 	t.Helper()
 	var used atomic.Int64
@@ -30,9 +30,9 @@ func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, work
 	return &Report{Advice: a, Scenario: s}
 }
 
-// A search that ends with its budget says so, and says what it left out. It never concludes that nothing mends the
-// lock, and it is undecided unless it has confirmed a change. The changes that it did try have the same results as
-// without a budget, for any number of workers.
+// A search that ends because of its budget says so, and says what it has not tried. It never concludes that nothing
+// mends the lock, and its result is undecided unless it has confirmed a change. For the changes that it did try, the
+// results are the same as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	s := named(t, "no-elapsed-check")
 	whole := within(t, context.Background(), s, 1_000_000, 1)
@@ -76,7 +76,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	}
 }
 
-// An interrupted search says how far it got, and concludes nothing about what it did not try.
+// An interrupted search says how far it got, and concludes nothing about changes that it did not try.
 func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	for _, after := range []int64{0, 3, 30, 100} {
 		ctx, stop := context.WithCancel(context.Background())
@@ -101,7 +101,7 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	}
 }
 
-// A lock that is never free again once its holder has crashed counts as the most expensive, and the report says so.
+// If a lock is never free again after its holder has crashed, it counts as the most expensive, and the report says so.
 func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	endless := 0
 	for _, d := range locks.Definitions() {
@@ -141,8 +141,8 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	}
 }
 
-// If the lock of a file without faults breaks even without faults, the advice is about the promises that break then,
-// and not about further promises that random faults break.
+// If a file lists no faults and its lock breaks without faults, the advice is about the promises that break in that
+// case. It is not about further promises that random faults break.
 func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
 		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
@@ -158,9 +158,9 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	}
 }
 
-// The advice is not about promises that the file's own faults do not break. If fresh faults break such a promise, as
-// they did before the change, the report says so but does not hold it against the change. With a mix, the advice is
-// about all promises.
+// The advice is not about promises that the file's own faults do not break. If fresh faults break such a promise both
+// with and without the change, the report says so, but this does not count against the change. With a mix, the advice
+// is about all promises.
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}

@@ -15,13 +15,13 @@ import (
 // Change is one change to a scenario.
 type Change struct {
 	Key, Value string         // as in FORMAT.md
-	Protocol   locks.Protocol // the new protocol, if the change is one of protocol
+	Protocol   locks.Protocol // the new protocol, if the change switches to another protocol
 	edits      []edit
-	restart    time.Duration // least time that a crashed server stays away; 0: as stated in the faults
+	restart    time.Duration // minimum time that a crashed server stays away; 0: as stated in the faults
 }
 
 // circumstances lists the keys, and single values of keys, that are not part of the lock, each with the reason. Advice
-// changes all other keys.
+// may change all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -50,8 +50,8 @@ var circumstances = map[string]string{
 	"mix.within":                 "what strikes",
 }
 
-// offered reports whether a key is part of the lock, so that advice may change it. Clients that are programs must learn
-// of the change.
+// offered reports whether advice may change a key, because the key is part of the lock. If the clients are programs,
+// the programs must also get to know the change.
 func (b *subject) offered(path string) bool {
 	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
 	if ofClients && !b.scenario.Takes(path) {
@@ -67,15 +67,15 @@ func (b *subject) offered(path string) bool {
 	return !circumstance && !isMembers(path)
 }
 
-// isMembers reports whether a key states the number of members of a cluster. It is changed with the protocol, or from
-// one member to three.
+// isMembers reports whether a key states the number of members of a cluster. Advice changes it together with the
+// protocol, or from one member to three.
 func isMembers(path string) bool {
 	kind, ok := strings.CutPrefix(path, "servers.")
 	return ok && scenarios.OneLog(locks.Backend(kind))
 }
 
-// changes lists every single change that the format offers for the lock, in the order of FORMAT.md. The format rejects
-// some of them unless another change comes with them.
+// changes lists every single change that the format allows for the lock, in the order of FORMAT.md. The format accepts
+// some of them only together with another change.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {
 		if d != b.definition && !b.scenario.OfPrograms() {
@@ -114,7 +114,7 @@ func (b *subject) changes() (list []Change) {
 	return list
 }
 
-// inForce returns the form of a key and its value for the first client; ok is false if the lock does not have the key.
+// inForce returns the form of a key and its value for the first client. ok is false if the lock does not have the key.
 func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Value, ok bool) {
 	c := &b.scenario.Clients[0]
 	name, of := strings.CutPrefix(v.Path, "lock.")
@@ -139,7 +139,7 @@ func (b *subject) unused(name string) bool {
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// A longer lease needs a longer run to show its consequences.
+		// With a longer lease, a run must last longer to show the consequences.
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
@@ -159,7 +159,7 @@ func (b *subject) has(path string) bool {
 }
 
 // group returns changes for an optional mapping. If text is not empty, it is a word that switches the mapping off. If
-// it is empty, the mapping is switched on with the defaults of its keys.
+// text is empty, the change switches the mapping on with the defaults of its keys.
 func (b *subject) group(path, text string) []Change {
 	if text != "" {
 		return []Change{b.set(path, text)}
@@ -172,8 +172,8 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives returns values for a key other than its present one: each of its permitted words, and for a number some
-// below and above it. An empty string stands for a mapping.
+// alternatives returns other values for a key than its present one: each of its permitted words, and for a number, some
+// smaller and larger numbers. An empty string stands for a mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)
@@ -219,11 +219,11 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 	return list
 }
 
-// documented is the drift allowance in the samples of the Redlock document: 1 %, in parts per million.
+// documented is the drift allowance in the examples of the Redlock documentation: 1 %, in parts per million.
 const documented = 10_000
 
-// restartDelay returns how long a server must stay away so that all leases that it may have forgotten have ended: the
-// longest TTL, and a tenth more for clocks that differ. It is zero if no fault brings a server back sooner.
+// restartDelay returns how long a crashed server must stay away so that all leases that it may have forgotten have
+// ended: the longest TTL, plus a tenth for clock differences. It returns zero if no fault lets a server return sooner.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -251,8 +251,8 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	return ttl
 }
 
-// protocol returns the change to another protocol, with the servers that it needs, and without the keys that it does
-// not accept.
+// protocol returns the change to another protocol. The change includes the servers that the protocol needs, and removes
+// the keys that the protocol does not accept.
 func (b *subject) protocol(d *locks.Definition) Change {
 	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
 		edits: []edit{{Path: "lock.protocol", Value: string(d.Name)}}}
@@ -273,7 +273,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			switch {
 			case takes == nil:
 				remove(path)
-			// A timeout that is short for one backend may be too short for another.
+			// A timeout that is right for one backend may be too short for another.
 			case s.Path == "timeout" && d.Backend != b.scenario.Servers.Backend:
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
@@ -296,8 +296,8 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// Least numbers of servers that a change of protocol introduces: the number in the Redlock document, and the number for
-// a cluster that survives the loss of one member.
+// Minimum numbers of servers for a change of protocol: the number in the Redlock documentation, and the number for a
+// cluster that survives the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3
@@ -311,11 +311,12 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	asked := b.asked()
 	if d.Backend != b.scenario.Servers.Backend {
 		for _, key := range b.doc.Keys("servers") {
-			if key != "fsync" { // all servers have that
+			if key != "fsync" { // all kinds of servers have fsync
 				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
-		for _, path := range []string{"mix.slow-fsync", "mix.with"} { // faults that only some servers can suffer
+		// faults that are possible only for some kinds of servers
+		for _, path := range []string{"mix.slow-fsync", "mix.with"} {
 			if b.has(path) || len(b.doc.List(path)) > 0 {
 				c.edits = append(c.edits, edit{Path: path, Remove: true})
 			}

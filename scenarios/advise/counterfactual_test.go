@@ -10,24 +10,25 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// First seeds of the assembled scenarios: for everyday runs, and for runs at full size, which nobody has looked at
-// before.
+// First seeds of the assembled scenarios. One is for everyday runs, the other for runs at full size, with seeds that
+// nobody has looked at before.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 13_500_000
 )
 
-// TestCausesAreNecessaryAndRemediesHelp tests the explanations of violations in assembled scenarios by further runs. It
-// removes each fault that an explanation names: in 99 % of the cases the violation must disappear. It follows each
-// sentence of a remedy: in 98 % of the cases it must help, and none may be in force already. With FENCEPOST_FULL=1 it
-// tries a thousand violations, at most 25 of one law and cause.
+// TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios by further runs.
+// It removes each fault that an explanation names. In 99 % of the cases, the violation must disappear. It follows each
+// sentence of a remedy. In 98 % of the cases, this must help, and no remedy may be in force already. With
+// FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 60, 2
 	if testkit.Full() {
 		from, enough, each = fullAssembly, 1000, 25
 	}
 	wrongs := claims.NewWrongs(t)
-	// At the everyday size, 2 % is less than two remedies, and one scenario may have two findings with the same remedy.
+	// At the everyday size, 2 % is less than two remedies, and one scenario may lead to two findings with the same
+	// remedy.
 	spare := testkit.Size(2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
 	causes, last := map[string]int{}, uint64(0)

@@ -8,24 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// counterparts says which servers of a changed lock suffer the faults that name a server of the unchanged lock: one,
-// several or none. A process without an entry is its own counterpart.
+// counterparts maps each server of the unchanged lock to the servers of the changed lock that suffer its faults
+// instead: one, several or none. A process without an entry is its own counterpart.
 //
-// A server that a change adds is not safe merely because no fault names it yet. It may suffer what happens to any
-// server of the unchanged lock, such as to its only replica or to a master that loses its data.
+// A server that a change adds is not safe merely because no fault names it yet. Whatever happens to a server of the
+// unchanged lock may happen to it, too. For example, it may suffer what happens to the only replica, or to a master
+// that loses its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// Limits on the counterparts tried for the same faults: how many different ones are tried, and how many are drawn to
-// find them.
+// Limits for the same faults: how many different counterparts are tried, and how many are drawn to find them.
 const (
 	mostCastings = 24
 	castingDraws = 500
 )
 
 // castings lists the counterparts to try for some faults. If the servers did not change, the list has one element, nil.
-// Otherwise, in the first element, faults strike the same servers as before as far as possible, and no added servers.
-// In the second, the added servers, in turn, suffer the same faults as the old ones. The others are drawn at random; if
-// there are few possibilities, all of them occur.
+// Otherwise, the first element keeps faults on the same servers as far as possible, and no fault strikes added servers.
+// In the second element, the added servers, in turn, also suffer the faults of the old ones. The other elements are
+// drawn at random. If there are few possibilities, all of them occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -65,7 +65,7 @@ func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []count
 	return list
 }
 
-// groups returns the servers of a lock, either as masters with their replicas, or each in a group of its own.
+// groups returns the servers of a lock in groups: each master with its replicas, or each server alone.
 func groups(n *nemesis.Names) [][]sim.ProcessID {
 	if len(n.Groups) > 0 {
 		return n.Groups
@@ -83,8 +83,8 @@ func apart(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	return list
 }
 
-// cast returns the counterparts for which the ith changed group has the role of old group masters[i], and its kth
-// replica the role of the old group's replica replicas[k].
+// cast returns the counterparts if the ith changed group has the role of the old group masters[i], and its kth replica
+// has the role of the old group's replica replicas[k].
 func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts {
 	with := counterparts{}
 	for _, group := range old {
@@ -108,7 +108,7 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 
 // casting assigns the roles of the members before a change to the members after it. A member either has the role of an
 // old member that a fault strikes, or is unharmed. If there are at least as many members as before, every role is
-// taken, and added members may have any role. If there are fewer, no role is taken twice.
+// assigned, and added members may have any role. If there are fewer, no role is assigned twice.
 type casting struct {
 	before, after int
 	same          bool // the members are the same and keep their roles
@@ -125,8 +125,8 @@ func (c *casting) strike(i int) {
 	}
 }
 
-// alone gives each role to one member: to the member that had it before if it still exists, otherwise to the next
-// member without a role.
+// alone assigns each role to one member. This is the member that had the role before or, if it no longer exists, the
+// next member without a role.
 func (c *casting) alone() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {
@@ -140,7 +140,7 @@ func (c *casting) alone() []int {
 	return roles
 }
 
-// shared is like alone, but also gives added members, in turn, the roles of the members before the change.
+// shared is like alone, but also assigns the roles to the added members, in turn.
 func (c *casting) shared() []int {
 	roles := c.alone()
 	for i := c.before; i < c.after; i++ {
@@ -175,8 +175,8 @@ func shuffled(s *sim.Stream, list []int) []int {
 	return list
 }
 
-// of translates a fault to the counterparts of the processes that it names. The result is one fault for each
-// counterpart, or a single cut between all of them; it is empty if there are no counterparts.
+// of applies a fault to the counterparts of the processes that it names. The result is one fault for each counterpart,
+// or a single cut between all of them. It is empty if there are no counterparts.
 func (c counterparts) of(f nemesis.Fault) (list []nemesis.Fault) {
 	find := func(p sim.ProcessID) []sim.ProcessID {
 		if found, named := c[p]; named {
@@ -198,7 +198,7 @@ func (c counterparts) of(f nemesis.Fault) (list []nemesis.Fault) {
 	}
 	peers := find(f.Peer)
 	if f.Kind == nemesis.FailOver && len(peers) == 0 {
-		peers = []sim.ProcessID{""} // without a replica to promote, the master still fails
+		peers = []sim.ProcessID{""} // if there is no replica to promote, the master still fails
 	}
 	for _, target := range find(f.Target) {
 		for _, peer := range peers {

@@ -14,27 +14,29 @@ type adviseJSON struct {
 	document.Head
 	Scenario string `json:"scenario"`
 	Outcome  string `json:"outcome"` // "nothing broken", "can be saved", "not saved" or "undecided"
-	// the faults of the file break the lock, or it breaks without any fault
+	// whether the faults of the file break the lock, or it breaks without any fault
 	OwnFaults bool     `json:"own_faults"`
-	Explored  int      `json:"explored"` // random plans that were run to find those that break the lock
+	Explored  int      `json:"explored"` // number of random plans that were run to find some that break the lock
 	Plans     []string `json:"plans"`    // the faults that broke the lock
-	// Number of runs with these plans in which each change was tried.
+	// Number of runs of each change under these plans.
 	Runs int `json:"runs"`
-	// number of runs under fresh faults of the same kinds, for a change that was confirmed
+	// number of runs of a confirmed change under fresh faults of the same kinds
 	Fresh       int          `json:"fresh_runs"`
 	Others      int          `json:"other_runs"` // number of runs under faults of all kinds
 	Broken      []brokenJSON `json:"broken"`
-	Cost        costJSON     `json:"cost"` // of the unchanged lock
+	Cost        costJSON     `json:"cost"` // cost of the unchanged lock
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
 	Interrupted bool         `json:"interrupted" doc:"a signal arrived before everything was done"`
-	OutOfBudget bool         `json:"out_of_budget"` // the budget of processor time was used up too early
-	Untried     string       `json:"untried"`       // what an interruption or the end of the budget left out, in words
-	Open        []string     `json:"open"`
-	File        string       `json:"file"` // file of the best change; empty if it was not written
-	Diff        string       `json:"diff"`
-	Files       string       `json:"files"`
-	Repeat      string       `json:"repeat" doc:"a command to paste that shows it again"`
+	// whether the budget of processor time was used up before everything was tried
+	OutOfBudget bool `json:"out_of_budget"`
+	// what was not tried because of an interruption or the end of the budget, in words
+	Untried string   `json:"untried"`
+	Open    []string `json:"open"`
+	File    string   `json:"file"` // file with the best change; empty if no file was written
+	Diff    string   `json:"diff"`
+	Files   string   `json:"files"`
+	Repeat  string   `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
 type brokenJSON struct {
@@ -42,7 +44,7 @@ type brokenJSON struct {
 	Causes []string    `json:"causes"`
 	Runs   int         `json:"runs"`
 	Fresh  int         `json:"fresh_runs"`
-	// why no change keeps it; empty if one does, or if the reason is not known
+	// why no change keeps the law; empty if one does, or if the reason is not known
 	Nature string `json:"nature"`
 }
 
@@ -51,13 +53,13 @@ type costJSON struct {
 	Requests float64 `json:"requests"`
 	Servers  int     `json:"servers"`
 	Lease    int64   `json:"lease_ns"` // how long a crashed holder keeps others out
-	// Whether a crashed holder keeps others out for ever; lease_ns is then 0.
+	// Whether a crashed holder keeps others out forever. If so, lease_ns is 0.
 	Endless bool `json:"endless"`
 }
 
 type changeJSON struct {
 	Changes   []string     `json:"changes"`
-	Keeps     bool         `json:"keeps"` // whether it keeps every promise that can be kept
+	Keeps     bool         `json:"keeps"` // whether the change keeps every promise that can be kept
 	Mends     []string     `json:"mends"`
 	Leaves    []string     `json:"leaves"`
 	Breaks    []breachJSON `json:"breaks"`
@@ -65,18 +67,18 @@ type changeJSON struct {
 	GivesUp   bool         `json:"gives_up"`
 	Spared    []string     `json:"spared"`
 	Cost      costJSON     `json:"cost"`
-	Runs      int          `json:"runs"`           // under the faults that broke the lock
-	Elsewhere int          `json:"elsewhere_runs"` // with these faults on other or more servers
+	Runs      int          `json:"runs"`           // number of runs under the faults that broke the lock
+	Elsewhere int          `json:"elsewhere_runs"` // number of runs with these faults on other or more servers
 	Fresh     int          `json:"fresh_runs"`
-	File      string       `json:"file"` // empty if it was not written
+	File      string       `json:"file"` // file with the change; empty if no file was written
 }
 
 type breachJSON struct {
 	Law    checker.Law `json:"law"`
-	Cause  string      `json:"cause"` // empty: the law is no longer seen to hold
+	Cause  string      `json:"cause"` // empty if no run shows the law to hold any more
 	Runs   int         `json:"runs"`
 	Of     int         `json:"of"`
-	Nature string      `json:"nature"` // why no lock can prevent it; empty if one may
+	Nature string      `json:"nature"` // why no lock can prevent the breach; empty if a lock may
 }
 
 type triedJSON struct {
@@ -84,7 +86,7 @@ type triedJSON struct {
 	Pairs   int `json:"pairs"`
 }
 
-// data returns the JSON object, with the best changes first.
+// data returns the report as a JSON object, with the best changes first.
 func (a *Report) data() *adviseJSON {
 	d := &adviseJSON{Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
 		Explored: a.Explored,
@@ -106,7 +108,7 @@ func (a *Report) data() *adviseJSON {
 	return d
 }
 
-// file returns the scenario file of the ith change, or "" if it was not written.
+// file returns the scenario file of the ith change, or "" if no file was written.
 func (a *Report) file(i int) string {
 	if i >= len(a.Written) {
 		return ""

@@ -9,10 +9,10 @@ import (
 
 // natures lists the violations that no lock can prevent.
 var natures = []struct {
-	law   checker.Law // empty: any
+	law   checker.Law // empty if the row applies to any law
 	cause checker.CauseKind
-	// gradual is set if some locks suffer from it less than others. A lock then mends the law if the same faults do not
-	// break it.
+	// gradual is set if some locks suffer less than others from this violation. A lock then mends the law if the same
+	// faults do not break it.
 	gradual bool
 	why     string
 }{
@@ -22,8 +22,8 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature says why no lock can prevent a finding, and whether the finding is gradual. It returns "" if a lock can
-// prevent it, or if the scenario explicitly promises the law.
+// byNature explains why no lock can prevent a finding, and reports whether the finding is gradual. It returns "" if a
+// lock can prevent it, or if the scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
@@ -33,7 +33,7 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge records what the runs so far show about the promises: Mended, Left, Anew, Otherwise and GivesUp.
+// judge updates the results of t by the runs so far: Mended, Left, Anew, Otherwise and GivesUp.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {
@@ -50,14 +50,14 @@ func (b *subject) judge(base, t *Tried) {
 		}
 		t.Otherwise = append(t.Otherwise, b.otherwise(t, law)...)
 	}
-	// Clients count as giving up if they do so more often per run than with the unchanged lock under the same faults.
+	// GivesUp is set if clients give up more often per run than with the unchanged lock under the same faults.
 	runs := t.Given.Runs + t.Elsewhere.Runs
 	t.GivesUp = (t.Given.GivenUp+t.Elsewhere.GivenUp)*base.Given.Runs > base.Given.GivenUp*runs
 }
 
-// mends reports whether a broken law holds under the given faults and is broken neither by the same faults on other
-// servers nor by fresh ones. Violations that no lock can prevent do not count, unless the unchanged lock broke the law
-// in the same way and that way is not gradual.
+// mends reports whether a broken law holds under the given faults, and is broken neither by the same faults on other
+// servers nor by fresh faults. Violations that no lock can prevent do not count, unless the unchanged lock broke the
+// law in the same way and that way is not gradual.
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
@@ -75,8 +75,8 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// anew returns a breach of a promise that the unchanged lock keeps under the same faults. If there is none but the
-// promise is no longer seen to hold, it returns a breach without a cause. Otherwise it returns nil.
+// anew returns a breach of a promise that the unchanged lock keeps under the same faults. If there is no such breach,
+// but no run shows the promise to hold any more, it returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {
@@ -108,8 +108,8 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	return list[i]
 }
 
-// otherwise lists the ways in which a law is broken under the given faults, on the same or other servers, and under
-// fresh ones.
+// otherwise lists the ways in which a law is broken under the given faults (on the same or other servers) and under
+// fresh faults.
 func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
 	var all campaign.Findings
 	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {

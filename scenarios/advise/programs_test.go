@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofPrograms returns a scenario whose clients pass for programs that are given the TTL. They behave as the protocol
-// does. failing, if set, says whether the program fails in a run.
+// ofPrograms returns a scenario whose clients are treated as programs that are given the TTL. They behave as the
+// protocol does. failing, if set, reports whether the program fails in a run.
 func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nemesis.Plan) bool) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Parse("lock.yaml", []byte(text))
@@ -40,7 +40,7 @@ func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nem
 		}})
 }
 
-// forgetful is a lock whose server forgets what it has not fsynced.
+// forgetful is a scenario whose server loses what it has not fsynced.
 const forgetful = `name: forgetful
 servers: {redis: 1, persistence: {append-fsync: everysec}}
 clients: 3
@@ -51,8 +51,9 @@ faults:
   - crash redis-1 losing unsynced writes at 500ms, restart after 10ms
 `
 
-// TestProgramsAreOfferedWhatTheyLearnOf: changes of a lock whose clients are programs are those of the servers and of
-// the resource, and of keys that the programs are given. One of them mends a lock whose server forgets.
+// TestProgramsAreOfferedWhatTheyLearnOf: if the clients are programs, the changes that are tried concern only the
+// servers, the resource, and keys that the programs are given. One of these changes mends a lock whose server loses
+// data.
 func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	s := ofPrograms(t, forgetful, nil)
 	a, err := Try(context.Background(), s, Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}})
@@ -83,9 +84,9 @@ func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	}
 }
 
-// TestARunInWhichAProgramFailsIsUndecided: a program that fails under other faults than those of the file leaves the
-// laws undecided, and the search goes on. A change with which it fails even alone is none. If it fails under the faults
-// of the file, or in each random plan, there is no advice.
+// TestARunInWhichAProgramFailsIsUndecided: if a program fails under other faults than those of the file, the laws are
+// undecided and the search continues. A change with which the program fails even without faults is rejected. If the
+// program fails under the faults of the file, or under each random plan, there is no advice.
 func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	o := Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}}
 	own := func(_ *scenarios.Scenario, p nemesis.Plan) bool {
@@ -124,8 +125,8 @@ func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	}
 }
 
-// TestNothingIsBrokenBecauseAClientEnded: if a client of each run ended before its work was done, the advice says that
-// what held is undecided.
+// TestNothingIsBrokenBecauseAClientEnded: in each run, a client ends before its work is done. Laws that were not broken
+// are then undecided, and the advice says so.
 func TestNothingIsBrokenBecauseAClientEnded(t *testing.T) {
 	text, _, _ := strings.Cut(strings.Replace(forgetful, "name: forgetful", "name: ended", 1), "  - crash")
 	s := ofPrograms(t, text+"  - pause client-1 for 1s after acquired\n", nil)

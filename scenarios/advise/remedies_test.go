@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation describes how to follow a remedy, which is a sentence that reports print, or why it cannot be followed.
-// If there are several ways to follow it, one of them must help.
+// confirmation describes how to follow a remedy, or why it cannot be followed. A remedy is a sentence that reports
+// print. If there are several ways to follow it, one of them must help.
 type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
-	apply   applied  // one more way; nil if changes has all
-	reason  string   // why it cannot be followed here or, if there are changes, where these change nothing
-	// keeps is the law that must hold when the remedy is followed. If it is empty, the law that was broken must not be
-	// broken by the same cause again.
+	apply   applied  // another way to follow it; nil if there is none
+	reason  string   // why the remedy cannot be followed; if there are changes, where they have no effect
+	// keeps is the law that must hold when the remedy is followed. If it is empty, the broken law must not be broken by
+	// the same cause again.
 	keeps       checker.Law
-	asksNothing bool // it says that the law is kept already
-	none        bool // it says that no remedy is known
-	// but names scenarios in which the remedy does not keep the law, with the reasons.
+	asksNothing bool // the sentence says that the law is kept already
+	none        bool // the sentence says that no remedy is known
+	// but lists scenarios in which the remedy does not keep the law, with the reasons.
 	but map[string]string
 }
 
-// applied follows a remedy that is more than one line of the format: it changes what the clients do, which faults
-// strike, or a key whose right value depends on others.
+// applied follows a remedy that needs more than one line of the format. It changes what the clients do, which faults
+// strike, or a key whose right value depends on other keys.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
-// librariesOnly is the reason why a remedy that only lock libraries need is not tried.
+// librariesOnly is the reason given for not trying a remedy that only lock libraries need.
 const librariesOnly = "each lock of the format does it; libraries that do not are held to it in scenarios/locktest"
 
-// seenOnly is the reason why a remedy that only applies to locks of unknown code is not tried.
+// seenOnly is the reason given for not trying a remedy that applies only to locks whose code is unknown.
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
@@ -306,7 +306,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing follows a remedy that says that nothing needs to be changed.
+// nothing makes no change, for a remedy that says that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.
@@ -318,7 +318,7 @@ func byMajority(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// slewing removes the faults that set the servers' clocks by a jump.
+// slewing removes the faults that make the servers' clocks jump.
 func slewing(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	servers := known.Servers()
@@ -338,7 +338,7 @@ func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	}
 }
 
-// serversBack makes all servers restart that would otherwise stay away for good.
+// serversBack makes all servers restart that would otherwise be gone permanently.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -353,7 +353,7 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 		if f.Restart == 0 {
 			f.Restart = time.Second
 		}
-		// A new, empty member of the same name may not vote.
+		// A new, empty member with the same name must not vote.
 		if f.Loss == nemesis.LosesEverything && len(known.Consensus) > 0 {
 			f.Loss = nemesis.LosesUnsynced
 		}
@@ -361,8 +361,8 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// allowance sets a drift allowance for a server's clock that runs too fast and a client's clock that runs too slow
-// under the plan, as if all drifts of a process were in force at once.
+// allowance sets a drift allowance that covers the drifts in the plan: of a server's clock that runs too fast and of a
+// client's clock that runs too slow. It assumes that all drifts of a process are active at once.
 func allowance(b *subject, p *nemesis.Plan) []edit {
 	fast, slow := drifts(b, p)
 	const whole = 1e6
@@ -374,8 +374,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts returns, in parts per million, by how much a server's clock may run too fast and a client's clock too slow
-// under a plan.
+// drifts returns, in parts per million, how much too fast a server's clock and how much too slow a client's clock may
+// run under a plan.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -415,7 +415,7 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 	return b.set("lock.ttl", format.DurationText(int64(ttl))).edits
 }
 
-// waiting makes every client wait (with WAIT) for all replicas and obey the result, so that a promoted replica has the
+// waiting makes every client wait for all replicas (with WAIT) and act on the reply, so that a promoted replica has the
 // key.
 func waiting(b *subject, _ *nemesis.Plan) []edit {
 	return append(b.set("lock.wait.obey", "on").edits,
@@ -435,7 +435,7 @@ func renewDeadline(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// longExtension makes an extension last as long as the lock did when it was acquired.
+// longExtension makes an extension last as long as the original lock.
 func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {
@@ -502,7 +502,7 @@ func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// orderedAndBounded does the same as ordered, and also makes clients give up waiting before a lease that was granted
+// orderedAndBounded does the same as ordered, and also makes clients stop waiting before a lease that was granted
 // earlier can end.
 func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
@@ -535,11 +535,11 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 	return slices.DeleteFunc(list, func(t try) bool { return t.made == nil })
 }
 
-// seedsOfRemedy is the number of seeds under which a remedy must help. Under a single seed it may help by chance,
-// because a change shifts the random draws.
+// seedsOfRemedy is the number of seeds with which a remedy must help. With a single seed it may help by chance, because
+// a change shifts the random choices.
 const seedsOfRemedy = 5
 
-// helps runs the plan with a try and reports whether the law that the remedy should keep is kept.
+// helps runs the plan with one way to follow a remedy. It reports whether the law that the remedy should keep is kept.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil
 	for n := range uint64(seedsOfRemedy) {
@@ -557,8 +557,8 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further lists scenarios in addition to those of the catalogue, in which clocks drift by more than the allowance, or a
-// release does nothing.
+// further lists scenarios that are not in the catalogue. In them, clocks drift by more than the allowance, or a release
+// does nothing.
 var further = []string{`name: no-release
 servers: {redis: 1}
 clients: 2

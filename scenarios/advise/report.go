@@ -14,19 +14,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Report reports which changes repair a lock.
+// Report is the report about which changes repair a lock.
 type Report struct {
 	*Advice
 	Scenario *scenarios.Scenario
-	Written  []string       // scenario files of the first changes; "" for a change whose file was not written
-	Diff     string         // how the first of these files differs from the scenario's
-	ByHand   *CommentsError // why no file was written for the first, and what to change; nil if one was
-	Files    string         // folder that holds the files
-	Repeat   string         // command that repeats the search
+	Written  []string // scenario files of the first changes; "" if the file of a change was not written
+	Diff     string   // how the first of these files differs from the scenario's file
+	// why no file was written for the first change, and what to change by hand; nil if the file was written
+	ByHand *CommentsError
+	Files  string // folder that holds the files
+	Repeat string // command that repeats the search
 }
 
 // breach says how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A breach
-// without a cause means that the promise is no longer seen to hold.
+// without a cause means that no run shows the promise to hold any more.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " is no longer seen to hold"
@@ -34,7 +35,7 @@ func breach(b Breach) string {
 	return fmt.Sprintf("%s in %s of %s: %s", b.Law, text.Grouped(b.Runs), text.CountGrouped(b.Of, "run"), b.Cause)
 }
 
-// open lists the reasons why no conclusion can be drawn, if no promise was seen to break.
+// open lists the reasons why no conclusion can be drawn although no promise was seen to break.
 func (a *Report) open() []string {
 	if len(a.Broken) > 0 {
 		return nil
@@ -42,8 +43,8 @@ func (a *Report) open() []string {
 	return a.doubts()
 }
 
-// Standing returns Passed if nothing is broken or a change keeps every promise, Failed if no change does, and otherwise
-// Undecided.
+// Standing returns Passed if nothing is broken or a change keeps every promise, Failed if no change does, and Undecided
+// otherwise.
 func (a *Report) Standing() document.Result {
 	switch {
 	case a.Interrupted || len(a.open()) > 0 || a.OutOfBudget && len(a.Broken) == 0:
@@ -56,7 +57,7 @@ func (a *Report) Standing() document.Result {
 	return document.Failed
 }
 
-// outcome states the standing in a word or two.
+// outcome returns the standing in one or two words.
 func (a *Report) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == document.Undecided:
@@ -69,11 +70,11 @@ func (a *Report) outcome() string {
 	return "not saved"
 }
 
-// others returns the number of runs under faults of all kinds that each change was tried in.
+// others returns, for each change, the number of its runs under faults of all kinds.
 func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
-// plans returns the faults that break the lock, one per line: the faults of the file, or the random plans that were
-// found.
+// plans returns the faults that break the lock, one per line. They are the faults of the file, or the random plans that
+// were found.
 func (a *Report) plans() []string {
 	if a.Own {
 		return document.Texts(a.Scenario.Faults)
@@ -87,7 +88,7 @@ func (a *Report) plans() []string {
 	return all
 }
 
-// causes returns the causes by which a law was broken under the given faults.
+// causes returns the causes for which a law was broken under the given faults.
 func (a *Report) causes(law checker.Law) []string {
 	all := []string{}
 	for _, f := range a.Base.Given.Findings {
@@ -98,11 +99,11 @@ func (a *Report) causes(law checker.Law) []string {
 	return all
 }
 
-// mostAdvised is the number of changes that the text shows; the JSON has all.
+// mostAdvised is the number of changes that the text shows. The JSON contains all.
 const mostAdvised = 8
 
-// Document returns the report. It says first what to do, as a sentence and as a diff, then what breaks the lock, and
-// then what else was tried.
+// Document returns the report. It first says what to do, as a sentence and as a diff. Then it says what breaks the
+// lock, and then what else was tried.
 func (a *Report) Document() *document.Document {
 	result := a.Standing()
 	todo := []document.Block{document.Paragraph{Words: a.conclusion()}}
@@ -143,7 +144,7 @@ func (a *Report) conclusion() string {
 	return strings.Join(sentences, " ")
 }
 
-// advice says what to do, as far as the search has found out.
+// advice says what to do, according to what the search has found out.
 func (a *Report) advice() string {
 	stopped := a.Interrupted || a.OutOfBudget
 	what := "The scenario's own faults"
@@ -178,7 +179,8 @@ func (a *Report) advice() string {
 	return fmt.Sprintf("No change and no pair keeps every promise. Nearest comes: %s. %s", change, a.nearest(best))
 }
 
-// untried says what an interruption or the end of the budget left out; it is empty if all was tried.
+// untried says what was not tried because of an interruption or the end of the budget. It is empty if everything was
+// tried.
 func (a *Report) untried() string {
 	var left []string
 	if n := a.Seeds - a.Explored; !a.Own && n > 0 {
@@ -205,8 +207,8 @@ func (a *Report) untried() string {
 	return fmt.Sprintf("%s. Not tried: %s.", why, text.Join(left, " and "))
 }
 
-// kept says in how many runs a change keeps every promise, which promises no lock keeps or still break as before, and
-// which faults have no target any more.
+// kept says in how many runs a change keeps every promise, which promises no lock can keep or are still broken as
+// before, and which faults no longer have a target.
 func (a *Report) kept(t *Tried) string {
 	natural := func(b Breach) bool { return b.Nature != "" }
 	asBefore := func(b Breach) bool { return b.Nature == "" }
@@ -216,7 +218,7 @@ func (a *Report) kept(t *Tried) string {
 		more = fmt.Sprintf(" Of these %s, as before.", counts)
 	}
 	if laws, counts := a.brokenBy(t, natural); len(laws) > 0 {
-		if what != "every promise" { // this does not mean promises that had not been broken
+		if what != "every promise" { // "as before" does not apply to promises that had not been broken
 			laws = slices.DeleteFunc(laws, func(l string) bool { return !slices.Contains(a.Broken, checker.Law(l)) })
 		}
 		if len(laws) > 0 {
@@ -230,8 +232,8 @@ func (a *Report) kept(t *Tried) string {
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
-// nearest describes the best change if it does not keep every promise. It says which promises the change keeps, and in
-// how many runs it breaks others.
+// nearest describes the best change if even that change does not keep every promise. It says which promises the change
+// keeps, and in how many runs it breaks others.
 func (a *Report) nearest(t *Tried) string {
 	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
@@ -281,8 +283,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy lists the promises that are broken in the given ways according to t.Otherwise. It also returns the numbers
-// of runs in words: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy lists the promises that are broken, according to t.Otherwise, in the ways for which ways returns true. It
+// also returns the numbers of runs in words: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -305,7 +307,7 @@ func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, coun
 	return laws, text.CountGrouped(t.wasMet(), "run") + ", " + text.Join(each, " and ")
 }
 
-// changesOf returns the changes as a file states them: "lock.protocol: etcd".
+// changesOf returns the changes as a scenario file states them: "lock.protocol: etcd".
 func changesOf(t *Tried) (list []string) {
 	for i := range t.Changes {
 		list = append(list, t.Changes[i].String())
@@ -321,7 +323,7 @@ func changesInWords(t *Tried) (list []string) {
 	return list
 }
 
-// against describes a cost in comparison with the cost before the change.
+// against compares a cost with the cost before the change, in words.
 func against(c, base Cost) string {
 	lease := ""
 	if c.Lease != base.Lease {
@@ -342,7 +344,7 @@ func against(c, base Cost) string {
 	return words + "." + lease
 }
 
-// lasting says in words how long a lease lasts.
+// lasting states in words how long a lease lasts.
 func lasting(lease time.Duration) string {
 	if lease == forever {
 		return "for ever"
@@ -350,7 +352,7 @@ func lasting(lease time.Duration) string {
 	return "for " + nemesis.FormatDuration(lease)
 }
 
-// breaches returns the table of broken laws: how often each was broken, and by what.
+// breaches returns the table of broken laws. It shows how often each law was broken, and by what.
 func (a *Report) breaches() document.Table {
 	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {
@@ -361,7 +363,7 @@ func (a *Report) breaches() document.Table {
 	return t
 }
 
-// changes returns the table of the first changes that mend a law, after a row for the unchanged lock.
+// changes returns the table of the first changes that mend a law. Its first row is the unchanged lock.
 func (a *Report) changes() []document.Block {
 	t := document.Table{Heading: "change"}
 	for _, l := range a.Broken {
@@ -383,7 +385,7 @@ func (a *Report) changes() []document.Block {
 	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// cells returns the rest of a row: which of the broken laws the lock keeps, and its costs.
+// cells returns the cells of a row after the first one: which of the broken laws the lock keeps, and its costs.
 func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 	for _, l := range a.Broken {
 		result := document.Failed
@@ -438,7 +440,7 @@ func (a *Report) trials() (all document.Facts) {
 	return all
 }
 
-// marked says in which runs a law must hold for a change to be marked as mending it.
+// marked says in which runs a law must hold so that a change is marked as mending it.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
 		", and under fresh ones of the same kinds"
@@ -454,7 +456,7 @@ func (a *Report) marked() string {
 }
 
 // natures explains why no lock can keep some promises: those that no change keeps, and those that the best change
-// breaks. It gives each reason once.
+// breaks. It states each reason once.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {
@@ -472,7 +474,8 @@ func (a *Report) natures() (list []string) {
 	return list
 }
 
-// elsewhere says in how many runs these faults struck other servers, if some change replaces or adds servers.
+// elsewhere says in how many runs these faults struck other servers. It does so only if some change replaces or adds
+// servers.
 func (a *Report) elsewhere() string {
 	most := 0
 	for _, t := range a.Mending {
@@ -484,7 +487,8 @@ func (a *Report) elsewhere() string {
 	return fmt.Sprintf(", in up to %d where they strike servers that it brings", most)
 }
 
-// freshly returns the number of fresh runs that break the unchanged lock. It shows how severe the fresh faults are.
+// freshly returns the number of fresh runs that break the unchanged lock. This number shows how severe the fresh faults
+// are.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.violated(l))
@@ -492,7 +496,7 @@ func (a *Report) freshly() (most int) {
 	return most
 }
 
-// suite returns a test case for each broken promise, or a single one if none is broken.
+// suite returns a test suite with a case for each broken promise, or with a single case if none is broken.
 func (a *Report) suite() document.Suite {
 	name := a.Scenario.Name
 	s := document.Suite{Name: "advise " + name, Repeat: a.Repeat}

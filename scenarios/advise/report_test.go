@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The table fits the screen for any number of broken laws: each row still ends with the number of servers.
+// The table fits the screen for any number of broken laws. The last column, the number of servers, is still there.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
 		for n := 1; n <= len(checker.Laws); n++ {
@@ -49,8 +49,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The first sentence says that every promise is kept only if the table below agrees, and each number in it matches the
-// number of runs of a trial.
+// The first sentence says that every promise is kept only if the table below it agrees. Each number in the sentence is
+// the number of runs of a trial.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {
@@ -143,8 +143,7 @@ func TestChangesToMakeByHandAreListed(t *testing.T) {
 	}
 }
 
-// In the text and on the page, the advice comes first, as a sentence and as a diff, and what broke the lock comes after
-// it.
+// In the text and on the page, the advice comes first, as a sentence and as a diff. What broke the lock comes after it.
 func TestWhatToDoComesFirst(t *testing.T) {
 	base := &Tried{}
 	base.Given = Trial{Runs: 20, Findings: []campaign.Finding{{Law: checker.Ownership,

@@ -13,8 +13,8 @@ import (
 )
 
 // translated applies a plan to a changed lock: it replaces each process that a fault names by its counterparts. A fault
-// of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. Spared lists the
-// faults that have no target. A crashed server stays away at least for the duration restart.
+// of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. spared lists the
+// faults that have no target. A crashed server stays away for at least restart.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -35,15 +35,15 @@ func translated(
 	return q, spared
 }
 
-// fitted adapts a fault to a lock; ok is false if the lock cannot suffer it. Moved is set if the fault originally named
-// another process.
+// fitted adapts a fault to a lock. ok is false if the fault is not possible for the lock. moved says that the fault
+// originally named another process.
 func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
-	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // no replica: the master crashes instead
+	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // there is no replica: the master crashes instead
 		g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
 			Restart: downAfterFailOver, Trigger: g.Trigger}
 	}
-	// Members of a consensus service have a disk, and lose only what was not synced.
+	// Members of a consensus service have a disk, so they lose only what was not synced.
 	if g.Loss == nemesis.LosesEverything && moved && len(known.Consensus) > 0 {
 		g.Loss = nemesis.LosesUnsynced
 	}
@@ -57,20 +57,19 @@ func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Dura
 	return g, g.Kind.Has(nemesis.FieldLoss) && nemesis.Validate(g, *known) == nil
 }
 
-// repeats reports whether a fault equals one of the others, or fails over the same master as one of them.
+// repeats reports whether a fault equals one of the others, or both are failovers of the same master.
 func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 	return slices.ContainsFunc(others, func(g nemesis.Fault) bool {
 		return g.String() == f.String() || f.Kind == nemesis.FailOver && g.Kind == f.Kind && g.Target == f.Target
 	})
 }
 
-// downAfterFailOver is how long a master stays down if it crashes instead of failing over, because it has no replica
-// that could take over.
+// downAfterFailOver is how long a master stays down if it crashes instead of failing over because it has no replica.
 const downAfterFailOver = 5 * time.Second
 
-// mix returns the mix from which to draw fresh faults for a lock. If the lock broke under its own faults, that is the
-// scenario's mix restricted to similar faults: of the same kinds, striking the same kinds of processes, with the same
-// losses. Otherwise it is the scenario's mix. Servers stay away for as long as the changes require.
+// mix returns the mix from which fresh faults for a lock are drawn. If the lock broke under its own faults, this is the
+// scenario's mix restricted to similar faults: of the same kinds, with the same losses, and striking the same kinds of
+// processes. Otherwise it is the scenario's mix. Servers stay away for as long as the changes require.
 func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	m := s.Mix
 	if b.own {
@@ -127,7 +126,7 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	return m
 }
 
-// processKindOf returns whether a process is a client, the resource or a server.
+// processKindOf says whether a process is a client, the resource or a server.
 func processKindOf(p sim.ProcessID) nemesis.ProcessKind {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):

@@ -17,14 +17,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// subject is a scenario whose lock should be repaired, with the settings of the search.
+// subject is a scenario whose lock is to be repaired, with the settings of the search.
 type subject struct {
 	scenario   *scenarios.Scenario
 	doc        *format.Document
 	definition *locks.Definition
 	options    Options
 	budget     *budget
-	own        bool // judged under the file's own faults, or without any
+	own        bool // the lock is judged under the file's own faults, or without any
 	mixed      bool // the file has a mix
 	stated     bool // the file states its promises in a promise section
 	promised   checker.Promise
@@ -32,12 +32,12 @@ type subject struct {
 	broken     []checker.Law  // promised laws that these plans break
 }
 
-// Numbers of runs, apart from the random plans.
+// Numbers of runs, not counting the random plans.
 const (
 	ownSeeds   = 20  // seeds with which the scenario's own faults are run
-	foundSeeds = 5   // seeds with which each plan found is run: its own, and the next ones
-	mostPlans  = 6   // largest number of found plans that are kept
-	shrinkRuns = 200 // runs to shrink one plan
+	foundSeeds = 5   // seeds with which each plan that was found is run: its own seed and the next ones
+	mostPlans  = 6   // maximum number of plans that are kept
+	shrinkRuns = 200 // maximum number of runs to shrink one plan
 	costRuns   = 3   // runs to measure the cost of a lock
 )
 
@@ -67,7 +67,7 @@ func (b *subject) ownPlans() (plans []nemesis.Plan) {
 }
 
 // withoutFaults finds out whether a scenario breaks a promise even without faults. If it does, the advice is about the
-// promises broken then, and not about further promises that random faults may break.
+// promises that break in that case, and not about further promises that random faults may break.
 func (b *subject) withoutFaults(ctx context.Context) error {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w, plans := b.worker(t), b.ownPlans()
@@ -86,7 +86,8 @@ func (b *subject) withoutFaults(ctx context.Context) error {
 	return nil
 }
 
-// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans run.
+// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans that it has
+// run.
 func (b *subject) explore(ctx context.Context) (int, error) {
 	e, err := search.NewExploration(b.scenario, b.options.From, b.options.Seeds, search.Whole)
 	if err != nil {
@@ -127,7 +128,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	return e.Done(), nil
 }
 
-// shrunk removes from a plan everything that is not needed to show a finding.
+// shrunk removes everything from a plan that is not needed to cause a finding.
 func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	runner, runs := scenarios.NewRunner(b.scenario), 0
 	var judge checker.Checker
@@ -151,7 +152,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	return small, failed
 }
 
-// asItIs tries the unchanged lock and records which promises it breaks.
+// asItIs runs the unchanged lock and records which promises it breaks.
 func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w := b.worker(t)

@@ -18,14 +18,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// remedyTrials follows each sentence that an explanation gives as a remedy, by itself and under the same plan. A
-// sentence helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence
-// that the scenario already follows is counted as in force.
+// remedyTrials follows each sentence that an explanation gives as a remedy, alone and under the same plan. A sentence
+// helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence that the
+// scenario already follows counts as in force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs
 	applied                 int
-	made, helped, notFormat map[string]int // by sentence
+	made, helped, notFormat map[string]int // counts by sentence
 }
 
 func newRemedyTrials(t *testing.T, wrongs *claims.Wrongs) *remedyTrials {
@@ -33,11 +33,13 @@ func newRemedyTrials(t *testing.T, wrongs *claims.Wrongs) *remedyTrials {
 		notFormat: map[string]int{}}
 }
 
-// Numbers of remedies that did not help, and of remedies that were in force already.
+// idle returns the number of remedies that did not help. inForce returns the number of remedies that were already in
+// force.
 func (r *remedyTrials) idle() int    { return r.wrongs.Count("no help") + r.wrongs.Count("impossible") }
 func (r *remedyTrials) inForce() int { return r.wrongs.Count("in force") }
 
-// report logs how often each sentence was followed and helped, and which sentences were not followed and why.
+// report logs how often each sentence was followed and how often it helped, and which sentences were not followed and
+// why.
 func (r *remedyTrials) report() {
 	r.t.Logf("%d applied: %d helped, %d did not, %d were in force already", r.applied,
 		r.applied-r.idle()-r.inForce(), r.idle(), r.inForce())
@@ -80,7 +82,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked { // such a run proves nothing
+	// such a run does not show whether the law is kept
+	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked {
 		r.notFormat[c.text]++
 		return
 	}
@@ -128,8 +131,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// leave takes back that a remedy was applied. The format refuses most protocols for clients with several tasks. A
-// remedy that asks for such a protocol cannot be followed there.
+// leave undoes the counting of a remedy that was applied. The format refuses most protocols for clients with several
+// tasks. A remedy that requires such a protocol cannot be followed in that case.
 func (r *remedyTrials) leave(c *confirmation) {
 	r.applied--
 	r.made[c.text]--
@@ -140,7 +143,7 @@ func severalTasks(s *scenarios.Scenario) bool {
 	return slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Tasks > 1 })
 }
 
-// idle reports whether the change leaves everything unchanged.
+// idle reports whether the change has no effect.
 func (c try) idle(s *claims.Story) bool {
 	was, is := s.Scenario, c.made.scenario
 	return restartOf(c.made.Changes) == 0 && c.plan.String() == s.Plan.String() &&
@@ -148,8 +151,8 @@ func (c try) idle(s *claims.Story) bool {
 		reflect.DeepEqual(was.Resource, is.Resource) && reflect.DeepEqual(was.Network, is.Network)
 }
 
-// TestRemediesAreConfirmed follows each remedy that the reports of the catalogue give. All must help, except in the
-// scenarios that the table of confirmations names.
+// TestRemediesAreConfirmed follows each remedy in the reports of the catalogue. All must help, except in the scenarios
+// that the table of confirmations names.
 func TestRemediesAreConfirmed(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	var all []*scenarios.Scenario
@@ -180,7 +183,7 @@ func TestRemediesAreConfirmed(t *testing.T) {
 }
 
 // TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98 % must help,
-// and none may be in force already. With FENCEPOST_FULL=1 it continues until it has followed 500.
+// and none may be in force already. With FENCEPOST_FULL=1, the test continues until it has followed 500 remedies.
 func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	enough, rounds, each := 40, 10, 1
 	if testkit.Full() {
@@ -200,8 +203,8 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source:
-// each must contain every sentence of the other.
+// TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source.
+// Each must contain every sentence of the other.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
 	known := func(text string) bool {
@@ -225,7 +228,7 @@ func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// remedySentences returns every string in checker/remedy.go that ends with a full stop.
+// remedySentences returns every string in checker/remedy.go that ends with a period.
 func remedySentences(t *testing.T) (all []string) {
 	t.Helper()
 	for name, only := range map[string][]string{"remedy.go": nil, "permits.go": {"semaphores", "byServersClock"}} {
@@ -254,7 +257,7 @@ func remedySentences(t *testing.T) (all []string) {
 	return all
 }
 
-// stringOf returns the value of a string literal, or of several joined by +.
+// stringOf returns the value of a string literal, or of several string literals joined by +.
 func stringOf(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -24,12 +24,12 @@ import (
 
 type tallied = campaign.Finding
 
-// Cost says how long a lock takes for a client that nobody disturbs, how many requests and servers it needs, and how
-// long a crashed holder keeps others out (Lease).
+// Cost is what a lock costs: how long an undisturbed client takes to acquire it, how many requests and servers it
+// needs, and how long a crashed holder keeps others out (Lease).
 type Cost struct {
-	Acquire  time.Duration // median
-	Requests float64       // to lock servers, for each lock acquired and released
-	Servers  int           // masters with their replicas, or members
+	Acquire  time.Duration // median acquire time
+	Requests float64       // number of requests to lock servers, for each lock acquired and released
+	Servers  int           // number of masters and replicas, or of members
 	Lease    time.Duration
 }
 
@@ -51,7 +51,7 @@ func (b *subject) worker(t *Tried) *worker {
 }
 
 // patient returns a copy of a scenario whose runs may last longer than its file says, so that the effects of late or
-// long faults are seen.
+// long faults can be seen.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
 	return &s
@@ -60,9 +60,9 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 // patience is the factor by which a run may exceed the scenario's limit.
 const patience = 2
 
-// run runs a plan, judges the run and adds the result to a trial. A run in which the clients' own program fails counts
-// as one in which every law is undecided, unless it is one of the lock as it is, under the faults that the advice is
-// about.
+// run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every
+// law counts as undecided. If that happens in a run of the unchanged lock, under the faults that the advice is about,
+// run returns an error.
 func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	r, err := w.runner.Run(p)
 	asked := len(w.tried.Changes) == 0 && to == &w.tried.Given
@@ -93,13 +93,13 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	return nil
 }
 
-// hopeless reports whether all of the given laws are broken. Further runs are then useless for a change that was
+// hopeless reports whether all of the given laws are broken. Further runs are then useless, because the change was
 // supposed to mend one of these laws.
 func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
 
-// given runs the plans that broke the unchanged lock, until all laws of until are broken.
+// given runs the plans that broke the unchanged lock. It stops when all laws of until are broken.
 func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	t := w.tried
 	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
@@ -111,10 +111,10 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is the number of further castings with which each plan is run.
+// elsewhereEach is the number of further castings for each plan.
 const elsewhereEach = 3
 
-// elsewhere runs the same plans with their faults moved to other servers, until stop returns true.
+// elsewhere runs the same plans with their faults moved to other servers. It stops when stop returns true.
 func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	t := w.tried
 	for ; t.moved < elsewhereEach*len(w.plans) && ctx.Err() == nil && !stop(); t.moved++ {
@@ -130,8 +130,8 @@ func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// castings returns the castings for a plan's faults. It records as spared the faults that strike nothing in any of
-// them.
+// castings returns the castings for a plan's faults. It records the faults that strike nothing in any of them as
+// spared.
 func (w *worker) castings(p nemesis.Plan) []counterparts {
 	t, key := w.tried, fmt.Sprint(p.Faults)
 	if w.cast[key] != nil {
@@ -151,8 +151,8 @@ func (w *worker) castings(p nemesis.Plan) []counterparts {
 	return list
 }
 
-// strike runs a plan with other servers in place of the servers that it names. A plan that the lock cannot suffer is
-// left out.
+// strike runs a plan with other servers in place of those that it names. It skips a plan that is not possible for the
+// lock.
 func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	q, _ := translated(p, w.tried.scenario, with, restartOf(w.tried.Changes))
 	if q.Validate(w.tried.scenario.Targets()) != nil {
@@ -175,8 +175,8 @@ func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 }
 
 // freshPlans returns a function that returns the ith fresh plan, counted from 0. Plans are drawn from the mix. If the
-// scenario broke under its own faults, they alternate with variations of these; without faults only the seeds differ.
-// freshPlans returns nil if no plan can strike anything.
+// scenario broke under its own faults, drawn plans alternate with variations of these faults. If it broke without
+// faults, only the seeds differ. freshPlans returns nil if no plan can strike anything.
 func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	t := w.tried
 	if w.own && len(w.scenario.Faults) == 0 {
@@ -201,10 +201,11 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	return w.draws(w.mix(t.scenario, t.Changes), vary)
 }
 
-// freshSeed returns the seed of the ith fresh plan, which is larger than the seeds that the search for plans has used.
+// freshSeed returns the seed of the ith fresh plan. It is larger than the seeds that the search for plans has used.
 func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
-// others runs the everyday plans. It then runs random faults of all kinds, unless the fresh plans already cover these.
+// others runs the everyday plans. It then runs random faults of all kinds, unless the fresh plans already cover all
+// kinds.
 func (w *worker) others(ctx context.Context) error {
 	for _, p := range w.everyday() {
 		if ctx.Err() != nil {
@@ -235,8 +236,8 @@ func (w *worker) others(ctx context.Context) error {
 }
 
 // everyday returns the plans that every lock must survive. The first has no faults. In the others, a client crashes at
-// a point where it leaves most behind, a server is gone for good, or a client is cut off for longer than a lease. A
-// lock that is exclusive only because nobody can acquire it fails here.
+// a point where it leaves most behind, a server is gone permanently, or a client is cut off for longer than a lease. A
+// lock that is exclusive only because nobody can acquire it fails under these plans.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID
@@ -260,7 +261,7 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 				nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From, Faults: []nemesis.Fault{f}})
 		}
 	}
-	// As many servers as the unchanged lock could lose.
+	// The plan removes as many servers as the unchanged lock could lose.
 	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From}
 	for i := range min((w.asked()-1)/2, len(masters)) {
 		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: masters[len(masters)-1-i]})
@@ -268,12 +269,12 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	return append(plans, gone)
 }
 
-// othersShare is the number of fresh plans for each plan of all kinds of faults.
+// othersShare is the number of fresh plans for each plan with faults of all kinds.
 const othersShare = 4
 
-// draws returns a function that returns the ith plan, counted from 0: a plan drawn from the mix or, if vary is set, a
-// variation. The first variations are systematic; after them, variations and drawn plans alternate. draws returns nil
-// if no plan can strike anything.
+// draws returns a function that returns the ith plan, counted from 0. The plan is drawn from the mix or, if vary is
+// set, may be a variation. The first variations are systematic. After them, random variations and drawn plans
+// alternate. draws returns nil if no plan can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
@@ -294,7 +295,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 	}, nil
 }
 
-// restartOf returns how long crashed servers must stay away at least with some changes.
+// restartOf returns the minimum time that crashed servers must stay away after some changes.
 func restartOf(changes []Change) (d time.Duration) {
 	for _, c := range changes {
 		d = max(d, c.restart)
@@ -312,7 +313,7 @@ func (b *subject) changed(changes []Change) *format.Document {
 	return doc
 }
 
-// build sets the scenario of t, with its changes. It returns nil if the format does not accept them together.
+// build creates the scenario of t with its changes. It returns nil if the format does not accept them together.
 func (b *subject) build(t *Tried) *Tried {
 	s, err := b.scenario.Parse("changed", []byte(b.changed(t.Changes).String()))
 	if err != nil {
@@ -322,7 +323,7 @@ func (b *subject) build(t *Tried) *Tried {
 	return t
 }
 
-// try tries some changes together, for as long as they may mend one of the wanted laws. It returns nil if it was
+// try tries some changes together, for as long as they may still mend one of the wanted laws. It returns nil if it was
 // interrupted.
 func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted []checker.Law) (*Tried, error) {
 	t := &Tried{Changes: changes, Left: b.broken}
@@ -357,9 +358,9 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 	return t, err
 }
 
-// confirm runs a change with all plans that broke the lock, on the same and on other servers, and with many more fresh
-// ones. It stops early if the change no longer seems to keep every promise. If the change did not seem to do so before,
-// it stops once the change mends nothing.
+// confirm runs a change under all plans that broke the lock, on the same and on other servers, and under many more
+// fresh plans. It stops early if the change no longer seems to keep every promise. If the change did not seem to do so
+// before, it stops as soon as the change mends nothing.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {
@@ -385,7 +386,7 @@ func edits(changes []Change) (all []edit) {
 	return all
 }
 
-// cost measures a single client that acquires and releases the lock again and again.
+// cost measures the cost with a single client that acquires and releases the lock repeatedly.
 func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	doc := changed.Clone()
 	for _, key := range []string{"faults", "expect", "promise", "mix", "overrides", "work", "network.links", "limit"} {
@@ -422,5 +423,5 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	return c, nil
 }
 
-// costCycles is the number of times that the client does so.
+// costCycles is the number of times that this client acquires the lock.
 const costCycles = 20

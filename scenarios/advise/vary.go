@@ -10,21 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// variation draws plans that resemble a given one: its faults become longer or shorter, strike earlier or later, at
-// other points or on other processes, and there may be one fault fewer or up to two more. A change that suits only the
-// faults exactly as written does not survive these plans.
+// variation draws plans that resemble a given one. Its faults become longer or shorter, strike earlier or later, at
+// other points or on other processes. There may also be one fault fewer, or up to two more. A change that helps only
+// against the exact faults of the given plan does not survive these plans.
 type variation struct {
-	of    []nemesis.Plan // the plan; for a changed lock also its translations to other servers
+	of    []nemesis.Plan // the plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
-	// longer is the present TTL of the lock divided by the original one. Locks are broken by faults that outlast them,
-	// so faults become longer in proportion to the TTL.
+	// longer is the present TTL of the lock divided by the original one. Faults break locks if they last longer than
+	// the lease, so faults become longer in proportion to the TTL.
 	longer float64
 }
 
-// plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations move each fault: a
-// fault at a point of the lock's life moves to each such point, a fault at a time strikes a little later, since the
-// lock may have become slower, and a fault at a message moves to a later message. The next len(lengths) variations keep
-// the place and change the length. All others are drawn at random.
+// plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations move each fault. A
+// fault at a point of the lock's life moves to each such point. A fault at a time strikes a little later, since the
+// lock may have become slower. A fault at a message moves to a later message. The next len(lengths) variations change
+// the lengths, but not the places. All others are drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -53,17 +53,17 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	return p
 }
 
-// lengths are the factors of the variations that change the length of faults.
+// lengths are the factors by which variations change the length of faults.
 var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 
 // systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is the step between the first variations of a fault that strikes at a time.
+// shift is the step by which the first variations move a fault that strikes at a time.
 const shift = 2 * time.Millisecond
 
 // longer returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration unchanged
-// if the factor is 1 or the product is below a millisecond.
+// if the factor is 1 or the product is less than a millisecond.
 func longer(d time.Duration, by float64) time.Duration {
 	if by == 1 || time.Duration(float64(d)*by).Abs() < time.Millisecond {
 		return d
@@ -71,7 +71,7 @@ func longer(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by).Truncate(time.Millisecond)
 }
 
-// draw returns the random variation with a seed.
+// draw returns a random variation with the given seed.
 func (v *variation) draw(seed uint64) nemesis.Plan {
 	s := sim.NewStream(seed, "advise/variation")
 	below := func(n int) int { return int(s.Uint64() % uint64(n)) }
@@ -79,7 +79,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	faults := p.Faults
 	p.Seed, p.Faults = seed, nil
 	grow := max(1, v.longer)
-	turn := below(2) * below(97) // half of the plans strike the processes that they name
+	turn := below(2) * below(97) // half of the plans strike the processes that the given plan names
 	add := func(f nemesis.Fault, turn int) {
 		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID { return v.turned(id, turn) })
 		g.For, g.By, g.Restart = scaled(g.For, below, grow), scaled(g.By, below, grow), scaled(g.Restart, below, grow)
@@ -101,7 +101,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 		}
 	}
 	for i, f := range faults {
-		if i < len(faults)-1 && below(4) == 0 { // perhaps this fault prevents the effect of another
+		if i < len(faults)-1 && below(4) == 0 { // remove this fault: it may prevent the effect of another
 			continue
 		}
 		add(f, turn)
@@ -115,10 +115,10 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	return p
 }
 
-// scales are the factors by which a fault becomes longer, larger or later, in sixteenths.
+// scales are the factors, in sixteenths, by which a fault becomes longer, larger or later.
 var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
-// scaled returns a duration times a random factor, in whole milliseconds; zero stays zero.
+// scaled returns a duration multiplied by a random factor, in whole milliseconds. Zero stays zero.
 func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	by := time.Duration(scales[below(len(scales))])
 	if d == 0 {
@@ -134,7 +134,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns the process that is turn places further among those of its kind. A replica follows its master.
+// turned returns the process that is turn places further among the processes of its kind. A replica goes with its
+// master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")
