@@ -8,21 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// This file implements how a client of one lock finds the server that has it if the servers are a Redis Cluster, as
+// This file is about Redis Cluster. It implements how a client of one lock finds the server that has the lock, as
 // client libraries do.
 
-// slots is what a client of a Redis Cluster knows about which master serves which slot. It asks for that (CLUSTER
-// SLOTS) before its first request and after a request that was not answered, and learns from MOVED.
+// slots is what a client of a Redis Cluster knows about which master serves which slot. The client asks for the slots
+// (CLUSTER SLOTS) before its first request and after a request that was not answered. It also learns from MOVED.
 type slots map[int]sim.ProcessID
 
-// mostRedirections is how often a client follows MOVED and ASK for one request, as go-redis does by default.
+// mostRedirections is the maximum number of MOVED and ASK replies that a client follows for one request. It is
+// go-redis's default.
 const mostRedirections = 3
 
 // slotsTimeout is how long a client waits for a reply to CLUSTER SLOTS before it asks the next member.
 const slotsTimeout = 100 * time.Millisecond
 
-// routed sends a request to the master that serves its key, and follows redirections. It makes the master of the lock's
-// own key the present master of the lock.
+// routed sends a request to the master that serves its key, and follows redirections. The master that serves the lock's
+// own key becomes the lock's current master.
 func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
 	slot := redis.KeySlot(keyOf(l.config, r.Args))
 	reply := l.routedOnce(env, r, slot)
@@ -49,7 +50,7 @@ func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
 	return reply
 }
 
-// routedOnce sends a request to the server that serves a slot as far as the client knows.
+// routedOnce sends a request to the server that, as far as the client knows, serves a slot.
 func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	if l.slots == nil {
 		l.slots = l.askForSlots(env)
@@ -63,8 +64,8 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	return ask(env, l.timeout(), r)
 }
 
-// askForSlots asks one member after another for the owners of the slots of the lock's keys. If none answers, the client
-// takes the masters of the new cluster.
+// askForSlots asks one member after another for the owners of the slots of the lock's keys. If no member answers, it
+// returns the owners in a new cluster.
 func (l *single) askForSlots(env sim.Env) slots {
 	known := slots{}
 	for i := range l.config.Servers {
@@ -93,8 +94,8 @@ func (l *single) askForSlots(env sim.Env) slots {
 	return known
 }
 
-// redirected returns the first word of a reply that names another server, MOVED or ASK, and the server. Both are empty
-// for other replies.
+// redirected returns the first word of a reply that names another server (MOVED or ASK) and that server. For other
+// replies, both are empty.
 func redirected(r *sim.Reply) (how string, to sim.ProcessID) {
 	words := strings.Fields(r.Error())
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
@@ -104,7 +105,7 @@ func redirected(r *sim.Reply) (how string, to sim.ProcessID) {
 	return words[0], sim.ProcessID(host)
 }
 
-// keyOf returns the first key of a request. A request without one goes to the master of the lock.
+// keyOf returns the first key of a request. If the request has no key, keyOf returns the lock's key.
 func keyOf(c *Config, args []string) string {
 	switch {
 	case args[0] == "EVAL" && len(args) > 3:

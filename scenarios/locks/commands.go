@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The Lua scripts, as the documents print them.
+// The Lua scripts, exactly as the documents print them.
 const (
 	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
@@ -61,7 +61,7 @@ func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != Ex
 func (m ExtendMode) Compares() bool { return m != ExtendExpire }
 
 // ObeysAnswer reports whether the mode counts a lock as extended only if the server confirms that the client still owns
-// it.
+// the lock.
 func (m ExtendMode) ObeysAnswer() bool {
 	return m.Compares() && m != ExtendAnyAnswer && m != ExtendUnchecked
 }
@@ -84,8 +84,8 @@ func (w *Wait) patience(timeout time.Duration) time.Duration {
 	return timeout + w.Timeout
 }
 
-// ask sends one request. If no reply arrives, it closes the connection, as client libraries do, so that a late reply
-// is not taken for the reply to the next request.
+// ask sends one request. If no reply arrives, it closes the connection, as client libraries do. Otherwise a late reply
+// could be mistaken for the reply to the next request.
 func ask(env sim.Env, timeout time.Duration, r sim.Request) *sim.Reply {
 	replies := env.Call(timeout, nil, r)
 	if s := replies[0].Status; s == sim.NoReply || s == sim.Reset {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/consul"
 )
 
-// Consul is the lock of Consul's Go library (api.Lock): a session with a TTL acquires a key.
+// Consul is the lock of Consul's Go library (api.Lock), in which a session with a TTL acquires a key.
 const Consul Protocol = "consul"
 
 func init() {
@@ -28,7 +28,7 @@ func init() {
 		}, own(consulKeys...)),
 		Without: withoutConsul(),
 		badName: badPath("key in the API of Consul"),
-		lasts: func(c *Config) time.Duration { // the client learns of the end of a lock delay by asking again
+		lasts: func(c *Config) time.Duration { // a client notices the end of a lock delay only when it asks again
 			return consul.TTLMultiplier*c.TTL + ownOf[consulConfig](c).lockDelay + ConsulRetry
 		},
 		make: func(r requester) protocol {
@@ -66,20 +66,21 @@ type consulConfig struct {
 	monitorOnly bool          // default off
 }
 
-// unlocking says how a Consul client gives its lock back.
+// unlocking says how a Consul client releases its lock.
 type unlocking string
 
 const (
-	releasesKey unlocking = "release" // PUT with ?release: only the session that holds the key can
-	deletesKey  unlocking = "delete"  // DELETE: whoever holds the key
+	releasesKey unlocking = "release" // PUT with ?release, which only the session that holds the key can do
+	deletesKey  unlocking = "delete"  // DELETE, whichever session holds the key
 )
 
-// sequencer says which index of its key is a Consul client's fencing token.
+// sequencer says which index of the key a Consul client uses as its fencing token.
 type sequencer string
 
 const (
-	modifyIndex sequencer = "modify-index" // index of the log at which the key changed last
-	lockIndex   sequencer = "lock-index"   // how often the key was acquired since it exists: Consul's documentation
+	modifyIndex sequencer = "modify-index" // index in the log of the last change of the key
+	// number of times the key was acquired since it was created, as in Consul's documentation
+	lockIndex sequencer = "lock-index"
 )
 
 var consulKeys = []format.Key[consulConfig]{
@@ -104,31 +105,32 @@ var consulKeys = []format.Key[consulConfig]{
 			"answered"),
 }
 
-// consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go): it creates a session, waits by blocking
-// queries until nobody holds the key, acquires it, and watches it. The requests go to one server after another until
-// one answers, as Consul's agent on the client's machine would send them.
+// consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go). It creates a session, waits with blocking
+// queries until nobody holds the key, acquires it, and watches it. It sends requests to one server after another until
+// one answers, as Consul's agent on the client's machine would.
 //
-// api.Lock itself shows no fencing token and counts no TTL; monitor-only leaves the latter out here, too.
+// api.Lock itself provides no fencing token and does not count the TTL. With monitor-only, this lock does not count the
+// TTL either.
 type consulLock struct {
 	requester
 	own     consulConfig
 	caller  consulCaller
-	session *consulSession // nil: none is open
+	session *consulSession // nil if no session is open
 }
 
 // ConsulRetry is how long api.Lock waits between two attempts during a lock delay (DefaultLockRetryTime).
 const ConsulRetry = 5 * time.Second
 
-// These are other constants of api.Lock.
+// Other constants of api.Lock.
 const (
-	lockWaitTime = 15 * time.Second // of a blocking query (DefaultLockWaitTime)
+	lockWaitTime = 15 * time.Second // duration of a blocking query (DefaultLockWaitTime)
 	sessionName  = "Consul API Lock"
 )
 
 // Acquire tries until the client's session holds the key.
 func (l *consulLock) Acquire(env sim.Env) (*Hold, error) { return l.retryFor(env, l.try) }
 
-// try makes one attempt with a session of its own; it returns nil if it did not get the lock.
+// try makes one attempt with a new session. It returns nil if it did not get the lock.
 func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -162,7 +164,7 @@ func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter waits until the session has acquired the key, for as long as patience lasts.
+// enter waits until the session has acquired the key, but only as long as patience.
 func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	s, start, index, taken := h.own.(*consulSession), env.Monotonic(), uint64(0), false
 	defer func() { l.library.counted(taken) }()
@@ -194,14 +196,14 @@ func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 			return false
 		}
 		taken = true
-		if pair.Session == "" { // nobody holds the key: its lock delay is not over
+		if pair.Session == "" { // nobody holds the key, so its lock delay is not over yet
 			index = 0
 			env.Sleep(min(ConsulRetry, left), &s.lost)
 		}
 	}
 }
 
-// look reads the key, if index is not 0 once it has changed after that, or after a wait.
+// look reads the key. If index is not 0, it first waits for a change of the key after that index, for a limited time.
 func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Duration, consistent bool, index uint64,
 	wait time.Duration) (p consul.Pair, seen uint64, ok bool) {
 	l.caller.blocking = 0
@@ -215,11 +217,11 @@ func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Du
 	return p, a.Index, ok
 }
 
-// Extend has nothing to do: the session is renewed in the background.
+// Extend does nothing, because the session is renewed in the background.
 func (l *consulLock) Extend(sim.Env, *Hold) error { return nil }
 
-// Release gives the key back and ends the session. If a request had no reply and its repetition finds that the session
-// does not hold the key, although it is alive, then the first request has released it.
+// Release releases the key and ends the session. If a request had no reply, it is repeated. If the session is then
+// alive but does not hold the key, the first request has released it.
 func (l *consulLock) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
 	s, key := h.own.(*consulSession), string(l.config.Key)

@@ -13,18 +13,19 @@ import (
 // consulSession is a session, with the tasks that renew it and watch its key (api.Session.RenewPeriodic and
 // api.Lock.monitorLock).
 type consulSession struct {
-	caller  consulCaller // for renewals
+	caller  consulCaller // caller for renewals
 	watcher consulCaller
 	own     consulConfig
 	attempt history.Attempt
 	id      string
-	until   time.Duration // end of the TTL as the client counts it, on its monotonic clock
+	until   time.Duration // end of the TTL by the client's count, on its monotonic clock
 	lost    sim.Signal
 	over    sim.Signal
 	library *Library
 }
 
-// Connection numbers of a client. A blocking query must not delay a request, nor a renewal.
+// Connection numbers of a client. Blocking queries have their own connection, so that they do not delay a request or a
+// renewal.
 const (
 	consulRequests = iota
 	consulRenewals
@@ -37,15 +38,15 @@ const consulRetry = 20 * time.Millisecond
 // consulCaller sends requests to the servers, one after another.
 type consulCaller struct {
 	config   *Config
-	conn     int           // number of its connection to each server
+	conn     int           // number of the caller's connection to each server
 	at       int           // index of the server asked last
 	blocking time.Duration // how long the server may wait before it answers
-	// About the latest request: when it was last sent, and whether that was a repetition.
+	// Describes the latest request: when it was last sent, and whether it was repeated.
 	sent     time.Duration
 	repeated bool
 }
 
-// call asks until some server answers, or patience ends. The answer then has no Code.
+// call asks servers until one answers or patience ends. In the latter case, the answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()
@@ -61,12 +62,12 @@ func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.
 	return a
 }
 
-// isFinal reports whether an error would also be the answer of the other servers, and not that of one without a leader.
+// isFinal reports whether an answer is an error that every server would return, and not just one without a leader.
 func isFinal(a consul.Answer) bool {
 	return a.Code >= 500 && strings.Contains(a.Body, "invalid session")
 }
 
-// ask asks only the server that was asked last. If there is no answer, the connection is closed.
+// ask asks only the server that was asked last. If there is no answer, it closes the connection.
 func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
 	request http1.Request) consul.Answer {
 	conn := sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
@@ -79,7 +80,7 @@ func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Du
 	return a
 }
 
-// openConsulSession creates a session and starts to renew it; it returns nil if no server answers in time.
+// openConsulSession creates a session and starts to renew it. It returns nil if no server answers in time.
 func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *consulSession {
 	other := func(conn int) consulCaller { return consulCaller{config: l.config, conn: conn, at: l.caller.at} }
 	a := l.caller.call(env, attempt, l.config.TTL, consul.CreateSession(consul.SessionOptions{Name: sessionName,
@@ -93,8 +94,8 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 	return s
 }
 
-// renew renews the session every half of its TTL, and every second after a failure. When the TTL has passed without a
-// renewal, it gives up. Unless the client relies on the monitor alone, the lock is lost then.
+// renew renews the session every half of its TTL, and every second after a failure. It gives up when the TTL has passed
+// without a renewal. The lock is then lost, unless the client relies only on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL
 	for wait := ttl / 2; s.alive(env); {
@@ -125,7 +126,7 @@ func (s *consulSession) renew(env sim.Env) {
 	}
 }
 
-// monitor watches the key until the session no longer holds it, or a query fails. index is that of the key when the
+// monitor watches the key until the session no longer holds it or a query fails. index is the key's index when the
 // session acquired it.
 func (s *consulSession) monitor(env sim.Env, index uint64) {
 	key := string(s.watcher.config.Key)
@@ -144,5 +145,5 @@ func (s *consulSession) deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
-// alive reports whether the client may still rely on its session, by its own count.
+// alive reports whether, by its own count, the client may still rely on its session.
 func (s *consulSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }

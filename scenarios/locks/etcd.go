@@ -13,7 +13,8 @@ import (
 	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Etcd is etcd's own recipe: a lease, a key for each client, and the oldest key holds the lock (clientv3/concurrency).
+// Etcd is etcd's own recipe (clientv3/concurrency): each client puts a key with its lease, and the oldest key holds the
+// lock.
 const Etcd Protocol = "etcd"
 
 func init() {
@@ -41,7 +42,8 @@ func init() {
 		},
 		Measures: func(c *Config) (list []history.Measure) {
 			own := ownOf[etcdConfig](c)
-			list = append(list, history.OwnValue, history.GrantToken) // the create revision of its key
+			// the token is the create revision of the client's key
+			list = append(list, history.OwnValue, history.GrantToken)
 			if own.compareRevision {
 				list = append(list, history.OwnerCheck)
 			}
@@ -69,37 +71,42 @@ func init() {
 
 // etcdConfig holds the settings that only this protocol has.
 type etcdConfig struct {
-	recheck         bool       // after waiting, check that the own key still exists (etcd issue 11456); default on
-	count           leaseCount // default sending
-	line            lineKind   // default own-keys
-	keepAlive       keepAlive  // default until-lost
-	compareRevision bool       // delete the own key only if this attempt put it (etcd issue 22082); default on
+	// after waiting, the client checks that its own key still exists (etcd issue 11456); default: on
+	recheck   bool
+	count     leaseCount // default sending
+	line      lineKind   // default own-keys
+	keepAlive keepAlive  // default until-lost
+	// the client deletes its own key only if this attempt put it (etcd issue 22082); default: on
+	compareRevision bool
 }
 
-// leaseCount says when an etcd lease begins by the client's count.
+// leaseCount says when an etcd lease begins, by the client's count.
 type leaseCount string
 
 const (
-	// when the request that extended it was sent, so that it never ends later than the server's lease
+	// when the client sent the request that extended it; by this count, it never ends later than the server's lease
 	fromSending leaseCount = "sending"
-	fromReceipt leaseCount = "receipt" // when the reply arrived; checked twice a second, as by the shipped client
+	// when the reply arrived; the client checks the lease twice a second, as the released client does
+	fromReceipt leaseCount = "receipt"
 )
 
 // lineKind says which key an etcd client puts.
 type lineKind string
 
 const (
-	ownKeys lineKind = "own-keys" // each client puts its own key and waits in line: etcd's recipe
-	oneKey  lineKind = "one-key"  // all clients share one key, put if it does not exist: no line (youngju.dev)
+	ownKeys lineKind = "own-keys" // each client puts its own key and waits in line, as in etcd's recipe
+	// all clients share one key, which a client puts if it does not exist; there is no line (youngju.dev)
+	oneKey lineKind = "one-key"
 )
 
 // keepAlive says when an etcd client stops its keepalives.
 type keepAlive string
 
 const (
-	// asks one member after another until the lease is over, then notifies its client
+	// the client asks one member after another until the lease is over, and is then notified
 	untilLost keepAlive = "until-lost"
-	// stops without notice at the first error; a lease that is gone does not count as an error (youngju.dev)
+	// keepalives stop without notice at the first error; a lease that no longer exists does not count as an error
+	// (youngju.dev)
 	untilError keepAlive = "until-error"
 )
 
@@ -123,7 +130,7 @@ var etcdKeys = []format.Key[etcdConfig]{
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
 }
 
-// withoutRedis explains why a lock on a coordination service has no settings of Redis.
+// withoutRedis explains why a lock on a coordination service does not have certain settings of Redis locks.
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
@@ -136,21 +143,21 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 	}
 }
 
-// etcd is the mutex of clientv3/concurrency: each client puts its own key under the lock's name, attached to its
-// lease, and the key with the lowest create revision holds the lock. The create revision is the fencing token. With
-// several permits, as many keys hold the lock.
+// etcd is the mutex of clientv3/concurrency. Each client puts its own key under the lock's name, attached to its lease,
+// and the key with the lowest create revision holds the lock. The create revision is the fencing token. With several
+// permits, as many keys hold the lock.
 //
-// Each lock has its own session here, which is closed if an attempt may have left a key behind. The recipe may also
-// share one session among several locks, but never closes it: the caller must then delete what a failed attempt
-// leaves.
+// Here, each lock has its own session, which is closed if an attempt may have left a key behind. The recipe may also
+// share one session among several locks, but then it never closes the session, and the caller must delete what a failed
+// attempt leaves.
 type etcd struct {
 	requester
 	own     etcdConfig
 	caller  etcdCaller
-	session *etcdSession // nil: none is open
+	session *etcdSession // nil if no session is open
 }
 
-// Acquire waits in line until its key is the oldest, or among the oldest if there are several permits.
+// Acquire waits in line until the client's key is the oldest or, with several permits, among the oldest.
 func (l *etcd) Acquire(env sim.Env) (*Hold, error) { return l.retryFor(env, l.try) }
 
 // try makes one attempt. It returns nil if it did not get the lock.
@@ -181,7 +188,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	l.library.counted(taken)
 	switch {
 	case !entered, taken && l.own.line == oneKey:
-		l.Close(env) // the key may exist, or be created later: it is deleted with the lease
+		l.Close(env) // the key may exist or be created later; closing the session deletes it with the lease
 		return nil
 	case taken && !l.waitInLine(env, h, key, patience):
 		l.giveUp(env, h)
@@ -200,14 +207,14 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it exists already, and learns the key's create revision and whether it is the
-// oldest. entered is false if there was no reply, or if the key was put by a late request of an earlier attempt.
+// enter puts the client's own key, unless it already exists. It finds out the key's create revision and whether the key
+// is the oldest. entered is false if there was no reply, or if a late request of an earlier attempt put the key.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	look, oldest := rpc.Op{Kind: rpc.Range, Key: key}, l.line()
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key), look, oldest},
 		Else: []rpc.Op{look, oldest}}
 	r, ok := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), txn.Call())
-	n := len(r.Results) // of the put, if the key did not exist, and of the two ranges
+	n := len(r.Results) // results of the put, if the key did not exist, and of the two range requests
 	if !ok || n < 2 {
 		return false, false
 	}
@@ -219,7 +226,7 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return slices.ContainsFunc(owner, func(k rpc.KeyValue) bool { return k.Key == key }), true
 }
 
-// created is the condition that a key has the given create revision; 0: that it does not exist.
+// created returns the condition that a key has the given create revision. Revision 0 means that the key does not exist.
 func created(key string, revision int64) []rpc.Compare {
 	return []rpc.Compare{{Target: "CREATE", Key: key, Rel: '=', Number: revision}}
 }
@@ -236,7 +243,7 @@ func (l *etcd) line() rpc.Op {
 		Limit: l.config.permits()}
 }
 
-// put puts the key that all clients share, unless it exists. It returns false, false if there is no reply.
+// put puts the key that all clients share, unless it exists. Both results are false if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key)},
 		Else: []rpc.Op{{Kind: rpc.Range, Key: key}}}
@@ -248,15 +255,16 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 		h.Token = history.Token(r.Revision)
 		return true, true
 	}
-	if k := r.Results[0].Keys; len(k) > 0 && k[0].Value == string(h.Attempt) { // put by a request without a reply
+	// put by an earlier request that got no reply
+	if k := r.Results[0].Keys; len(k) > 0 && k[0].Value == string(h.Attempt) {
 		h.Token = history.Token(k[0].Create)
 		return true, true
 	}
 	return false, true
 }
 
-// waitInLine waits until fewer keys under the lock's name than permits are older than the client's own. It returns
-// false if it had to stop before.
+// waitInLine waits until, of the keys under the lock's name, fewer than permits are older than the client's own. It
+// returns false if it had to stop before that.
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
@@ -270,20 +278,20 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 			return !waited || !l.own.recheck || l.stands(env, h, key)
 		}
 		w := rpc.Watch{Key: r.Keys[0].Key, From: r.Revision + 1}
-		if l.config.Permits > 1 { // any of the holders may be the next to leave
+		if l.config.Permits > 1 { // any of the holders may be the next to release
 			w.Key, w.End = look.Key, look.End
 		}
 		l.watch(env, h, w, patience)
 	}
 }
 
-// stands reports whether the client's own key still exists. Its lease may have ended while the client waited.
+// stands reports whether the client's own key still exists. The client's lease may have ended while it waited.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	r, ok := l.caller.call(env, h.Attempt, l.config.TTL, rpc.Op{Kind: rpc.Range, Key: key}.Call())
 	return ok && len(r.Keys) == 1 && l.session.alive(env)
 }
 
-// watch waits until the watch shows that a key was deleted, or until the member stops responding.
+// watch waits until the watch reports that a key was deleted, or until the member stops responding.
 func (l *etcd) watch(env sim.Env, h *Hold, of rpc.Watch, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())
@@ -295,7 +303,7 @@ func (l *etcd) watch(env sim.Env, h *Hold, of rpc.Watch, patience time.Duration)
 		switch status {
 		case sim.Reset:
 			return
-		case sim.NoReply: // nothing arrived on the watch: is the member still there?
+		case sim.NoReply: // nothing arrived on the watch: check whether the member still responds
 			if _, err := w.ask(env, h.Attempt, l.config.Timeout, rpc.AskStatus()); err != nil {
 				return
 			}
@@ -312,7 +320,7 @@ func (l *etcd) watch(env sim.Env, h *Hold, of rpc.Watch, patience time.Duration)
 	}
 }
 
-// Extend has nothing to do: the session keeps the lease alive.
+// Extend does nothing, because the session keeps the lease alive.
 func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's key.
@@ -321,8 +329,8 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	return l.giveUp(env, h)
 }
 
-// giveUp deletes the client's key. It also closes the session if the deletion was not confirmed, or if a late request
-// may put the key again. A late request of this attempt can then not affect the key of the next one.
+// giveUp deletes the client's key. If the deletion was not confirmed, or if a late request may put the key again, it
+// also closes the session. A late request of this attempt can then no longer affect the key of the next one.
 func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	left := l.leave(env, h)
 	if s := h.own.(*etcdSession); left != Confirmed || s.stray {
@@ -331,9 +339,9 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key if this attempt put it; otherwise a late repetition could delete a newer key (etcd
-// issue 22082). It reports whether the deletion was confirmed. If a request got no reply and the key is then gone
-// although its lease is alive, that request deleted it.
+// leave deletes the client's key, but only if this attempt put it. Otherwise a late repetition could delete a newer key
+// (etcd issue 22082). It reports whether the deletion was confirmed. If a request got no reply, and the key is then
+// gone although its lease is alive, that request deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

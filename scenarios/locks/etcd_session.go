@@ -13,10 +13,10 @@ type etcdSession struct {
 	caller  etcdCaller
 	config  *Config
 	own     etcdConfig
-	attempt history.Attempt // attempt that asked for the lease
+	attempt history.Attempt // attempt that requested the lease
 	lease   int64
-	stray   bool          // a request to put a key was repeated: the first one may still be carried out at any time
-	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
+	stray   bool          // a request to put a key was repeated, so the first one may still be carried out at any time
+	until   time.Duration // end of the lease by the client's count, on its monotonic clock
 	lost    sim.Signal
 	over    sim.Signal
 	library *Library
@@ -25,15 +25,16 @@ type etcdSession struct {
 // etcdCaller sends requests to the members of a cluster, one after another.
 type etcdCaller struct {
 	config *Config
-	conn   int // number of its connection to each member
+	conn   int // number of the caller's connection to each member
 	at     int // index of the member asked last
-	// These describe the latest request: when it was last sent, and whether that was a repetition.
+	// Describes the latest request: when it was last sent, and whether it was repeated.
 	sent     time.Duration
 	repeated bool
-	calls    uint64 // number of calls with a single request
+	calls    uint64 // number of calls that consisted of a single request
 }
 
-// Connection numbers of a client. A watch must not wait behind a request, nor a keepalive behind either of them.
+// Connection numbers of a client. A watch must not wait behind a request, and a keepalive must not wait behind either
+// of them.
 const (
 	etcdRequests = iota
 	etcdKeepalives
@@ -43,10 +44,10 @@ const (
 // etcdRetry is how long a client waits before it asks the next member.
 const etcdRetry = 20 * time.Millisecond
 
-// leaseNotFound is etcd's error for a lease that has ended. Every member will return it.
+// leaseNotFound is etcd's error for a lease that has ended. Every member returns it.
 const leaseNotFound = "etcdserver: requested lease not found"
 
-// call sends a request until some member replies without an error, patience ends, or a member says that the lease has
+// call sends a request until a member replies without an error, patience ends, or a member says that the lease has
 // ended. Every request of the recipe may be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	call rpc.Call) (r rpc.Response, ok bool) {
@@ -64,7 +65,7 @@ func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Du
 	return r, false
 }
 
-// ask sends a request only to the member that was asked last. Keepalives, or a watch, are stream 1 of their connection.
+// ask sends a request only to the member that was asked last. Keepalives and watches use stream 1 of their connection.
 // Every other call has its own stream.
 func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
 	call rpc.Call) (rpc.Response, error) {
@@ -81,7 +82,7 @@ func (c *etcdCaller) member() sim.Conn {
 	return sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
 }
 
-// openEtcdSession requests a lease and starts to keep it alive; it returns nil if no member replies in time.
+// openEtcdSession requests a lease and starts to keep it alive. It returns nil if no member replies in time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
 	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
 		caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
@@ -95,7 +96,7 @@ func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience tim
 	return s
 }
 
-// counted updates the end of the lease from the reply to a request sent at the given time. ttl is in seconds.
+// counted updates the end of the lease after the reply to a request that was sent at the given time. ttl is in seconds.
 func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	if s.own.count == fromReceipt {
 		sent = env.Monotonic()
@@ -103,8 +104,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	s.until = sent + time.Duration(ttl)*time.Second
 }
 
-// keepalive extends the lease every third of its TTL. If that fails, the client knows by its own count when the lease
-// is lost.
+// keepalive extends the lease every third of its TTL. If this fails, the client determines by its own count when the
+// lease is lost.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -129,8 +130,8 @@ func (s *etcdSession) keepalive(env sim.Env) {
 	}
 }
 
-// refresh asks one member once to extend the lease, even if the lease may be over, and reports whether there was a
-// reply. An error counts as no reply, except the error that the lease no longer exists.
+// refresh asks one member once to extend the lease, even if the lease may be over. It reports whether there was a
+// reply. An error counts as no reply, unless it says that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()
 	r, err := s.caller.ask(env, s.attempt, s.config.Timeout, rpc.KeepLeaseAlive(s.lease))
@@ -143,10 +144,11 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 	return true
 }
 
-// looksEvery is how often the shipped client checks whether its lease has run out (clientv3, deadlineLoop).
+// looksEvery is how often the released client checks whether its lease has run out (clientv3, deadlineLoop).
 const looksEvery = 500 * time.Millisecond
 
-// giveUp signals that the lease is lost: at once if it is counted from sending, otherwise at the client's next check.
+// giveUp signals that the lease is lost. If the lease is counted from sending, it does so immediately. Otherwise it
+// does so at the client's next check.
 func (s *etcdSession) giveUp(env sim.Env) {
 	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)

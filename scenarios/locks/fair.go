@@ -10,9 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fair is a lock on one Redis with a queue of the clients that wait, as Redisson's RedissonFairLock has it. A list
-// holds their places in the order in which they asked, and a sorted set the time at which each place ends by the
-// server's clock.
+// Fair is a lock on one Redis with a queue of waiting clients, like Redisson's RedissonFairLock. A list holds their
+// places in the order in which they asked. A sorted set holds the time at which each place ends, by the server's clock.
 const Fair Protocol = "fair"
 
 func init() {
@@ -73,10 +72,11 @@ type fairConfig struct {
 type placeTimes string
 
 const (
-	renewedPlaces placeTimes = "renewed" // place-timeout after its client has last asked
-	// place-timeout after its client has first asked, even if the client still waits (redisson 3004)
+	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
+	// place-timeout after its client first asked, even if the client is still waiting (redisson 3004)
 	fixedPlaces placeTimes = "fixed"
-	// place-timeout after the place before it, so that the times of clients that are gone add up (redisson 1104, 6150)
+	// place-timeout after the place before it ends, so the timeouts of clients that are gone add up (redisson 1104,
+	// 6150)
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )
@@ -97,7 +97,8 @@ var fairKeys = []format.Key[fairConfig]{
 		"a client that gives up removes its place; `off`: the place stays until it ends (redisson 5019)"),
 }
 
-// queueOf returns the key of the list of places, and placesOf that of the sorted set of the times at which they end.
+// queueOf returns the key of the list of places. placesOf returns the key of the sorted set of the times at which they
+// end.
 func queueOf(key history.Lock) string  { return string(key) + ":queue" }
 func placesOf(key history.Lock) string { return string(key) + ":places" }
 
@@ -117,7 +118,8 @@ end
 	readQueue = `local holder = redis.call("get", KEYS[1])
 local first = redis.call("lindex", KEYS[2], 0)
 `
-	// The lock goes to the first in line, or to a client whose earlier request got it and was not answered.
+	// The lock goes to the first client in line. It also goes to a client whose earlier request got the lock without a
+	// reply.
 	ifFirst  = `if holder == ARGV[1] or not holder and (not first or first == ARGV[1]) then`
 	ifFree   = `if holder == ARGV[1] or not holder then`
 	takeFree = `
@@ -151,11 +153,11 @@ end
 return 1`
 )
 
-// placeScripts are the ends of the script that asks for the lock, for each way in which places end.
+// placeScripts are the last parts of the script that asks for the lock, one for each way in which places end.
 var placeScripts = map[placeTimes]string{renewedPlaces: renewPlace, fixedPlaces: fixPlace, addedPlaces: addPlace,
 	keptPlaces: fixPlace}
 
-// fair is a fair lock. Its client asks again and again while it waits, always for the same place.
+// fair is a fair lock. A waiting client asks repeatedly, but always for the same place.
 type fair struct {
 	*single
 	own  fairConfig
@@ -176,7 +178,7 @@ func makeFair(r requester) protocol {
 	return l
 }
 
-// Acquire waits in the queue. It makes one attempt, however often it asks.
+// Acquire waits in the queue. This is a single attempt, however often it asks.
 func (l *fair) Acquire(env sim.Env) (*Hold, error) {
 	attempt, value := l.next(env)
 	place, asked := &Hold{Attempt: attempt, value: value}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fenced is SET NX PX and INCR of a token counter, in one script.
+// Fenced is a lock that uses SET NX PX and INCR of a token counter in one script.
 const Fenced Protocol = "fenced"
 
 func init() {
@@ -43,12 +43,12 @@ type fencedConfig struct {
 	tokenRead tokenRead // default in-step
 }
 
-// tokenRead says when the client of a fenced lock learns its token.
+// tokenRead says when the client of a fenced lock gets its token.
 type tokenRead string
 
 const (
-	tokenInStep tokenRead = "in-step" // from the script that takes the lock
-	// from the counter, after the lock was acquired: may be a later holder's token (Redisson's fenced lock)
+	tokenInStep tokenRead = "in-step" // from the script that acquires the lock
+	// from the counter, after the lock was acquired: it may be a later holder's token (Redisson's fenced lock)
 	tokenLater tokenRead = "later"
 )
 
@@ -57,7 +57,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"counter after the acquisition, which may by then "+
 		"show a later holder's token (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
 
-// sameKey explains why a lock a and a lock b exclude each other: b is a key of a, which is a's purpose.
+// sameKey explains why lock a and lock b exclude each other: b is the name of a key that a uses, and purpose says for
+// what.
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""
@@ -76,7 +77,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 	return n > 0, answered && n == 0
 }
 
-// readToken reads the counter and uses its present value as the hold's fencing token.
+// readToken reads the counter and uses its current value as the fencing token of the hold.
 func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)

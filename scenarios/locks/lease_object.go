@@ -13,8 +13,8 @@ import (
 	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// LeaseObject is the leader election of Kubernetes: a record of the leader, renewed by compare-and-swap (client-go
-// v0.37.2, tools/leaderelection/leaderelection.go).
+// LeaseObject is the leader election of Kubernetes. The leader is stored in a record, which it renews by
+// compare-and-swap (client-go v0.37.2, tools/leaderelection/leaderelection.go).
 const LeaseObject Protocol = "lease-object"
 
 func init() {
@@ -69,8 +69,8 @@ func init() {
 
 // leaseObjectConfig holds the settings that only this protocol has, with the names and defaults of Kubernetes.
 type leaseObjectConfig struct {
-	renewDeadline time.Duration  // a leader that could not renew gives up after this time; 0: never
-	period        time.Duration  // time between two tries
+	renewDeadline time.Duration  // a leader that could not renew for this time gives up; 0: never
+	period        time.Duration  // time between two attempts
 	release       electionEnd    // default off
 	observe       observation    // default change
 	duration      durationOf     // default recorded
@@ -82,36 +82,38 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// reads the record and writes it without a holder, even if another client leads by then: it compares its identity
-	// with the holder that it saw last, not with the one that it has just read (client-go from v0.34 on)
+	// it reads the record and writes it without a holder, even if another client leads by then: it compares its
+	// identity with the holder that it saw last, not with the one that it has just read (client-go from v0.34 on)
 	clearsRecord electionEnd = "on"
-	// writes only over the version that it knows (client-go v0.32)
+	// it writes only if the record still has the version that it knows (client-go v0.32)
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation says when, for a candidate, another client's lease begins.
+// observation says from when a candidate counts another client's lease.
 type observation string
 
 const (
-	sightOfChange observation = "change"     // from when the candidate saw the record change: client-go
-	renewTime     observation = "renew-time" // from the time in the record, which is from the leader's wall clock
+	sightOfChange observation = "change" // from when the candidate saw the record change, as in client-go
+	// from the time in the record, which the leader has read from its wall clock
+	renewTime observation = "renew-time"
 )
 
-// durationOf says how long, for a candidate, another client's lease lasts.
+// durationOf says which duration a candidate assumes for another client's lease.
 type durationOf string
 
 const (
-	recordedDuration durationOf = "recorded" // as long as the record says: client-go
-	// for the TTL that the candidate itself uses (client-go before v0.27; kubernetes 47671)
+	recordedDuration durationOf = "recorded" // the duration in the record, as in client-go
+	// the TTL that the candidate itself uses (client-go before v0.27; kubernetes 47671)
 	ownDuration durationOf = "own"
 )
 
-// versionInWrite says whether an update names the version of the record that it replaces.
+// versionInWrite says whether an update states the version of the record that it replaces.
 type versionInWrite string
 
 const (
 	comparedVersion versionInWrite = "compared"
-	anyVersion      versionInWrite = "any" // the API server refuses this for Lease objects, but not for ConfigMaps
+	// the API server refuses such an update for Lease objects, but not for ConfigMaps
+	anyVersion versionInWrite = "any"
 )
 
 var leaseObjectKeys = []format.Key[leaseObjectConfig]{
@@ -141,7 +143,7 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// jitterFactor times the period is the longest time that a candidate waits in addition to the period
+// jitterFactor is the longest time that a candidate waits in addition to the period, as a multiple of the period
 // (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
@@ -149,7 +151,7 @@ func jittered(period time.Duration) time.Duration {
 	return time.Duration(jitterFactor * float64(period))
 }
 
-// withoutLeaseObject explains why settings of other locks do not exist here.
+// withoutLeaseObject explains why this lock does not have certain settings of other locks.
 func withoutLeaseObject() map[string]string {
 	all := withoutRedis(LeaseObject, "record")
 	all["release"] = "a leader of lease-object clears the record or leaves it: set release-on-cancel"
@@ -184,7 +186,7 @@ func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 
 var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// badObjectName explains why a Kubernetes object cannot have the name of a lock (RFC 1123 subdomain), and suggests a
+// badObjectName explains why a Kubernetes object cannot have a lock's name (RFC 1123 subdomain), and suggests another
 // name.
 func badObjectName(name history.Lock) (problem, right string) {
 	if objectName.MatchString(string(name)) {
@@ -204,8 +206,8 @@ func badObjectName(name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// leaseObject elects a leader as client-go does. It sends to the etcd member on a node what the API server there would
-// send: an update is a transaction on the revision of the key.
+// leaseObject elects a leader as client-go does. It sends to the etcd member on a node what the API server on that node
+// would send. An update is a transaction that depends on the revision of the key.
 type leaseObject struct {
 	requester
 	own leaseObjectConfig
@@ -219,12 +221,12 @@ type election struct {
 	attempt  history.Attempt
 	identity string
 	observed rpc.LeaseSpec
-	version  int64         // revision of the record that it last read or wrote; 0: none
-	seen     time.Duration // when it last saw the record change, on its monotonic clock
-	requests etcdCaller    // caller for the candidate, and for a release
+	version  int64         // revision of the record that the client last read or wrote; 0: none
+	seen     time.Duration // when the client last saw the record change, on its monotonic clock
+	requests etcdCaller    // caller for the candidate and for a release
 	renewals etcdCaller    // caller for the leader's renewals
-	stopped  sim.Signal    // raised when its client no longer leads, or it could not renew
-	lost     sim.Signal    // raised to notify its client
+	stopped  sim.Signal    // raised when the client no longer leads or could not renew
+	lost     sim.Signal    // raised to notify the client
 }
 
 // Acquire tries until the client leads.
@@ -234,7 +236,7 @@ func (l *leaseObject) Acquire(env sim.Env) (*Hold, error) {
 	return l.retry(env, l.try, sleep)
 }
 
-// try makes one attempt; it returns nil if the client does not lead.
+// try makes one attempt. It returns nil if the client does not lead.
 func (l *leaseObject) try(env sim.Env) *Hold {
 	h, e := &Hold{own: l.now}, l.now
 	e.attempt, e.identity = l.next(env)
@@ -250,7 +252,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 		return nil
 	}
 	env.Point(sim.QuorumReached)
-	h.Token = history.Token(e.observed.LeaseTransitions + 1) // the first leader has 0 transitions
+	h.Token = history.Token(e.observed.LeaseTransitions + 1) // the number of transitions is 0 for the first leader
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
 	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: l.own.givesUpAt(env)}
 	h.Ends = []*sim.Signal{&e.lost}
@@ -260,7 +262,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 	return h
 }
 
-// renewed updates a hold whose lease was renewed. The next renewal begins after a period.
+// renewed updates a hold after its lease was renewed. The next renewal begins after a period.
 func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	until := l.own.givesUpAt(env)
 	if until != sim.Forever {
@@ -269,10 +271,10 @@ func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	l.library.prolonged(env, sim.Deadline{Clock: sim.Monotonic, At: until}, func(x *Hold) bool { return x == h })
 }
 
-// Extend does nothing: the leader renews by itself.
+// Extend does nothing, because the leader renews in the background.
 func (l *leaseObject) Extend(sim.Env, *Hold) error { return nil }
 
-// Release ends the leader's term. It leaves the record as it is, unless the client is set to clear it.
+// Release ends the leader's term. It does not change the record, unless the client is configured to clear it.
 func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 	e := h.own.(*election)
 	l.library.drop(h)
@@ -286,8 +288,8 @@ func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *leaseObject) Close(sim.Env) {}
 
-// isTaken reports whether another client leads, according to the record that this client saw last. A record that
-// this client wrote itself does not count.
+// isTaken reports whether another client leads, according to the record that this client last saw. It returns false if
+// this client wrote that record itself.
 func (e *election) isTaken(env sim.Env) bool {
 	holder := e.observed.HolderIdentity
 	return holder != "" && !strings.HasPrefix(holder, string(env.Name())+"_")
@@ -297,8 +299,8 @@ func (e *election) isTaken(env sim.Env) bool {
 func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
 
 // tryAcquireOrRenew does what client-go's function of that name does. A leader updates the record that it wrote last.
-// Otherwise, or if that fails, the client reads the record, and writes it if nobody leads or another client's lease is
-// over.
+// If this fails, or if the client does not lead, it reads the record. It then writes the record if nobody leads or
+// another client's lease is over.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
 	start := env.Monotonic()
 	if e.leads() && e.valid(env, start) &&
@@ -332,7 +334,7 @@ func (e *election) term(env sim.Env, transitions int64) rpc.LeaseSpec {
 		RenewTime: e.time(env), LeaseTransitions: transitions}
 }
 
-// time returns the present time for the record. It returns "" if no client reads the time from there.
+// time returns the current time for the record. It returns "" if no client uses the time in the record.
 func (e *election) time(env sim.Env) string {
 	if e.own.observe != renewTime {
 		return ""
@@ -340,7 +342,7 @@ func (e *election) time(env sim.Env) string {
 	return env.Wall().Format(rpc.MicroTime)
 }
 
-// valid reports whether the lease in the record that the client saw last is still running. now is on the client's
+// valid reports whether the lease in the record that the client last saw is still valid. now is on the client's
 // monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
@@ -354,8 +356,8 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the version of the record that the client knows. It returns Denied if the record has another version.
-// After a successful write, the written record counts as the one that the client saw last.
+// write replaces the version of the record that the client knows. It returns Denied if the record has another version
+// by now. After a successful write, the written record counts as the one that the client last saw.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
 	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
 	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},
@@ -375,7 +377,7 @@ func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, s
 	}
 }
 
-// get reads the record; key is nil if there is none. answered reports whether there was a reply.
+// get reads the record. key is nil if there is none. answered reports whether there was a reply.
 func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *rpc.KeyValue, answered bool) {
 	r, answered := e.ask(env, via, deadline, rpc.Op{Kind: rpc.Range, Key: e.key()}.Call())
 	if len(r.Keys) > 0 {
@@ -384,8 +386,8 @@ func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (ke
 	return key, answered
 }
 
-// ask asks one API server. If that server does not reply, the next call asks the next one. answered is false if there
-// was no reply within the time-out and the deadline.
+// ask asks one API server. If that server does not reply, the next call asks the next server. answered is false if
+// there was no reply within the timeout and before the deadline.
 func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, call rpc.Call) (_ rpc.Response,
 	answered bool) {
 	left := deadline - env.Monotonic()
@@ -404,7 +406,7 @@ func (e *election) key() string {
 	return rpc.LeaseObjects + rpc.DefaultNamespace + string(e.config.Key)
 }
 
-// givesUpAt returns when a leader that begins to renew now gives up, on its monotonic clock.
+// givesUpAt returns the time, on its monotonic clock, at which a leader that begins to renew now gives up.
 func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	if c.renewDeadline == 0 {
 		return sim.Forever
@@ -412,7 +414,7 @@ func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	return env.Monotonic() + c.renewDeadline
 }
 
-// renew renews the lease once per period, until its client stops or the renew deadline passes.
+// renew renews the lease once per period, until the client stops or the renew deadline passes.
 func (e *election) renew(env sim.Env, renewed func()) {
 	for e.keepTrying(env) {
 		renewed()
@@ -442,8 +444,8 @@ func (e *election) keepTrying(env sim.Env) bool {
 	return false
 }
 
-// release writes the record without a holder, if the client is configured to do so. With clearsRecord it first reads
-// the record, and again after a conflict, without checking who holds it.
+// release writes the record without a holder, if the client is configured to do so. With clearsRecord, it first reads
+// the record, and reads it again after a conflict. It does not check who the holder is.
 func (e *election) release(env sim.Env, via *etcdCaller) Answer {
 	if e.own.release == leavesRecord {
 		return Confirmed

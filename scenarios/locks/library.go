@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FromLibrary is the protocol name of locks whose code is a released Go library instead of a protocol of this package.
+// FromLibrary is the protocol name of locks that are implemented by a released Go library and not by this package.
 const FromLibrary Protocol = "library"
 
-// Foreign creates one client's lock from code outside this package.
+// Foreign creates a lock of one client from code outside this package.
 type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 
 // ForeignLock is a lock that a Foreign creates.
 type ForeignLock interface{ protocol }
 
-// RefusedError reports that an acquire or an extension of a foreign lock failed because the library refused.
+// RefusedError reports that an acquire or an extension of a foreign lock failed because the library refused it.
 type RefusedError struct {
 	Said string // the library's error as a single printable line
 	Err  error  // the corresponding error of this package
@@ -41,16 +41,17 @@ func Said(err error) string {
 	return ""
 }
 
-// library is not in the reference of protocols: a scenario can use it only together with the library's code.
+// library does not appear in the reference of protocols, since a scenario can use it only together with the library's
+// code.
 var library = &Definition{
-	Name:    FromLibrary, // runs on any backend; the backend determines the service
+	Name:    FromLibrary, // the protocol runs on any backend; the backend determines the service
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Alike: map[string]string{"permits": permitsAlike},
 	Without: map[string]string{"shared": "leave shared out: a lock in Go reports which of its holds are shared by a " +
 		"method Shared() bool (locktest.Sharer)"},
 	Settings: slices.Concat([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
-		// the library's own code determines the effect
+		// the effect depends on the library's own code
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:],
 		own(libraryPlaces)),
 	Order: func(c *Config) time.Duration { return ownOf[libraryConfig](c).placeTimeout },
@@ -59,14 +60,14 @@ var library = &Definition{
 
 // libraryConfig holds the settings that only locks in Go have.
 type libraryConfig struct {
-	placeTimeout time.Duration // default 0: the lock promises no order
+	placeTimeout time.Duration // default 0: the lock does not promise any order
 }
 
 var libraryPlaces = format.Positive("place-timeout",
 	func(c *libraryConfig) *time.Duration { return &c.placeTimeout }, 0, "how long the place of a client that no "+
 		"longer waits may stay in the queue of a fair lock; `none`: the lock promises no order", "none")
 
-// borrowed creates the foreign lock at the first acquire, when its client is known.
+// borrowed creates the foreign lock at the first acquire, when the client is known.
 type borrowed struct {
 	requester
 	ForeignLock

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestASessionProlongsWhatItKeeps: if a session is extended, a hold that its client has not received yet keeps the time
-// of its grant. A hold that is dropped while another client is notified stays unchanged.
+// TestASessionProlongsWhatItKeeps: when a session is extended, a hold that its client has not received yet keeps the
+// time of its grant. A hold that is dropped while another client is being notified does not change.
 func TestASessionProlongsWhatItKeeps(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	var untold, first, second, third Hold

@@ -24,19 +24,19 @@ var (
 // Lock is a lock as client libraries offer it. It belongs to one client.
 type Lock interface {
 	protocol
-	// Reenter acquires the lock again for a client that holds it. Each call needs a Release of its own. It reports
+	// Reenter acquires the lock again for a client that already holds it. Each call needs its own Release. It returns
 	// false if the library has found that the lock is gone.
 	Reenter(env sim.Env, h *Hold) bool
 }
 
-// Answer is what a client knows about its release.
+// Answer is what a client knows about the outcome of its release.
 type Answer uint8
 
 const (
-	Denied     Answer = iota // too few servers still knew the attempt as the owner
+	Denied     Answer = iota // on too few servers, the attempt was still the owner
 	Refused                  // too few servers accepted the request and carried it out
-	Unanswered               // too few servers replied to know
-	Confirmed                // enough servers released the lock, or none had to be asked
+	Unanswered               // too few servers replied, so the outcome is unknown
+	Confirmed                // enough servers released the lock, or no server needed to be asked
 )
 
 // answered returns the outcome of a release on one server, from its reply or the lack of a reply.
@@ -54,10 +54,10 @@ func answered(r *sim.Reply) Answer {
 
 // protocol is the part of Lock that each lock protocol implements itself.
 type protocol interface {
-	// Acquire tries until it holds the lock, or until its patience or its attempts run out (ErrPatience).
+	// Acquire tries until it holds the lock, or until it runs out of patience or attempts (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
-	// Extend extends the hold and updates its Grant, or returns why not (ErrLost, ErrRefused, ErrUnanswered, ErrLate,
-	// ErrLimit).
+	// Extend extends the hold and updates its Grant. If this fails, the error says why (ErrLost, ErrRefused,
+	// ErrUnanswered, ErrLate, ErrLimit).
 	Extend(env sim.Env, h *Hold) error
 	// Release releases the lock.
 	Release(env sim.Env, h *Hold) Answer
@@ -69,26 +69,26 @@ type protocol interface {
 type Hold struct {
 	Attempt history.Attempt
 	Token   history.Token // fencing token; 0 if the protocol has none
-	Grant   sim.Grant     // when and until when the acquisition or the last extension granted the lock
-	// Ends are raised when the library learns that the lock is gone, or may be gone.
+	Grant   sim.Grant     // when the acquisition or the last extension granted the lock, and until when
+	// Ends are signals that are raised when the library learns that the lock is gone or may be gone.
 	Ends []*sim.Signal
-	// Prolonged, if set, is called when the library has extended the lock by itself and updated Grant.
+	// Prolonged, if set, is called after the library has extended the lock in the background and updated Grant.
 	Prolonged func(env sim.Env)
 	// Refresh, if set, asks the library how long the lock is valid, and updates Grant.
 	Refresh func(env sim.Env)
-	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that obeys it
-	// pauses its work, and acquires the lock again when it is reconnected.
+	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that reacts to
+	// it pauses its work, and acquires the lock again after it has reconnected.
 	Suspended *sim.Signal
-	Said      string // error of a foreign lock whose release was refused
-	value     string // owner value on the servers
-	Shared    bool   // others may have shared holds at the same time, according to a foreign lock
+	Said      string // error text of a foreign lock that refused a release
+	value     string // owner value that is stored on the servers
+	Shared    bool   // according to a foreign lock, others may have shared holds at the same time
 	entered   int32  // how many times the client has reentered the lock without releasing it again
 	extended  int    // number of extensions so far
-	own       any    // data of its protocol; nil: none
+	own       any    // data of the protocol; nil: none
 }
 
-// Remaining returns the remaining validity, on the clock that the protocol uses for it. It is negative once the
-// validity has ended.
+// Remaining returns the remaining validity, measured on the clock that the protocol uses for it. It is negative after
+// the end of the validity.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
 	if h.Refresh != nil {
 		h.Refresh(env)
@@ -103,7 +103,7 @@ func (h *Hold) Remaining(env sim.Env) time.Duration {
 	}
 }
 
-// read reads a clock in the form that a Deadline uses.
+// read reads a clock and returns the time in the form that a Deadline uses.
 func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	if kind == sim.Wall {
 		return time.Duration(env.Wall().UnixNano())
@@ -120,11 +120,11 @@ func New(c *Config, of *Library) Lock {
 	return &reentrant{protocol: p, config: c}
 }
 
-// object is a lock object that the tasks of a client share. It keeps the owner value in a field, so that a release and
-// an extension send the value of whoever acquired the lock last.
+// object is a lock object that the tasks of a client share. It stores the owner value in a field. A release or an
+// extension sends this value, which is the value of the task that acquired the lock last.
 type object struct {
 	protocol
-	value *string // empty: not held, as far as the object knows
+	value *string // empty if, as far as the object knows, the lock is not held
 }
 
 func (o *object) Acquire(env sim.Env) (*Hold, error) {
@@ -192,19 +192,19 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 // millis formats d in whole milliseconds, as PX requires.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Library is what the locks of one client share: the number of its attempts, its session with ZooKeeper, and its
-// holds. The zero Library is ready to use.
+// Library is what the locks of one client share: the number of its attempts, its ZooKeeper session, and its holds. The
+// zero Library is ready to use.
 type Library struct {
-	Foreign Foreign // creates the client's locks if they are FromLibrary
+	Foreign Foreign // creates the client's locks if their protocol is FromLibrary
 
 	attempts  int
 	taken     int // number of attempts that found the lock taken
 	zooKeeper *zookeeper.Client
 	holds     []*Hold                  // holds that a session or a leader keeps alive
-	values    map[history.Lock]*string // the fields of the client's lock objects
+	values    map[history.Lock]*string // the fields in which the client's lock objects store owner values
 }
 
-// field returns the field in which the client's object of a lock keeps the owner value.
+// field returns the field in which the client's object of a lock stores the owner value.
 func (l *Library) field(of history.Lock) *string {
 	if l.values == nil {
 		l.values = map[history.Lock]*string{}
@@ -215,24 +215,24 @@ func (l *Library) field(of history.Lock) *string {
 	return l.values[of]
 }
 
-// Anew returns the library of a client that restarts. The numbers of its attempts continue.
+// Anew returns the library of a client that has restarted. The numbering of its attempts continues.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted counts an attempt, and whether it found that another client held the lock.
+// counted counts an attempt. taken says whether it found that another client held the lock.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
 	}
 }
 
-// Attempts returns how many attempts at a lock the client has made, and how many of them found that another client held
-// the lock. An acquire that retries makes several attempts; an acquire that waits in line makes one.
+// Attempts returns how many attempts the client has made, and how many of them found that another client held the lock.
+// An acquire that retries makes several attempts. An acquire that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged updates the holds for which of returns true; they depend on a session that now lasts until the given
-// deadline. A reply that was read only after that deadline, because of a pause, extends nothing. For a hold that its
-// client has not received yet, only the deadline is updated. In real time, holds may be added or removed while the
-// client of one hold is being notified.
+// prolonged updates the holds for which of returns true. They depend on a session that now lasts until the given
+// deadline. If the client was paused and read the reply only after that deadline, nothing is extended. For a hold that
+// its client has not received yet, only the deadline is updated. In real time, holds may be added or removed while the
+// client of a hold is being notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -254,12 +254,12 @@ func (l *Library) drop(h *Hold) {
 	l.holds = slices.DeleteFunc(l.holds, func(x *Hold) bool { return x == h })
 }
 
-// requester creates a client's attempts and their owner values.
+// requester creates the attempts of a client and their owner values.
 type requester struct {
 	config  *Config
 	library *Library
-	value   string // owner value of the client, or of the current acquire, if several attempts share it
-	// left is how long a request of the attempt may take; 0: as long as any other request.
+	value   string // owner value of the client or of the current acquire, if several attempts share it
+	// left is the maximum duration of a request of the attempt. 0 means the usual timeout.
 	left time.Duration
 }
 
@@ -271,7 +271,7 @@ func (r *requester) timeout() time.Duration {
 	return r.config.Timeout
 }
 
-// fixedValue is the owner value of clients that all use the same constant (Collins's CLIENT_ID).
+// fixedValue is the owner value of clients that all use the same constant (CLIENT_ID in Collins's code).
 const fixedValue = "client_A_123"
 
 // next starts an attempt and returns its name and its owner value.
@@ -288,11 +288,10 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// resting is what a client does between two attempts. delay is the delay that was drawn, and left is the remaining
-// patience.
+// resting is what a client does between two attempts. delay is a random delay, and left is the remaining patience.
 type resting func(env sim.Env, delay, left time.Duration)
 
-// left returns how much is left of the client's patience, on its monotonic clock, for an acquire that began at start.
+// left returns how much of the client's patience is left, on its monotonic clock, for an acquire that began at start.
 func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	if c.Patience == 0 {
 		return sim.Forever
@@ -300,7 +299,7 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls try, which may wait for as long as it is told, until it holds the lock or patience ends.
+// retryFor calls try until it holds the lock or patience ends. try may wait as long as left.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)
@@ -314,7 +313,7 @@ func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Durati
 	}
 }
 
-// retry calls try until it holds the lock, or until patience or the number of attempts ends.
+// retry calls try until it holds the lock, or until it runs out of patience or attempts.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
 	if r.config.TokenScope == PerAcquire {
@@ -342,10 +341,10 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	}
 }
 
-// sleep is the resting of most clients: it waits for the delay.
+// sleep is the resting of most clients: they sleep for the delay.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
-// Draw draws uniformly from a range, with the process's own randomness.
+// Draw returns a uniformly random duration from a range. It uses the random numbers of the process.
 func Draw(env sim.Env, d sim.Delay) time.Duration {
 	if d.Hi <= d.Lo {
 		return d.Lo

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// bench has five servers behind links of 1 ms. They log every request and reply as the test says.
+// bench has five servers behind links of 1 ms. It logs every request. The test determines the replies.
 type bench struct {
 	*sim.World
 	t       *testing.T
-	answers func(server, n int, args []string) string // n counts the server's requests from 1; "" means no answer
+	answers func(server, n int, args []string) string // n counts the server's requests from 1; "" means no reply
 	heard   []string
 }
 
@@ -39,7 +39,7 @@ func (s *scripted) Serve(r *sim.Incoming) {
 	}
 }
 
-// brief abbreviates a command: scripts and owner values are replaced by names.
+// brief shortens a command: it replaces scripts and owner values by names.
 func brief(args []string) string {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -99,7 +99,7 @@ func config(change func(*Config)) Config {
 	return c
 }
 
-// newLock returns a lock of a client that has no others.
+// newLock returns a lock for a client that has no other locks.
 func newLock(c Config) Lock { return New(&c, &Library{}) }
 
 // yes is the reply of servers that grant everything.
@@ -133,7 +133,7 @@ func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
 }
 
 func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
-	// The first attempt gets two of five votes; one server does not answer.
+	// The first attempt gets two of five votes. One server does not answer.
 	b := newBench(t, func(server, n int, args []string) string {
 		switch {
 		case n > 2:
@@ -161,7 +161,7 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 			times = append(times, s)
 		}
 	}
-	if !slices.Equal(times, []string{ // the new connection after the missing reply costs another round trip
+	if !slices.Equal(times, []string{ // after the missing reply, the new connection costs another round trip
 		"1ms redis-3 client-1/1 SET lock VALUE NX PX 10000",
 		"53ms redis-3 client-1/1 EVAL release 1 lock VALUE",
 		"155ms redis-3 client-1/2 SET lock VALUE NX PX 10000"}) {
@@ -177,7 +177,7 @@ func TestRedlockRefusesAValidityThatIsOver(t *testing.T) {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
 			h, err := newLock(config(func(c *Config) {
-				// as long as five round trips
+				// the TTL is as long as five round trips
 				c.TTL, c.ElapsedCheck, c.Patience = 10*time.Millisecond, check, time.Second
 			})).Acquire(env)
 			if check != (err != nil) || check && !errors.Is(err, ErrPatience) {
@@ -257,7 +257,7 @@ func TestOwnerValuesAreThoseOfAnAttemptAClientOrAll(t *testing.T) {
 func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 	for _, c := range []struct {
 		mode      ExtendMode
-		extending int // number of servers that still know the key
+		extending int // number of servers that still have the key
 		slow      time.Duration
 		err       error
 		counted   int
@@ -266,8 +266,9 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 3, 0, nil, 3},
 		{ExtendChecked, 2, 0, ErrLost, 5},
 		{ExtendChecked, 5, 11 * time.Second, ErrLate, 5},
-		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two agreed, one did not answer
-		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},       // the reply of the silent server could not change this
+		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two servers agreed, one did not answer
+		// the reply of the silent server would not change the outcome
+		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
 		{ExtendAnyAnswer, 0, 0, nil, 5},
 		{ExtendAnyAnswer, 0, 11 * time.Second, ErrLate, 5},
@@ -346,7 +347,7 @@ func TestSingleInstanceProtocolsSendWhatTheirDocumentsSay(t *testing.T) {
 		case "SET":
 			return "+OK"
 		case "GET":
-			return "$0\r\n" // owned by another client
+			return "$0\r\n" // the key belongs to another client
 		}
 		return ":1"
 	}
@@ -402,7 +403,8 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	}
 }
 
-// TestAnAcquireMakesAsManyAttemptsAsItMay: the documents' sample code tries three times at most.
+// TestAnAcquireMakesAsManyAttemptsAsItMay uses the limit of the documents' sample code, which tries at most three
+// times.
 func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
 	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
 		b := newBench(t, func(_, _ int, args []string) string {

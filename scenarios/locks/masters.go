@@ -8,18 +8,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters is what a client knows about the masters of its lock: one master, or several for Redlock. Without a Sentinel
-// they are fixed. With a Sentinel, a task of the client subscribes to it and follows each switch, as client libraries
-// do. A client that cannot reach the Sentinel continues with the masters that it knew.
+// masters is what a client knows about the masters of its lock: one master, or several for Redlock. Without a Sentinel,
+// they are fixed. With a Sentinel, a task of the client subscribes to the Sentinel and follows each switch, as client
+// libraries do. A client that cannot reach the Sentinel continues with the masters that it knows.
 type masters struct {
-	// now has the present master of each group, in the order of Config.Servers. It is empty until the first query.
+	// now has the current master of each group, in the order of Config.Servers. It is empty until the first query.
 	now []sim.ProcessID
-	// slots is what the client of a Redis Cluster knows; nil before its first request.
+	// slots is what the client of a Redis Cluster knows about slots. It is nil before its first request.
 	slots slots
 }
 
-// sentinelTimeout is how long a client waits for the Sentinel, and also the pause before it asks again. A client renews
-// a subscription that was silent for subscriptionCheck, because a Sentinel that lost power sends nothing.
+// sentinelTimeout is how long a client waits for the Sentinel, and also how long it pauses before it asks again. If a
+// subscription was silent for subscriptionCheck, the client renews it, because a Sentinel that has lost power sends
+// nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second
@@ -60,8 +61,8 @@ func (m *masters) look(env sim.Env, c *Config) bool {
 	return true
 }
 
-// follow keeps the masters up to date for as long as the client lives. When it starts, the client is already
-// subscribed, unless the Sentinel did not reply.
+// follow keeps the masters up to date for as long as the client lives. The client is already subscribed, unless the
+// Sentinel has not replied.
 func (m *masters) follow(env sim.Env, c *Config) {
 	conn := sim.Conn{Server: c.Sentinel}
 	for {
@@ -69,7 +70,7 @@ func (m *masters) follow(env sim.Env, c *Config) {
 		switch {
 		case status == sim.Answered:
 			m.switched(string(data))
-		default: // no message in time, or closed: subscribe again
+		default: // no message in time, or connection closed: subscribe again
 			env.Close(conn)
 			for !m.look(env, c) {
 				env.Sleep(sentinelTimeout)

@@ -7,21 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file implements how a client of one Redis waits for a message from the holder instead of polling. Redis keeps
-// no messages for clients that are not subscribed when they are published.
+// This file implements how a client of a lock on one Redis waits for a message from the holder instead of polling.
+// Redis does not keep messages for clients that are not subscribed when they are published.
 
-// subscriptions is the number of the connection on which a client subscribes; its requests use another one.
+// subscriptions is the number of the connection on which a client subscribes. Requests use another connection.
 const subscriptions = 1
 
-// byMessage reports whether holders publish their releases and waiting clients listen for that.
+// byMessage reports whether holders publish their releases and waiting clients listen for these messages.
 func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessageTTL }
 
 // channel returns the channel on which a holder publishes its release of the lock.
 func (l *single) channel() string { return string(l.config.Key) + ":released" }
 
-// rest waits between two attempts: for a message if another client has the lock, otherwise for the delay. A client
-// that is not subscribed yet subscribes and retries at once, because the lock may have been released before it was
-// subscribed.
+// rest waits between two attempts. If another client has the lock, it waits for a message, otherwise for the delay. A
+// client that is not subscribed yet subscribes and immediately tries again, because the lock may have been released
+// before it was subscribed.
 func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if !l.config.Wake.byMessage() || !l.taken {
 		sleep(env, delay, left)

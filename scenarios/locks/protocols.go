@@ -13,7 +13,7 @@ import (
 // Setting is a key under lock in a scenario file.
 type Setting = format.Key[Config]
 
-// Backend is the type of servers that a protocol uses, named by the key under servers that configures them.
+// Backend is the kind of servers that a protocol uses. Its name is the key under servers that configures them.
 type Backend string
 
 // The backends.
@@ -26,64 +26,69 @@ const (
 	OnConsul     Backend = "consul"
 )
 
-// Definition describes a protocol: what it is, its settings in a scenario, and how its locks are made. A protocol's
+// Definition describes a protocol: what it is, its settings in a scenario, and how its locks are created. A protocol's
 // file registers its Definition, and no other file refers to the protocol.
 type Definition struct {
 	Name    Protocol
 	Place   int    // place in the reference, from 1; protocols with the same place are sorted by name
-	Text    string // what it does, in a few words
+	Text    string // description in a few words
 	Backend Backend
-	Service history.Service // selects the advice that is given with a finding
-	Several bool            // its clients ask several independent servers; otherwise one server or one cluster
-	Expires bool            // a lock ends by itself, and its holder knows when
-	Later   bool            // the expiry is set in a second step; until then there is none
-	Renews  bool            // the library keeps the lock alive by itself, so that it may notify its client of a loss
-	Tokens  bool            // a hold comes with a fencing token
-	Leaves  bool            // by default, a client does not delete its key on release but lets it expire
-	Shares  bool            // a semaphore: it is of use only with several permits
+	Service history.Service // determines the advice that is given with a finding
+	Several bool            // clients ask several independent servers; otherwise they ask one server or one cluster
+	Expires bool            // a lock ends without a release, and its holder knows when
+	Later   bool            // the expiry is set in a second step, and the lock has none until then
+	Renews  bool            // the library keeps the lock alive in the background, so it may notify its client of a loss
+	Tokens  bool            // a holder gets a fencing token
+	// by default, a client does not delete its key when it releases the lock, but lets the key expire
+	Leaves bool
+	Shares bool // the protocol is a semaphore, which is useful only with several permits
 	// Settings are the keys that the protocol accepts, each with its words and its default for this protocol.
 	Settings []Setting
-	// Without explains, for keys that only other protocols accept, why this one does not, and what to write instead.
+	// Without lists keys that only other protocols accept. For each it explains why this protocol does not, and what to
+	// write instead.
 	Without map[string]string
-	// Alike explains, for keys that must be equal for all clients, why they must be, and what to write instead of an
+	// Alike lists keys that must be equal for all clients. For each it explains why, and what to write instead of an
 	// override.
 	Alike map[string]string
-	// Measures returns the safety measures that a lock applies with these settings; nil: none.
+	// Measures returns the safety measures that a lock takes with these settings. It is nil if there are none.
 	Measures func(*Config) []history.Measure
 	// Refused lists settings that contradict each other or the number of Redis masters (0 if unknown). It is nil if
 	// there are none.
 	Refused func(c *Config, masters int) []Refusal
-	// Order returns how long the place of a client that no longer waits stays in the queue of a fair lock with these
-	// settings. It is nil, or returns 0, if the lock promises no order.
+	// Order returns, for a fair lock, how long the place of a client that no longer waits remains in the queue. It is
+	// nil, or returns 0, if the lock promises no order.
 	Order func(*Config) time.Duration
-	// Foreign makes the locks of a protocol whose code is in another package. It is nil for a protocol of this package.
+	// Foreign creates the locks of a protocol whose code is in another package. It is nil for a protocol of this
+	// package.
 	Foreign Foreign
 
-	make     func(requester) protocol
-	lasts    func(*Config) time.Duration  // see Lasts; nil: the TTL
-	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority if Several, else 1
-	complete func(c *Config, servers int) // sets own settings that depend on the number of servers; nil: none
-	// badName explains why a lock cannot have the name, and returns the nearest possible name, if any. It is nil if all
-	// names are possible.
+	make  func(requester) protocol
+	lasts func(*Config) time.Duration // see Lasts; nil: the TTL
+	// number of servers that must grant a lock; nil: a majority if Several, otherwise 1
+	quorum func(*Config) int
+	// sets the protocol's own settings that depend on the number of servers; nil: none
+	complete func(c *Config, servers int)
+	// badName explains why a lock cannot have a name, and returns the most similar possible name, if any. It is nil if
+	// all names are possible.
 	badName func(history.Lock) (problem, right string)
-	// clash explains why the service would take the second of two locks for a part of the first, and what to write. It
-	// is nil if that cannot happen.
+	// clash explains why the service would treat the second of two locks as a part of the first, and what to write
+	// instead. It is nil if this cannot happen.
 	clash func(a, b history.Lock) string
-	// beside returns the second key in the scripts of a lock; nil: they have only one.
+	// beside returns the second key in the scripts of a lock. It is nil if they have only one.
 	beside func(history.Lock) string
 }
 
 // Refusal explains why a key cannot have its value.
 type Refusal struct{ Key, Why string }
 
-// The protocols in the order of the reference, and the keys of all of them.
+// All protocols in the order of the reference, and the keys of all protocols.
 var (
 	definitions []*Definition
 	settings    []Setting
 )
 
-// Register adds a protocol. The init function of the protocol's file calls it. The order of initialization does not
-// affect the order of the reference.
+// Register adds a protocol. It is called by the init function of the protocol's file. The order of initialization does
+// not affect the order of the reference.
 func Register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))
@@ -105,11 +110,11 @@ func Register(d *Definition) {
 	}
 }
 
-// Definitions returns the protocols, in the order of the reference, without FromLibrary. Callers must not change the
+// Definitions returns the protocols in the order of the reference, except FromLibrary. Callers must not change the
 // slice.
 func Definitions() []*Definition { return definitions }
 
-// Define returns the definition of a protocol, or nil if there is none of that name.
+// Define returns the definition of a protocol, or nil if there is no protocol with that name.
 func Define(p Protocol) *Definition {
 	if p == FromLibrary {
 		return library
@@ -132,8 +137,8 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings returns the keys of all protocols in the order of the reference, each with its first definition. Callers
-// must not change the slice.
+// Settings returns the keys of all protocols in the order of the reference. If several protocols define a key, it
+// returns the first definition. Callers must not change the slice.
 func Settings() []Setting { return settings }
 
 // Taking lists the protocols that accept the key at a path and, if word is not empty, that word as its value.
@@ -146,7 +151,7 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum returns how many of its servers must grant a lock with these settings.
+// Quorum returns how many servers must grant a lock with these settings.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
@@ -157,8 +162,8 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Lasts returns how long a lock with these settings can keep others waiting after its holder has last been heard of:
-// the TTL, unless the service adds to it.
+// Lasts returns how long a lock with these settings can block other clients after the last sign of life of its holder.
+// This is the TTL, unless the service adds to it.
 func (d *Definition) Lasts(c *Config) time.Duration {
 	if d.lasts != nil {
 		return d.lasts(c)
@@ -166,7 +171,7 @@ func (d *Definition) Lasts(c *Config) time.Duration {
 	return c.TTL
 }
 
-// Applies reports whether a lock with these settings applies a safety measure.
+// Applies reports whether a lock with these settings takes a safety measure.
 func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
@@ -176,8 +181,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults sets every key to its default, except the keys of an optional mapping, which are set when the mapping is
-// given. Defaults that depend on other keys are left to Complete.
+// Defaults sets every key to its default, except the keys of an optional mapping. Those are set when the mapping is
+// present. Complete sets defaults that depend on other keys.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -209,7 +214,7 @@ func (d *Definition) Complete(c *Config, n int, careful bool, given func(path st
 		x.Every = c.TTL / 3
 	}
 	if x.Limit == limitNotGiven {
-		// the Redlock document asks for a limit; a keepalive has none
+		// the Redlock document requires a limit, but a keepalive has none
 		x.Limit = map[bool]int{true: 0, false: 3}[x.Background]
 	}
 	c.Extension = &x

@@ -9,7 +9,7 @@ import (
 )
 
 // TestReasonsAreAboutWhatOthersTake: if a protocol explains why it does not accept a key, some other protocol must
-// accept that key. Otherwise nobody could ever see the explanation.
+// accept that key. Otherwise nobody would ever see the explanation.
 func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	reasons := 0
 	for _, d := range Definitions() {
@@ -34,8 +34,8 @@ func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreSetAndReadBack: every default is a value that the key accepts, and reading a key returns what was
-// set.
+// TestDefaultsAreSetAndReadBack checks that every default is a value that the key accepts, and that reading a key
+// returns the value that was set.
 func TestDefaultsAreSetAndReadBack(t *testing.T) {
 	for _, d := range Definitions() {
 		var c Config

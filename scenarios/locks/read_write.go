@@ -48,14 +48,14 @@ type readWriteConfig struct {
 	prefer  preference // default none
 }
 
-// holders says what the hash has of the holders.
+// holders says how the hash stores the holders.
 type holders string
 
 const (
-	ownLease holders = "own-lease" // each has a field with the end of its lease
-	// each has a field, and the hash has one expiry, which the latest to acquire sets for all (redisson 2144)
+	ownLease holders = "own-lease" // each holder has a field with the end of its lease
+	// each holder has a field; the hash has one expiry, which the last client to acquire sets for all (redisson 2144)
 	oneLease holders = "one-lease"
-	// the number of holders, from which each release subtracts one, even if the lease of its holder had ended
+	// a number; each release subtracts one from it, even if the lease of the holder had already ended
 	countedHolders holders = "counter"
 )
 
@@ -64,7 +64,7 @@ type preference string
 
 const (
 	noPreference preference = "none"    // a reader joins other readers even if a writer waits
-	forWriters   preference = "writers" // a waiting writer leaves a mark, and no reader enters while it stands
+	forWriters   preference = "writers" // a waiting writer sets a mark, and no reader enters while the mark exists
 )
 
 var readWriteKeys = []format.Key[readWriteConfig]{
@@ -78,13 +78,13 @@ var readWriteKeys = []format.Key[readWriteConfig]{
 			"`writers`: no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
 }
 
-// The scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write, ARGV[4] how long the
-// mark of a waiting writer stands, or 0 if writers leave none. KEYS[2] is that mark.
+// The scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write. ARGV[4] is how long
+// the mark of a waiting writer lasts, or 0 if writers set none. KEYS[2] is that mark.
 const (
 	modeFree = `local free = true
 local all = redis.call("hgetall", KEYS[1])
 `
-	// refuse ends an attempt at a lock that others hold.
+	// refuse ends an attempt if others hold the lock.
 	refuse = `if ARGV[3] == "read" and redis.call("exists", KEYS[2]) == 1 then
     free = false
 end
@@ -141,7 +141,7 @@ end
 return 1`
 )
 
-// readWriteScripts are the scripts of a read-write lock for each way of keeping its holders.
+// readWriteScripts are the scripts of a read-write lock, for each way to store the holders.
 var readWriteScripts = map[holders]struct{ take, extend string }{
 	ownLease:       {takeOwnLease, extendOwnLease},
 	oneLease:       {takeOneLease, extendOneLease},
@@ -179,8 +179,8 @@ func (l *single) readWriteArgs(script string, h *Hold, millis string, prefer pre
 	return []string{"EVAL", script, "2", string(l.config.Key), writersMark(l.config.Key), h.value, millis, mode, mark}
 }
 
-// writersMark returns the key that says that a writer waits for a lock.
+// writersMark returns the key whose existence means that a writer waits for a lock.
 func writersMark(key history.Lock) string { return string(key) + ":writer" }
 
-// markOf returns for how long the mark of a waiting writer stands: until the writer has asked again, and once more.
+// markOf returns how long the mark of a waiting writer lasts: twice the longest time until the writer asks again.
 func markOf(c *Config) string { return millis(2 * (c.Retry.Hi + c.Timeout)) }

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Redlock is a lock on a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). It is released
-// on every server, by script.
+// Redlock is a lock on a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). A script
+// releases it on every server.
 const Redlock Protocol = "redlock"
 
 func init() {
@@ -83,32 +83,34 @@ const (
 	parallel   contactKind = "parallel"   // all at once, as the document recommends
 )
 
-// askOrder says which server a sequential client asks first.
+// askOrder says which server a client asks first if it asks one after another.
 type askOrder string
 
 const (
 	listed  askOrder = "listed"  // redis-1 first
-	rotated askOrder = "rotated" // client k of n begins (k-1)/n of the way down the list, to spread the load
+	rotated askOrder = "rotated" // client k of n begins after (k-1)/n of the list, to spread the load
 )
 
-// releaseTo says which servers a Redlock asks to release the lock.
+// releaseTo says which servers a Redlock client asks to release the lock.
 type releaseTo string
 
 const (
-	releaseToAll        releaseTo = "all"         // every server, even those that did not grant it: the document's rule
+	// every server, even those that did not grant the lock, as the document requires
+	releaseToAll        releaseTo = "all"
 	releaseToGranted    releaseTo = "granted"     // only servers that granted the lock (Grace Collins, step 5)
-	releaseToFirstError releaseTo = "first-error" // in turn, until one does not reply (Grace Collins, code)
+	releaseToFirstError releaseTo = "first-error" // one after another, until one does not reply (Grace Collins, code)
 )
 
-// asking says how many servers an attempt asks.
+// asking says how many servers a client asks in an attempt.
 type asking string
 
 const (
-	askEveryone    asking = "all"
-	askUntilQuorum asking = "until-quorum" // in turn, until enough servers have granted it (Grace Collins, step 2)
+	askEveryone asking = "all"
+	// one after another, until enough servers have granted the lock (Grace Collins, step 2)
+	askUntilQuorum asking = "until-quorum"
 )
 
-// redlockKeys are the keys that say how a client asks several servers.
+// redlockKeys are the keys that determine how a client asks several servers.
 var redlockKeys = []format.Key[redlockConfig]{
 	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
@@ -134,8 +136,8 @@ type redlock struct {
 	requester
 	masters
 	own   redlockConfig
-	idle  *ballot      // kept for reuse in the next round
-	spare *redlockHold // the last attempt's, for reuse if it failed
+	idle  *ballot      // a ballot to reuse in the next round
+	spare *redlockHold // the hold of the last attempt, to reuse if it failed
 }
 
 // redlockHold is a Hold with the protocol's additional data.
@@ -145,7 +147,7 @@ type redlockHold struct {
 	taken   bool            // a server replied that another client has the lock
 }
 
-// voter is the server that was the master of a group when it was asked. A server without replicas is a group by itself.
+// voter is a server that was the master of its group when it was asked. A server without replicas forms its own group.
 type voter struct {
 	server sim.ProcessID
 	group  int
@@ -159,20 +161,21 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one request to all servers, with its outcome. A keepalive sends requests at the same time as the worker, so
-// each round has its own ballot.
+// ballot is one request to all servers, with its outcome. A keepalive task sends requests at the same time as the
+// worker, so each round has its own ballot.
 type ballot struct {
 	requests []sim.Request
-	of       []voter // the server that each request went to
-	yes      []voter // those that granted it
+	of       []voter // the server to which each request was sent
+	yes      []voter // the servers that granted the request
 	taken    bool    // a server replied that another client has the lock
-	settled  int     // number of requests that were made and have an outcome
-	silent   int     // number of servers that did not reply
+	settled  int     // number of requests that were sent and have an outcome
+	silent   int     // number of requests that were sent and have an outcome
 	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
-	says     func(*sim.Reply) bool      // reports whether a reply grants the request
-	enough   func(*ballot) bool         // returns true when the remaining servers need not be asked; nil: never
-	next     func(int, *sim.Reply) bool // the method value settle, created once
+	says     func(*sim.Reply) bool // reports whether a reply grants the request
+	// returns true if the remaining servers need not be asked; nil: all servers are asked
+	enough func(*ballot) bool
+	next   func(int, *sim.Reply) bool // the method value settle, created once
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
@@ -201,7 +204,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire performs steps 1 to 4 of the document with the given TTL. On success it gives h a new Grant.
+// acquire performs steps 1 to 4 of the document with the given TTL. If it succeeds, it gives h a new Grant.
 func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
 	r.ttl = ttl
@@ -263,7 +266,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal returns why an extension that yes servers granted failed, or nil if it did not fail.
+// refusal returns the reason why an extension failed that yes servers granted, or nil if it did not fail.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -298,7 +301,7 @@ func (l *redlock) Close(sim.Env) {}
 // release.
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
-	unasked := len(l.idle.requests) - l.idle.settled // as unknown as those of silent servers
+	unasked := len(l.idle.requests) - l.idle.settled // unknown, like those of servers that did not reply
 	yes, silent, refused = len(gave), l.idle.silent+unasked, l.idle.refused
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h, gave)
@@ -311,8 +314,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns those masters in set whose replicas have the lock as well, if the client is configured to wait for
-// replicas and to obey the reply. Otherwise it returns set.
+// replicated returns only those masters in set whose replicas also have the lock, if the client is configured to wait
+// for replicas and to act on the reply to WAIT. Otherwise it returns set unchanged.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -325,7 +328,8 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many replicas have the writes of its connections. It returns the masters with enough replicas.
+// wait asks masters how many replicas have the writes of the client's connections. It returns the masters for which
+// enough replicas do.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -388,7 +392,7 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, one after another or all at once. If enough is not nil, hold stops when enough
+// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops when enough
 // returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
@@ -406,7 +410,7 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	env.CallInTurn(timeout, b.next, b.requests...)
 }
 
-// settle counts the reply to a request, and closes the connection if there was none. It reports whether to proceed to
+// settle counts the reply to a request. If there was none, it closes the connection. It reports whether to proceed to
 // the next request.
 func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
 	if b.says(r) {

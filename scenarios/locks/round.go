@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are those of
-// Redlock (Sanfilippo, "Distributed locks with Redis"). A client of one Redis that checks its validity computes it in
-// the same way.
+// round is one pass over the servers of a lock on Redis, measured on the configured clock. Its steps are those of
+// Redlock (Sanfilippo, "Distributed locks with Redis"). If a client of one Redis checks its validity, it computes the
+// validity in the same way.
 type round struct {
 	sim.Grant
 	start time.Duration
-	ttl   time.Duration // granted by the servers
+	ttl   time.Duration // TTL that the servers granted
 }
 
 // begin is step 1: it reads the clock before the first request.
@@ -31,7 +31,7 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart counts the validity from now, regardless of the time that the round took.
+// restart counts the validity from now on, regardless of how long the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.of(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Semaphore is a lock with several permits on one Redis. Each holder is a member of a sorted set. Its score is the time
-// at which its permit ends.
+// Semaphore is a lock with several permits on one Redis. Each holder is a member of a sorted set. The score of a member
+// is the time at which its permit ends.
 const Semaphore Protocol = "semaphore"
 
 func init() {
@@ -48,7 +48,7 @@ func init() {
 
 const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
 
-// withoutOneKey explains why a semaphore on Redis does not have the settings of a lock that is one key.
+// withoutOneKey explains why a semaphore on Redis does not have settings of locks that consist of one key.
 var withoutOneKey = map[string]string{
 	"release": "a release gives back only the permit of its own holder: leave release out",
 	"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each permit stands for itself: take " +
@@ -66,17 +66,18 @@ type timeOf string
 
 const (
 	byServer timeOf = "server" // a script reads the server's clock (TIME)
-	// the client sends the time of its own clock, when it asks and when it removes the permits of others ("Redis in
-	// Action", Redisson's RPermitExpirableSemaphore)
+	// the client sends the time of its own clock when it asks for a permit and when it removes the permits of others
+	// ("Redis in Action", Redisson's RPermitExpirableSemaphore)
 	byClient timeOf = "client"
 )
 
-// admission says how it is decided whether a permit is free.
+// admission says how the lock decides whether a permit is free.
 type admission string
 
 const (
-	byCount admission = "count" // the holders are counted, and the client is added if there is room, in one step
-	// the client adds itself, and has a permit if its rank, by the times of the permits, is low enough ("Redis in
+	// the script counts the holders and, in the same step, adds the client if a permit is free
+	byCount admission = "count"
+	// the client adds itself, and has a permit if its rank by the end times of the permits is low enough ("Redis in
 	// Action", 6.3.1)
 	byRank admission = "rank"
 )
@@ -94,16 +95,16 @@ var semaphoreKeys = []format.Key[semaphoreConfig]{
 
 // The scripts of a semaphore. ARGV[1] is the holder, ARGV[2] the TTL, and ARGV[3] the number of permits.
 const (
-	// serversNow reads the server's clock; clientsNow takes the client's, which is ARGV[4].
+	// serversNow reads the server's clock. clientsNow uses the client's time, which is ARGV[4].
 	serversNow = `local t = redis.call("time")
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit ends after the millisecond of its score, so that it lasts for the whole TTL.
+	// A permit ends after the millisecond of its score, so it lasts for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
-	// keepSet makes the set last as long as its last permit.
+	// keepSet makes the set last as long as its longest permit.
 	keepSet = `if redis.call("pttl", KEYS[1]) < tonumber(ARGV[2]) then
     redis.call("pexpire", KEYS[1], ARGV[2])
 end
@@ -126,7 +127,7 @@ redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
 ` + keepSet
 )
 
-// permitScripts are the scripts of a semaphore with some settings.
+// permitScripts are the scripts of a semaphore with certain settings.
 type permitScripts struct {
 	semaphoreConfig
 	take, extend string
@@ -150,7 +151,7 @@ func makeSemaphore(r requester) protocol {
 	return l
 }
 
-// request asks for a permit. A client that finds its rank too high removes itself.
+// request asks for a permit. If the client's rank is too high, the client removes itself.
 func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.permitArgs(env, s.take, h, due.at, s.time)...).Int()
 	if taken = answered && n == 0; taken && s.admit == byRank {
@@ -159,7 +160,7 @@ func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (hel
 	return n == 1, taken
 }
 
-// permitArgs returns the call of a script of a semaphore.
+// permitArgs returns the command that calls a script of a semaphore.
 func (l *single) permitArgs(env sim.Env, script string, h *Hold, millis string, by timeOf) []string {
 	args := []string{"EVAL", script, "1", string(l.config.Key), h.value, millis, strconv.Itoa(l.config.permits())}
 	if by == byClient {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXPX is a lock by SET NX PX (youngju.dev).
+// SetNXPX is a lock that is set with SET NX PX (youngju.dev).
 const SetNXPX Protocol = "set-nx-px"
 
 func init() {
@@ -43,7 +43,8 @@ type expiryCount string
 
 const (
 	relativeExpiry expiryCount = "relative" // PX: the server adds the TTL to its clock when it sets the key
-	absoluteExpiry expiryCount = "absolute" // PXAT: the client adds it to its own clock before it asks (ShedLock 132)
+	// PXAT: the client adds the TTL to its own clock before it sends the request (ShedLock 132)
+	absoluteExpiry expiryCount = "absolute"
 )
 
 var expiryKey = format.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },

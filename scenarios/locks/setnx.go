@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNX is a lock by SETNX and DEL, without an expiry (Grace Collins).
+// SetNX is a lock that uses SETNX and DEL, without an expiry (Grace Collins).
 const SetNX Protocol = "setnx"
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXExpire is a lock by SETNX and then EXPIRE; the two steps together are not atomic (Grace Collins).
+// SetNXExpire is a lock that is set with SETNX and then EXPIRE. The two steps together are not atomic (Grace Collins).
 const SetNXExpire Protocol = "setnx-expire"
 
 func init() {
@@ -28,5 +28,5 @@ func sendSetNXExpire(l *single, env sim.Env, h *Hold, due expiry) (held, taken b
 	env.Point(sim.BeforeExpire)
 	seconds := max(1, (due.ttl.Milliseconds()+999)/1000)
 	l.ask(env, h, "expire", "EXPIRE", string(l.config.Key), strconv.FormatInt(seconds, 10))
-	return true, false // the sample code ignores EXPIRE's reply
+	return true, false // the sample code ignores the reply to EXPIRE
 }

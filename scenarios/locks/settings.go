@@ -8,14 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file holds the keys that several protocols accept. The keys of a single protocol are in that protocol's file,
-// with their values.
+// This file contains the keys that several protocols accept. The keys of a single protocol are in that protocol's file.
 
-// Limits on counts. Larger values serve no purpose.
+// Limits of counts. Larger values would serve no purpose.
 const (
 	maxServers  = 99
 	maxReplicas = 9
-	maxCount    = 10_000 // attempts, extensions
+	maxCount    = 10_000 // for attempts and extensions
 )
 
 var (
@@ -103,7 +102,8 @@ var (
 	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
-	// On one Redis, a client that states no validity has one of the TTL, counted from the reply (LAWS.md).
+	// On one Redis, the lock of a client that states no validity counts as valid for the TTL, from the reply on
+	// (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
@@ -169,7 +169,7 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// own returns the keys that only one protocol accepts. Their values are in a T in Config.Own.
+// own returns the keys that only one protocol accepts. Config.Own holds their values in a T.
 func own[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
@@ -193,7 +193,8 @@ func ownOf[T any](c *Config) T {
 	return o
 }
 
-// limitNotGiven is the value of Extension.Limit until it is known whether the extension runs in the background.
+// limitNotGiven is the value of Extension.Limit as long as it is not known whether the extension runs in the
+// background.
 const limitNotGiven = -1
 
 // group returns a key for a mapping that only contains other keys.
@@ -202,8 +203,8 @@ func group(path, meaning string) Setting {
 		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
-// optional returns a key for a mapping that is none by default. When a file gives the mapping, its keys get their
-// defaults.
+// optional returns a key for a mapping that is none by default. If a file contains the mapping, the keys in it get
+// their defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -220,7 +221,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 						k.Set(c, k.Standard)
 					}
 				}
-			default: // shared with another client so far: copy it before it changes for this one
+			default: // another client may share the mapping: copy it before it changes for this client
 				own := **at
 				*at = &own
 			}
@@ -233,7 +234,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within makes the keys of an optional mapping read as none while the mapping is none.
+// within makes the keys of an optional mapping return none while the mapping is none.
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

@@ -8,29 +8,29 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// single is a lock on one Redis instance. The protocols differ in how they set the key.
+// single is a lock on one Redis server. The protocols differ in how they set the key.
 type single struct {
 	requester
 	masters
 	millis string
 	set    setKey
-	expiry func(env sim.Env, ttl time.Duration) expiry // expiry of a key that is set now
-	// token reads the fencing token after the lock was acquired; nil if that is not needed
+	expiry func(env sim.Env, ttl time.Duration) expiry // returns the expiry of a key that is set now
+	// token reads the fencing token after the lock was acquired. It is nil if this is not needed.
 	token func(*single, sim.Env, *Hold) bool
-	// The requests that extend and release a lock which is not a key with the owner's value; nil: it is one.
+	// The requests that extend and release a lock that is not a key with the owner's value. They are nil if it is one.
 	prolong  func(env sim.Env, h *Hold, ttl time.Duration) []string
 	giveBack func(*Hold) []string
 
-	prepared bool          // what the lock needs on the server is there
+	prepared bool          // whatever the lock needs on the server exists
 	wrote    sim.ProcessID // the server on which the key was last written
 	taken    bool          // the latest attempt found that another client has the lock
-	listens  sim.ProcessID // server on which it is subscribed; empty: none
+	listens  sim.ProcessID // server on which the client is subscribed; empty: none
 }
 
-// setKey asks the server to set the key. taken means that the server replied that another client has it.
+// setKey asks the server to set the key. taken means that, according to the reply, another client has the lock.
 type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 
-// expiry is the expiry of a key, in the form that SET takes.
+// expiry is the expiry of a key, in the form of an option of SET.
 type expiry struct {
 	unit, at string
 	ttl      time.Duration // the same expiry as a TTL on the client's clock
@@ -39,7 +39,7 @@ type expiry struct {
 // after returns an expiry that the server computes from its own clock.
 func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne returns a protocol on one Redis, which sets its key with set.
+// onOne returns a protocol on one Redis. It uses set to set its key.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }
@@ -49,7 +49,7 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
 }
 
-// onOneRedis returns the keys that every lock with an expiry on one Redis has, followed by the given ones.
+// onOneRedis returns the keys that every lock with an expiry on one Redis has, followed by own.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -76,7 +76,7 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// attempt makes the attempt of a hold. It returns nil if it did not get the lock.
+// attempt makes the attempt for which h was created. It returns nil if it did not get the lock.
 func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	due := l.expiry(env, l.config.TTL)
 	env.Point(sim.AcquireStart)
@@ -86,7 +86,7 @@ func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	l.wrote = l.now[0]
 	held, taken := l.set(l, env, h, due)
 	if l.config.Cluster {
-		l.wrote = l.now[0] // the client may have been redirected
+		l.wrote = l.now[0] // the request may have been redirected to another server
 	}
 	l.taken = taken
 	switch {
@@ -110,8 +110,8 @@ func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	return h
 }
 
-// clean deletes the key that an attempt may have left, if the client is configured to. taken means that the attempt
-// left none, because another client has the lock.
+// clean deletes the key that a failed attempt may have left, if the client is configured to do so. taken means that the
+// attempt has left none, because another client has the lock.
 func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 	if l.config.ReleaseOnFailure && !taken {
 		l.left = 0
@@ -119,8 +119,8 @@ func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 	}
 }
 
-// replicated waits until replicas have the lock, if the client is configured to. If too few have it and the client
-// obeys the reply, replicated releases the lock and returns false.
+// replicated waits until replicas have the lock, if the client is configured to do so. If too few replicas have it and
+// the client acts on the reply, replicated releases the lock and returns false.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -134,8 +134,8 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have the writes of its connection. After a failover, a new connection to the new master
-// has written nothing, so the new master replies that all replicas have everything.
+// wait asks how many replicas have the writes of the client's connection. After a failover, nothing has been written on
+// the new connection to the new master. The new master therefore replies that all replicas have everything.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -146,8 +146,7 @@ func (l *single) wait(env sim.Env, h *Hold) int {
 	return int(n)
 }
 
-// granted records the grant and its validity. For a client that ignores the elapsed time, the validity starts at the
-// reply.
+// granted records the grant and its validity. If the client ignores the elapsed time, the validity starts at the reply.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)
@@ -197,7 +196,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	return nil
 }
 
-// overwrite sets the key again if the client was its owner at the comparison. Otherwise it returns false.
+// overwrite compares the owner and, if it is the client, sets the key again. Otherwise it returns false.
 func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
 		return false
@@ -241,7 +240,7 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 	return a
 }
 
-// Close does nothing: the task that follows the Sentinel ends with the client.
+// Close does nothing. The task that follows the Sentinel ends with the client.
 func (l *single) Close(sim.Env) {}
 
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {

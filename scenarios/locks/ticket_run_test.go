@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// The ticket lock is defined only in ticket_test.go. The tests here use it with all other packages.
+// Only ticket_test.go defines the ticket lock. The tests in this file use it with all other packages.
 
 const onTicket = `name: ticket
 servers: {redis: 1, persistence: none}
@@ -34,8 +34,8 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestATicketLockIsRunAndJudged: clients are served in the order of their numbers; a holder that crashes stops all
-// others; a Redis that loses its numbers lets two clients in. All three follow from the design of such a lock.
+// TestATicketLockIsRunAndJudged checks three properties of a ticket lock. Clients are served in the order of their
+// numbers. A holder that crashes blocks all others. A Redis that loses its numbers lets two clients in.
 func TestATicketLockIsRunAndJudged(t *testing.T) {
 	for _, c := range []struct {
 		faults string
@@ -74,7 +74,7 @@ func TestATicketLockIsRunAndJudged(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsSwept varies the lock's own key, and the protocol itself.
+// TestATicketLockIsSwept sweeps over the lock's own key, and over protocols.
 func TestATicketLockIsSwept(t *testing.T) {
 	bare := strings.Replace(onTicket, ", poll: 5ms", "", 1)
 	for axis, want := range map[string][]sweep.State{
@@ -105,8 +105,8 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed: the reader of scenario files offers the protocol with its keys and names the keys that it
-// does not accept. A first scenario can be generated for it and parsed.
+// TestATicketLockIsListed checks that the reader of scenario files knows the protocol with its keys, and names keys
+// that it does not accept. A first scenario can be generated for the protocol and parsed.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file defines a protocol as a user would add one, and nothing outside the file refers to it. ticket_run_test.go
-// runs, judges, sweeps and lists it. Only the tests of this package contain it.
+// This file defines a protocol as a user would add one. Nothing outside this file refers to it. ticket_run_test.go
+// runs, judges, sweeps and lists it. It exists only in the tests of this package.
 
-// ticket is a ticket lock: INCR draws the next number, and the client whose number is being served holds the lock. It
-// never expires.
+// ticket is a ticket lock: INCR gives a client the next number, and the client whose number is being served holds the
+// lock. It never expires.
 const ticket Protocol = "ticket"
 
 func init() {
@@ -43,7 +43,8 @@ type ticketLock struct {
 	own ticketConfig
 }
 
-// Acquire draws a number and waits until it is served. If the reply with a number is lost, that number is never served.
+// Acquire takes a number and waits until the number is served. If the reply with a number is lost, nobody waits for
+// that number, so the lock stops there.
 func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -72,7 +73,7 @@ func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// Extend has nothing to do: the lock does not expire.
+// Extend does nothing, because the lock does not expire.
 func (l *ticketLock) Extend(sim.Env, *Hold) error { return nil }
 
 // Release serves the next number.
@@ -83,7 +84,7 @@ func (l *ticketLock) Release(env sim.Env, h *Hold) Answer {
 	return Confirmed
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (l *ticketLock) Close(sim.Env) {}
 
 func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
@@ -91,7 +92,8 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 		sim.Request{Conn: sim.Conn{Server: l.config.Servers[0]}, Args: args, Attempt: h.Attempt, Phase: phase})
 }
 
-// TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: last first, and by name.
+// TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: in reverse, and by name. The order
+// of the reference must not change.
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
@@ -120,7 +122,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	}
 }
 
-// TestANameIsRegisteredOnce: registering a protocol whose name exists already panics.
+// TestANameIsRegisteredOnce checks that it panics to register a protocol whose name already exists.
 func TestANameIsRegisteredOnce(t *testing.T) {
 	defer func() {
 		if recover() == nil {

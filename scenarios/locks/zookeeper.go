@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// ZooKeeper is the lock recipe of ZooKeeper's documentation: ephemeral sequential znodes, the lowest of which holds
-// the lock.
+// ZooKeeper is the lock recipe of ZooKeeper's documentation: clients create ephemeral sequential znodes, and the lowest
+// znode holds the lock.
 const ZooKeeper Protocol = "zookeeper"
 
 // The smallest and the largest session timeout that an ensemble grants. By default, minSessionTimeout and
@@ -39,7 +39,8 @@ func init() {
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
-			list := []history.Measure{history.ElapsedCheck, history.OwnerCheck} // a znode is deleted by its name
+			// the owner check is included because a znode is deleted by its name
+			list := []history.Measure{history.ElapsedCheck, history.OwnerCheck}
 			own := ownOf[zooKeeperConfig](c)
 			if own.names == markedNames {
 				list = append(list, history.OwnValue)
@@ -66,7 +67,7 @@ func init() {
 	})
 }
 
-// refusedOfZooKeeper explains which settings do not go together with several permits.
+// refusedOfZooKeeper lists settings that cannot be combined with several permits.
 func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	if c.Permits > 1 {
 		if c.Shared {
@@ -81,9 +82,9 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badPath returns a function that explains why something cannot have the name of a lock, and suggests a name. No part
-// of a path may be empty, "." or "..": ZooKeeper refuses such a path (PathUtils.validatePath), and an HTTP server in Go
-// redirects its clients to another.
+// badPath returns a function that explains why something cannot have the name of a lock, and suggests another name. No
+// part of a path may be empty, "." or "..". ZooKeeper refuses such a path (PathUtils.validatePath), and an HTTP server
+// in Go redirects its clients to another path.
 func badPath(what string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(what, name) }
 }
@@ -107,9 +108,9 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession accepts a znode that was found again as the client's own only if the session that created it is
-	// still alive. Otherwise the znode may vanish with its ending session while its client believes that it holds the
-	// lock (curator 1121). Default on.
+	// checkSession says that a client that finds its own znode again accepts it only if the session that created it is
+	// still alive. Otherwise the znode may vanish with that session while the client believes that it holds the lock
+	// (curator 1121). Default: on.
 	checkSession bool
 	listener     listening // default off
 }
@@ -118,24 +119,25 @@ type zooKeeperConfig struct {
 type watching string
 
 const (
-	predecessor watching = "predecessor" // the znode before its own: a release wakes one client
-	lowest      watching = "lowest"      // the lowest znode: a release wakes all clients (herd effect)
+	predecessor watching = "predecessor" // the znode just before its own, so that a release wakes one client
+	lowest      watching = "lowest"      // the lowest znode, so that a release wakes all clients (herd effect)
 )
 
 // tokenFrom says what a ZooKeeper client uses as its fencing token.
 type tokenFrom string
 
 const (
-	ownNode    tokenFrom = "own-node"    // the czxid of its own znode
-	parentNode tokenFrom = "parent-node" // the czxid of the folder, as in the article's code: the same for all holders
+	ownNode tokenFrom = "own-node" // the czxid of its own znode
+	// the czxid of the folder, which is the same for all holders, as in the article's code
+	parentNode tokenFrom = "parent-node"
 )
 
 // nodeNaming says how a ZooKeeper client names its znodes.
 type nodeNaming string
 
 const (
-	markedNames nodeNaming = "marked" // a unique mark and a number: Curator's protection
-	// a number alone; the last client to release removes the folder, and numbers start again (zk-ruby 34)
+	markedNames nodeNaming = "marked" // a unique mark and a number, as with Curator's protection
+	// only a number; the last client to release the lock removes the folder, and the numbers start again (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
 
@@ -144,8 +146,8 @@ type listening string
 
 const (
 	notListening listening = "off"
-	stopsAtOnce  listening = "on" // counts the lock as lost
-	// pauses its work, and acquires the lock again once it is reconnected (youngju.dev)
+	stopsAtOnce  listening = "on" // it treats the lock as lost
+	// it pauses its work, and acquires the lock again after it has reconnected (youngju.dev)
 	takesAnew listening = "reacquire"
 )
 
@@ -172,14 +174,14 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 		format.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
-// zooKeeper is the lock recipe of ZooKeeper's documentation: each client creates an ephemeral sequential znode under
-// the lock's folder, and the lowest znode holds the lock. With Readers, readers wait for the next lower writer, and
-// writers for the next lower znode of any kind. With several permits, as many znodes hold the lock, and a waiting
-// client watches the folder.
+// zooKeeper is the lock recipe of ZooKeeper's documentation. Each client creates an ephemeral sequential znode in the
+// lock's folder, and the lowest znode holds the lock. With Readers, readers wait for the next lower writer, and writers
+// wait for the next lower znode of any kind. With several permits, as many znodes hold the lock, and a waiting client
+// watches the folder.
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
-	client *zookeeper.Client // shared, from the Library
+	client *zookeeper.Client // shared by all locks of the Library
 }
 
 // zooKeeperHold is a Hold with the protocol's additional data.
@@ -189,7 +191,7 @@ type zooKeeperHold struct {
 	taken bool // this attempt has found that another client has the lock
 }
 
-// znode is the znode that represents a request for the lock.
+// znode represents a client's request for the lock.
 type znode struct {
 	path    string
 	session *zookeeper.Session
@@ -211,7 +213,7 @@ func (l *zooKeeper) open(env sim.Env) {
 	l.client = l.library.zooKeeper
 }
 
-// Acquire waits in line until no lower znode blocks its own.
+// Acquire waits in line until no lower znode blocks the client's own.
 func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	l.open(env)
 	start := env.Monotonic()
@@ -227,7 +229,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			return nil, ErrPatience
 		}
 		if !l.own.checkSession && h.node.path != "" {
-			h.node.session = l.client.Session() // accept the znode of an ending session as well
+			h.node.session = l.client.Session() // accept a znode even if its session is ending
 		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
 			if !l.enqueue(env, h) {
@@ -242,9 +244,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a waiting client must create a new znode: either its session has ended, or its znode is
-// gone although the session is alive. The latter happens if another client deleted the znode by mistake, or if the
-// znode belonged to the previous session.
+// mayBeGone reports whether a waiting client must create a new znode. This is so if its session has ended, or if its
+// znode is gone although the session is alive. The latter happens if another client deleted the znode by mistake, or if
+// the znode belonged to the previous session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -252,8 +254,8 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted records the grant. If the session may have ended by the client's own count, it waits for a retry delay and
-// returns false.
+// granted records the grant. If, by the client's own count, the session may have ended, granted waits for a retry delay
+// and returns false.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
@@ -289,8 +291,8 @@ func (l *zooKeeper) kind() string {
 
 func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
 
-// name returns the name of an attempt's znode, without its number, and the znode's data. One of the two identifies the
-// attempt.
+// name returns the name of an attempt's znode, without its number, and the znode's data. Either the name or the data
+// identifies the attempt.
 func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	if l.own.names == bareNames {
 		return l.kind() + "-", h.value
@@ -298,8 +300,8 @@ func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	return l.kind() + "-" + h.value + "-", ""
 }
 
-// enqueue creates the client's znode, or finds the one that a request without a reply has created. It returns false if
-// the caller must try again.
+// enqueue creates the client's znode, or finds the znode that an earlier request without a reply has created. It
+// returns false if the caller must try again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
@@ -332,8 +334,8 @@ func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by its mark. It does not accept a znode of an earlier session, which is about
-// to vanish (Curator's ProtectedMode.validateFoundNode).
+// find looks for the client's own znode by its mark. It does not accept a znode of an earlier session, because it is
+// about to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
@@ -360,7 +362,7 @@ func (l *zooKeeper) makeFolder(env sim.Env, h *zooKeeperHold) {
 	}
 }
 
-// first reports whether the client holds the lock. If it does not, first returns when that may have changed.
+// first reports whether the client holds the lock. If it does not, first waits until that may have changed.
 func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	if l.config.Permits > 1 {
 		return l.admitted(env, h, patience)
@@ -398,7 +400,8 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted is first for a lock with several permits: it reports whether fewer znodes than permits are lower.
+// admitted does what first does, for a lock with several permits. It reports whether fewer znodes than permits are
+// lower than the client's own.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)
@@ -426,9 +429,9 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode to watch: the nearest one before the client's own that blocks it or, if all waiting clients
-// watch the same znode (a herd), the first one. The result before is empty if no znode blocks the client. The result
-// there is false if the client's own znode is gone.
+// ahead returns the znode to watch. This is the nearest znode before the client's own that blocks it or, if all waiting
+// clients watch the same znode (a herd), the first one. before is empty if no znode blocks the client. there is false
+// if the client's own znode is gone.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -443,9 +446,9 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	return before, there
 }
 
-// withdraw removes the client's znode from the line, if the client is configured to. If there is no reply, it keeps
-// trying in the background while the session lives, because every other client would wait behind the znode (Curator's
-// guaranteed deletion).
+// withdraw removes the client's znode from the line, if the client is configured to do so. If there is no reply, it
+// keeps trying in the background while the session lives. Otherwise every other client would wait behind the znode
+// (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if !l.config.ReleaseOnFailure {
 		return
@@ -463,12 +466,12 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	})
 }
 
-// Extend has nothing to do: the session keeps the znode alive.
+// Extend does nothing, because the session keeps the znode alive.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is then
-// gone, that request deleted it. With bare names, Release deletes the znode in any session, and also the folder if it
-// is empty.
+// Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is gone
+// afterwards, that request deleted it. With bare names, Release deletes the znode whatever the session, and also
+// deletes the folder if it is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)
