@@ -11,17 +11,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Each run takes place in a bubble of its own (testing/synctest). So all runs begin at the same virtual time, and no
+// Each run takes place in its own bubble (testing/synctest). So all runs begin at the same virtual time, and no
 // goroutine of one run takes part in another. If goroutines of a run do not end, their bubble is frozen: its first
 // goroutine waits for something outside the bubble, so the bubble's clock never moves again. The goroutines left in it
-// then cost nothing but memory.
+// then cost only memory.
 //
-// A library with global state breaks this rule if it makes a goroutine, a channel or a timer in one run and uses it in
-// the next. Therefore the result of a run that is not the first of its process is not trusted if the run fails, or if
-// the library may have kept a goroutine. Such a run is repeated, and it and all later runs get a process of their own
-// each.
+// A library with global state breaks this rule if it creates a goroutine, a channel or a timer in one run and uses it
+// in the next. Therefore, the result of a run that is not the first of its process is not trusted if the run fails, or
+// if the library may have kept a goroutine. Such a run is repeated, and it and all later runs each get their own
+// process.
 
-// frozenCrowd limits the number of goroutines in frozen bubbles. Above it, another process performs the next runs.
+// frozenCrowd is the maximum number of goroutines in frozen bubbles. When it is exceeded, another process performs the
+// next runs.
 const frozenCrowd = 160
 
 // settling is how long the goroutines of a finished run may take to end before their bubble is frozen. patience is how
@@ -31,14 +32,15 @@ const settling, patience = 10 * time.Second, 10 * time.Minute
 // left records the goroutines that the runs of a process have left behind.
 type left struct {
 	frozen    int // goroutines in frozen bubbles
-	strangers int // those of them that Config.IgnoredGoroutines does not name
+	strangers int // number of these goroutines that Config.IgnoredGoroutines does not name
 	leak      string
-	counts    map[string]int  // goroutines that remain after the latest run, by kind
+	counts    map[string]int  // number of goroutines that remain after the latest run, by kind
 	everyRun  map[string]bool // kinds of goroutines that some run has left behind
-	kept      bool            // a kind of everyRun did not grow in some run: the library may keep it
+	// in some run, the number of goroutines of a kind in everyRun did not grow: the library may keep such a goroutine
+	kept bool
 }
 
-// Within performs a run in a bubble of its own.
+// Within performs a run in its own bubble.
 func (w *worker) Within(run func()) {
 	switch w.runs++; {
 	case w.serves:
@@ -47,7 +49,8 @@ func (w *worker) Within(run func()) {
 	case w.runs%16 == 0:
 		say(report{}) // tells the parent that this process is alive
 	}
-	runtime.GC() // two collections empty every sync.Pool: timers and channels of one bubble cannot be used in another
+	// two garbage collections empty every sync.Pool: timers and channels of one bubble cannot be used in another
+	runtime.GC()
 	runtime.GC()
 	over, frozen := make(chan struct{}), make(chan struct{})
 	go w.inBubble(run, over, frozen)
@@ -106,8 +109,8 @@ func (w *worker) freeze(n int) {
 	}
 }
 
-// grew compares the number of goroutines of each kind with their number before the latest run. now is nil if that run
-// left none.
+// grew compares the number of goroutines of each kind with the number before the latest run. now is nil if that run
+// left no goroutines.
 func (l *left) grew(now map[string]int) {
 	for kind := range l.everyRun {
 		l.kept = l.kept || now[kind] <= l.counts[kind]
@@ -123,8 +126,8 @@ func (l *left) grew(now map[string]int) {
 	l.counts = now
 }
 
-// kinds counts the goroutines of the program except our own. The kind of a goroutine is its first function, or its
-// outermost known function if the stack is too deep for the runtime's profile.
+// kinds counts the goroutines of the program, except our own. The kind of a goroutine is its first function. If the
+// stack is too deep for the runtime's profile, it is the outermost known function.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// metrics is a goroutine of a library that never ends and has nothing to do with the lock.
+// metrics runs forever, like a goroutine of a library that has nothing to do with the lock.
 func metrics() {
 	for n := 0; ; n++ {
 		time.Sleep(50 * time.Millisecond)
@@ -25,7 +25,7 @@ var (
 	turns                chan struct{} // holds one element while a client is in Lock
 )
 
-// coarseClock keeps a clock with a resolution of one second.
+// coarseClock maintains a clock with a resolution of one second.
 func coarseClock() {
 	for {
 		time.Sleep(time.Second)
@@ -35,7 +35,7 @@ func coarseClock() {
 	}
 }
 
-// shared is a lock that touches global state before each call of Lock.
+// shared is a lock that uses global state before each call of Lock.
 type shared struct {
 	plain
 	use func()
@@ -47,7 +47,7 @@ func (l *shared) Lock(ctx context.Context) error {
 }
 
 // TestLeftoversOfARunMakeNoDifferenceToTheNext: what a library leaves behind does not change later runs. They equal the
-// runs of a lock that leaves nothing behind, even if the library keeps global state. Such state must not be left in the
+// runs of a lock that leaves nothing behind, even if the library has global state. Such state must not belong to the
 // bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
@@ -72,7 +72,7 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 			clockMu.Lock()
 			defer clockMu.Unlock()
 			if time.Since(coarse) > 2*time.Second {
-				time.Sleep(time.Second) // would change the run
+				time.Sleep(time.Second) // this sleep would change the run
 			}
 		},
 		"a channel is kept": func() {
@@ -102,7 +102,7 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {
-		runs []counts // after each run; nil: the run left no goroutine
+		runs []counts // goroutines after each run; nil: the run left none
 		want bool
 	}{
 		"nothing is left":          {[]counts{nil, nil, nil}, false},

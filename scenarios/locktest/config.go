@@ -17,20 +17,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Config says what is tested, on which servers, and under which faults. A zero field stands for its default.
+// Config says what is tested, on which servers, and under which faults. A zero field means its default.
 type Config struct {
-	// New makes the lock of one client. It is required. It is called on a goroutine of the client when the client first
-	// needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If it returns
-	// an error, the Lock at hand fails with this error, and the client's next Lock calls New again. It is an error to
-	// return neither a Lock nor an error, or the same Lock for two clients.
+	// New creates the lock of one client. It is required. It is called on a goroutine of the client when the client
+	// first needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If New
+	// returns an error, the current call of Lock fails with this error, and the client's next Lock calls New again. It
+	// is an error to return neither a Lock nor an error, or the same Lock for two clients.
 	New func(*Client) (Lock, error)
 	// Keys returns the keys that a lock uses on a server. If it is nil, the lock has a single key, whose name is the
-	// lock's name. For example, a library may put a prefix before the name or use several keys. The servers' records of
-	// other keys are not connected with the lock.
+	// name of the lock. For example, a library may put a prefix before the name or use several keys. Records of other
+	// keys are not assigned to the lock.
 	Keys func(lock string) []string
-	// Replay is the path of a plan that an earlier failure has saved. If it is set, Run runs only this plan, in the
-	// scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used. The
-	// flag -locktest.plan does the same.
+	// Replay is the path of a plan that was saved after an earlier failure. If it is set, Run runs only this plan, in
+	// the scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used.
+	// The flag -locktest.plan does the same.
 	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is set, the fields from Servers to
 	// Precautions must not be set.
@@ -40,19 +40,19 @@ type Config struct {
 	// Clients is the number of clients that compete for the lock; default 3.
 	Clients int
 	// Tasks is the number of tasks of each client; default 1. Tasks are goroutines that acquire the lock, work and
-	// release it at the same time, and share the Lock that New has returned for their client (see TaskLock). A lock is
-	// to exclude the tasks of one client from each other as well. Each task acquires the lock Cycles times. Only locks
-	// on Redis can have several, and no fair ones (PlaceTimeout). A call must send its requests on its own goroutine or
-	// on one that it has started. The trial run has one task for each client.
+	// release it at the same time. They share the Lock that New has returned for their client (see TaskLock). The lock
+	// must also exclude the tasks of one client from each other. Each task acquires the lock Cycles times. Several
+	// tasks are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests on its
+	// own goroutine or on one that it has started. The trial run has one task for each client.
 	Tasks int
-	// Permits is how many clients may hold the lock at the same time; default 1. With more, the lock is a semaphore:
-	// Lock takes a permit, and Unlock gives it back. The laws then allow that many holders at once, and resource-safety
-	// is not judged. There must be fewer permits than tasks of all clients. The trial run, which is for locks with one
-	// holder, is omitted.
+	// Permits is the number of clients that may hold the lock at the same time; default 1. With more, the lock is a
+	// semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and
+	// resource-safety is not judged. There must be fewer permits than tasks of all clients together. The trial run is
+	// for locks with one holder, so it is omitted.
 	Permits int
-	// PlaceTimeout says that the lock is fair: clients must get it in the order in which they ask for it
-	// (checker.Fairness), unless a fault affects them. It is how long the place of a client that no longer waits may
-	// stay in the lock's queue. 0 means that the lock promises no order.
+	// PlaceTimeout, if set, says that the lock is fair: clients must get it in the order in which they ask for it
+	// (checker.Fairness), unless a fault affects them. Its value is how long the place of a client that no longer waits
+	// may stay in the lock's queue. 0 means that the lock does not promise any order.
 	PlaceTimeout time.Duration
 	// Cycles is the number of times that each client acquires the lock; default 3.
 	Cycles int
@@ -61,12 +61,12 @@ type Config struct {
 	// Compute is how long a client computes between its read and its write of the resource; default 0.
 	Compute time.Duration
 	// Hold is how long a client holds the lock after the write; default half the TTL, or 1 ms if Compute is set. If
-	// Compute and Hold together exceed the TTL, the lock must be extended while it is held.
+	// Compute and Hold together are longer than the TTL, the lock must be extended while it is held.
 	Hold time.Duration
-	// Timeout is how long the library waits for one server; default 500 ms. The time limits within which waiting
-	// clients must get the lock depend on it.
+	// Timeout is how long the library waits for one server; default 500 ms. It determines how soon waiting clients must
+	// get the lock.
 	Timeout time.Duration
-	// Patience is how long a client waits for the lock before it gives up: the context of Lock is then done. By default
+	// Patience is how long a client waits for the lock before it gives up. The context of Lock is then done. By default
 	// a client waits until the run ends. What a Lock leaves on the servers when it gives up is judged like everything
 	// else.
 	Patience time.Duration
@@ -78,34 +78,35 @@ type Config struct {
 	// Plan lists faults that strike in every run, one per line, instead of random ones. If it is empty but not nil, no
 	// faults strike.
 	Plan []string
-	// Precautions are what the client does to protect itself; default nothing.
+	// Precautions are what the client does to protect itself; by default, nothing.
 	Precautions Precautions
 
 	// IgnoredGoroutines lists functions that the lock's code is known to leave running, or in which it is known to stop
-	// virtual time. Each is given by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine that
-	// runs in one of them, or was created by one, is not a failure. If it keeps a run from ending, the run is counted
-	// but not judged.
+	// virtual time. Each is identified by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine
+	// that runs in such a function, or was created by one, is not a failure. If it keeps a run from ending, the run is
+	// counted but not judged.
 	IgnoredGoroutines []string
-	// SkipTrial omits the trial run, which has no faults, comes before the seeds and must succeed (see RunTrial).
+	// SkipTrial omits the trial run. This run comes before the seeds, has no faults and must succeed (see RunTrial).
 	SkipTrial bool
-	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, no run guides another.
+	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, the plans of runs do not
+	// depend on earlier runs.
 	Seeds int
 	// EachFault makes the test try each single fault of one run instead of random faults. That run is the fault-free
-	// run of seed 1. Each request and each answer is lost and, in another run, delayed; each client and each server is
-	// paused, and crashed, after each of its events, and so on; the log lists the faults. This takes a few thousand
-	// runs if clients rarely retry. Seeds and Plan cannot be used with it.
+	// run of seed 1. Each request and each answer is lost and, in another run, delayed. Each client and each server is
+	// paused, and in another run crashed, after each of its events, and so on. The log lists the faults. This takes a
+	// few thousand runs if clients rarely retry. EachFault cannot be combined with Seeds or Plan.
 	EachFault bool
-	// Laws are the laws that the lock must keep; default all laws but lease-exclusion, as far as a run can exercise
-	// them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
+	// Laws are the laws that the lock must keep; by default, all laws except lease-exclusion, as far as a run can
+	// exercise them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
-	// Availability makes deadlock-freedom count as violated even if too few servers remain for a quorum and none will
+	// Availability makes deadlock-freedom count as violated even if too few servers for a quorum remain and none will
 	// come back, which no lock can survive.
 	Availability bool
 
-	plan     *nemesis.Plan // the faults of every run; nil: drawn, or the scenario's own
-	keys     *keys         // the keys that Keys returns for the scenario's locks
+	plan     *nemesis.Plan // the faults of every run; nil: random faults, or those of the scenario
+	keys     *keys         // the keys that Config.Keys returns for the scenario's locks
 	deadline *time.Time    // replaces the test's own deadline
-	hung     time.Duration // how long a worker may be silent; 0: a minute of processor time
+	hung     time.Duration // how much processor time a worker may use without a report; 0: a minute
 }
 
 // Servers are the lock servers of a run.
@@ -174,9 +175,9 @@ type Faults []string
 
 // Families of faults that break locks in similar ways. They are values for Config.Faults.
 var (
-	Pauses    = Faults{"pause"}                                  // processes stand still
+	Pauses    = Faults{"pause"}                                  // processes are paused
 	Network   = Faults{"cut", "delay", "delay message", "break"} // links fail, messages are late, connections break
-	Restarts  = Faults{"crash", "shut down"}                     // processes end, and servers start again
+	Restarts  = Faults{"crash", "shut down"}                     // processes end, and servers restart
 	Failovers = Faults{"fail over", "crash", "cut"}              // replicas take over from their masters
 	Clocks    = Faults{"jump", "drift"}                          // clocks are set, and run too fast or too slow
 	Sessions  = Faults{"expire session"}                         // etcd and ZooKeeper end sessions of their clients
@@ -192,9 +193,9 @@ var (
 // Clocks as well. Put ServerDataLoss into Config.Without to exclude faults that lose data from Restarts: no lease and
 // no token counter survives them.
 //
-// A lease cannot be relied on if servers' clocks jump or drift. Neither can leases and token counters if a Sentinel
-// replaces a master by a replica (Replicated) that has not received all its writes. Under such faults, and under every
-// family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the data.
+// A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
+// Sentinel replaces a master by a replica (Replicated) that has not received all its writes. Under such faults, and
+// under every family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the data.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
 	FencedLaws     = checker.LawsKeptBy(checker.Fenced)
@@ -205,7 +206,7 @@ var (
 // Config.Without.
 var ServerDataLoss = []string{"crash losing everything of servers"}
 
-// Precautions are what a client does to protect itself while it works under its lock. Its zero value is a client that
+// Precautions are what a client does to protect itself while it works under its lock. With the zero value, the client
 // does nothing.
 type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
@@ -215,11 +216,11 @@ type Precautions struct {
 	StopsWhenLost bool
 	// Fences makes the resource refuse a token that is lower than one that it has already seen (see Fenced).
 	Fences bool
-	// ExtendEvery is the interval at which the client calls Extend (Extender); 0: never.
+	// ExtendEvery is the interval at which the client calls Extend (see Extender); 0: never.
 	ExtendEvery time.Duration
 }
 
-// draws reports whether the faults of the runs of s are drawn at random.
+// draws reports whether the runs of s have random faults.
 func (c *Config) draws(s *scenarios.Scenario) bool {
 	return !c.EachFault && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
 }
@@ -328,7 +329,7 @@ func (c *Config) mix() string {
 	if len(c.Without) > 0 {
 		without := make([]string, len(c.Without))
 		for i, x := range c.Without {
-			without[i] = strconv.Quote(x) // a kind may contain a comma
+			without[i] = strconv.Quote(x) // quoted, because a kind may contain a comma
 		}
 		parts = append(parts, fmt.Sprintf("without: [%s]", strings.Join(without, ", ")))
 	}

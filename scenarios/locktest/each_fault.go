@@ -45,14 +45,14 @@ func (p *parent) name(seed uint64) string { return fmt.Sprintf("%s=%d", p.config
 
 // listed describes the single faults of the undisturbed run, as enumerated by one worker.
 type listed struct {
-	Longest []string // the longest fault at each place; place n is element n-1
+	Longest []string // the longest fault at each place (start and target); place n is element n-1
 	Claim   verify.Claim
-	Differs bool // a second run without faults was different
-	Unnamed int  // places skipped because their faults name no message and the library's runs differ
+	Differs bool // a second run without faults differed from the first
+	Unnamed int  // number of places skipped because the library's runs differ and the faults there name no message
 	file    string
 }
 
-// enumerate has a worker enumerate the single faults. It returns the numbers of all places or, if asked is not empty,
+// enumerate makes a worker enumerate the single faults. It returns the numbers of all places or, if asked is not empty,
 // of the places asked for. If the enumeration fails, it returns none.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
@@ -155,12 +155,12 @@ func (p *parent) fault(r *ran) string {
 // singles holds the single faults that a worker tries.
 type singles struct {
 	*verify.Singles
-	numbers map[string]int // numbers of places, by the longest fault at the place
+	numbers map[string]int // number of each place, by the longest fault there
 	places  []string       // the longest fault at each place, as listed by the worker that enumerated them
 	seen    map[finding]bool
 }
 
-// enumerate performs the run without faults, if the task names a file with the places of faults.
+// enumerate performs the fault-free run, if the task names a file with the places of faults.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil
@@ -207,11 +207,11 @@ func (w *worker) list() {
 // errDoubt ends the runs of a place because the result of one of them cannot be trusted.
 var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
-// errNoCourse ends the runs of a place because its first run failed and the other runs would build on it.
+// errNoCourse ends the runs of a place because the first of them failed and the others depend on it.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace performs and reports the runs of the single faults at a place. ok is false if the result of one of them
-// cannot be trusted.
+// tryPlace performs and reports the runs of the single faults at a place. ok is false if the result of a run cannot be
+// trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ
@@ -240,8 +240,8 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	return !errors.Is(err, errDoubt)
 }
 
-// differs repeats the first run that has a finding, and reports whether the second run of its plan differed from the
-// first.
+// differs repeats the first run that has a finding. It reports whether the second run of the same plan differed from
+// the first.
 func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	found := map[finding]bool{}
 	for _, b := range r.Broken {

@@ -22,8 +22,8 @@ func everyFault(lock constructor) Config {
 		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
 }
 
-// TestEachSingleFaultOfARun: trying each single fault finds the message whose delay makes a careless lock delete
-// another client's key. The test says what was enumerated, and it passes a lock that compares the owner.
+// TestEachSingleFaultOfARun: the test finds the message whose delay makes a careless lock delete another client's key.
+// It says what was enumerated, and it passes for a lock that compares the owner.
 func TestEachSingleFaultOfARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short tries the first places alone")
@@ -79,8 +79,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber: a failure can be repeated by the number of its fault, and its shrunk plan by
-// its file.
+// TestASingleFaultIsRepeatedByItsNumber: a failure can be repeated with the number of its fault. Its shrunk plan can be
+// run from its file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {
@@ -102,7 +102,7 @@ func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	_ = os.RemoveAll("_runs")
 }
 
-// fickle is a lock whose library behaves differently in every other run: it acquires the lock once more.
+// fickle is a lock whose library behaves differently in every second run: it acquires the lock one more time.
 type fickle struct{ plain }
 
 var fickleClients int
@@ -118,7 +118,8 @@ func (l *fickle) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsReported: faults that name a message are still tried, and the others are counted.
+// TestALibraryWhoseRunsDifferIsReported: if a library's runs differ, faults that name a message are still tried, and
+// the others are counted.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {

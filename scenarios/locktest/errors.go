@@ -28,7 +28,7 @@ func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not shrunk: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
-// longestSaid is the largest number of characters of an error that are reported.
+// longestSaid is the maximum number of characters of an error that are reported.
 const longestSaid = 100
 
 // said returns the first line of an error for a report, shortened and without control characters.

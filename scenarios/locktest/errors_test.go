@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// refusing is a lock that can never be acquired, and whose error says why.
+// refusing is a lock that can never be acquired. Its error says why.
 type refusing struct{ plain }
 
 func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestErrorsOfALibraryAreReported: the story quotes the error with which a lock refused an acquire or a release.
+// TestErrorsOfALibraryAreReported: the explanation quotes the error with which a lock refused an acquire or a release.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock constructor
@@ -50,7 +50,7 @@ func TestErrorsOfALibraryAreReported(t *testing.T) {
 	}
 }
 
-// unowned is a lock that everybody can acquire and nobody can release.
+// unowned is a lock that every client can acquire and no client can release.
 type unowned struct{ open }
 
 func (unowned) Unlock(context.Context) error { return errors.New("nobody owns this") }

@@ -8,18 +8,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// validity keeps track of the time until which an Expiring lock is valid while it is held, that is, from the return of
-// Lock to the call of Unlock.
+// validity is the time until which an Expiring lock is valid while it is held. The lock is held from the return of Lock
+// to the call of Unlock.
 type validity struct {
 	*foreign
 	lock Expiring
 	hold *locks.Hold
 	over sim.Signal // raised when Unlock is called
-	busy bool       // Extend is under way; the lock is asked again when it has returned
+	busy bool       // Extend is being called; the lock is asked again after Extend has returned
 }
 
-// follow asks a lock for its validity again while it is held: when a server's answer has reached the client, and when
-// the stated time has come, since the lock may have renewed itself.
+// follow asks a lock for its validity again while the lock is held. It does so when a server's answer has reached the
+// client, and at the time that the lock stated last, since the lock may have renewed itself.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {
@@ -41,7 +41,8 @@ func (v *validity) watch(env sim.Env) {
 	}
 }
 
-// ask asks the lock until when it is valid, and records a changed answer. A time in the past adds nothing to the lease.
+// ask asks the lock until when it is valid, and records the answer if it has changed. A time in the past does not
+// change the lease.
 func (v *validity) ask(env sim.Env) {
 	if v.over.Raised() || v.busy {
 		return

@@ -66,8 +66,8 @@ func (l *watchdog) ValidUntil() time.Time {
 	return l.end
 }
 
-// TestALockIsValidForAsLongAsItSays: a lock is valid until the end that it states, even if it states a new end while it
-// is held. There are no faults, and the work takes longer than the TTL.
+// TestALockIsValidForAsLongAsItSays: a lock is valid until the time that it states, even if it states a new time while
+// it is held. There are no faults, and the work takes longer than the TTL.
 func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		renews, claims   bool
@@ -100,7 +100,7 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client that checks its lock
+// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client checks its lock. It
 // writes if the lock has renewed itself, and does not write otherwise.
 func TestAClientThatChecksItsLockAsksItAnew(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {

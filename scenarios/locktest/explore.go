@@ -14,7 +14,7 @@ import (
 // Report is the result of the runs of an Explore.
 type Report struct {
 	// Runs is the number of runs: one for each seed, or for each single fault (Config.EachFault). It is 0 if the trial
-	// run (RunTrial) failed, which fails the test.
+	// run (RunTrial) failed. In that case the test fails.
 	Runs int
 	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then the others in the
 	// order of the laws, and last those that no lock with a lease can prevent.
@@ -23,25 +23,27 @@ type Report struct {
 	Failures []Failure
 	// Ignored is the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
 	Ignored int
-	// DifferingSeeds are the seeds whose run was repeated with a different result. A run is repeated if it fails, or in
-	// order to vary its plan (mix.guided). If it differs then, the remaining plans of its block of seeds are drawn
-	// without guidance.
+	// DifferingSeeds are the seeds whose run had a different result when it was repeated. A run is repeated if it
+	// fails, or so that its plan can be varied (mix.guided). In the second case, if the result differs, the remaining
+	// plans of the same block of seeds are drawn without guidance.
 	DifferingSeeds []uint64
 	// Confidence says how rare violations of Config.Laws must be, given that the runs did not show any: "no violation
 	// in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
-	// campaign.UpperBound; its comment states its assumptions. Runs whose plans were guided by others do not count.
+	// campaign.UpperBound; its comment states its assumptions. Runs whose plans depend on other runs do not count.
 	// Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
 	Confidence string
 	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was inside"), the
 	// runs in which it happened. A situation that occurred in at most one run was hardly tested.
 	Situations map[string]int
-	// UnsimulatedRequests counts, by the name of a request, the runs in which it was refused because it is not
-	// simulated. The connection was then closed; what the library does after that says nothing about real servers.
+	// UnsimulatedRequests counts, by the name of a request, the runs in which a request was refused because it is not
+	// simulated. Its connection was then closed. What the library does after that says nothing about its behavior with
+	// real servers.
 	UnsimulatedRequests map[string]int
-	// CPU is the processor time of the processes that performed the runs, including their start, as reported by the
+	// CPU is the processor time of the processes that performed the runs, including their start. It is measured by the
 	// host.
 	CPU time.Duration
-	// PeakMemory is the peak memory of any of these processes, in bytes, as reported by the host; 0 if it is unknown.
+	// PeakMemory is the largest peak memory use of these processes, in bytes. It is measured by the host, and 0 if it
+	// is unknown.
 	PeakMemory int64
 
 	parent *parent
@@ -68,9 +70,9 @@ type Failure struct {
 
 // ShrunkRun is the smallest run found that shows a breach.
 type ShrunkRun struct {
-	Plan, Scenario string // the contents of files
+	Plan, Scenario string // contents of the plan file and the scenario file
 	Text, Page     string // the report of the run, for a terminal and as HTML
-	Minimal        bool   // nothing more could be removed
+	Minimal        bool   // whether nothing more can be removed
 }
 
 // Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile. Config.Replay can
@@ -79,10 +81,10 @@ func (s *ShrunkRun) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
-// Explore performs the same runs as Run and returns their result, for a test that does more with it than fail. ok is
-// false in a worker process that Explore itself has started. There the test gets no report, and must call Run and
-// Explore in the same order as the original process. Explore fails the test for a Config that cannot be run and for
-// problems that do not concern a single run, but not for breaches and failures.
+// Explore performs the same runs as Run and returns their result, for a test that does more with the result than fail.
+// ok is false in a worker process that Explore itself has started. In such a process the test gets no report, but it
+// must call Run and Explore in the same order as the original process. Explore fails the test for a Config that cannot
+// be run and for problems that do not concern a single run, but not for breaches and failures.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -140,11 +142,11 @@ func (p *parent) groupOf(b Breach) group {
 // Violated returns the number of runs in which a law was violated, whatever the cause.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
-// Held returns the number of runs in which a law was seen to hold. Runs in which nothing exercised the law count
-// neither as Held nor as Violated.
+// Held returns the number of runs in which a law held. Runs in which the law was not exercised count neither as Held
+// nor as Violated.
 func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
 
-// Seeds returns the seeds of all runs that show a breach, in order. The first is its Seed.
+// Seeds returns the seeds of all runs that show a breach, in ascending order. The first is b.Seed.
 func (r *Report) Seeds(b Breach) (all []uint64) {
 	for _, run := range r.parent.runs {
 		if slices.ContainsFunc(run.Broken, func(x broken) bool { return x.Law == b.Law && x.Cause == b.Cause }) {

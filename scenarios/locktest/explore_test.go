@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// open is a lock that all clients hold at once.
+// open is a lock that all clients can hold at the same time.
 type open struct{}
 
 func (open) Lock(context.Context) error   { return nil }
@@ -21,8 +21,8 @@ func (open) Unlock(context.Context) error { return nil }
 
 func newCareless(c *Client) (Lock, error) { return &careless{plain{c: c, ttl: 8 * time.Second}}, nil }
 
-// TestWhatIsExploredIsCutDownAndReplayed: the shrunk run of each breach in a Report shows that breach and no other
-// breach of the law. It has no fault if none is needed.
+// TestWhatIsExploredIsCutDownAndReplayed: the shrunk run of each breach in a Report shows this breach and no other
+// breach of the law. If the breach needs no fault, the shrunk run has none.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   constructor
@@ -98,8 +98,8 @@ func (l *opened) Close() error {
 	return l.plain.Close()
 }
 
-// TestALockWhoseClientCrashedIsClosed: a lock that its crashed client did not close is not reported as a leak of the
-// library.
+// TestALockWhoseClientCrashedIsClosed: if a client crashed without closing its lock, this is not reported as a leak of
+// the library.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4,
 		Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"},
@@ -132,8 +132,8 @@ func (l *extended) Extend(ctx context.Context) error {
 
 var errNotHeld = errors.New("not held")
 
-// TestALockIsExtendedForAsLongAsItsWorkLasts: work of twice the TTL outlasts a lock that is not extended, and does not
-// outlast one that is.
+// TestALockIsExtendedForAsLongAsItsWorkLasts: work that takes twice the TTL outlasts a lock that is not extended, but
+// not a lock that is extended.
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// ofQueue returns a constructor of the lock of the example with another script.
+// ofQueue returns a constructor of the example's lock with another script.
 func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		m, err := openMutex(c)
@@ -18,16 +18,16 @@ func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 	}
 }
 
-// TestFairLocksKeepTheirOrder: a queue that is sound keeps its order. One that gives the lock to whoever asks first, or
-// whose places never end, or end while their clients wait, is caught. A lock without a queue promises nothing, and is
-// judged only if the test says that it does.
+// TestFairLocksKeepTheirOrder: a sound queue keeps its order. The test catches a queue that gives the lock to whichever
+// client asks first, a queue whose places never end, and a queue whose places end while their clients wait. A lock
+// without a queue promises no order, and is judged only if the test says that it does.
 func TestFairLocksKeepTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		new    func(*locktest.Client) (locktest.Lock, error)
 		faults locktest.Faults
 		unfair bool                // the test does not say that the lock is fair
-		causes []checker.CauseKind // of breaches of fairness; none: sound
+		causes []checker.CauseKind // expected causes of breaches of fairness; none: sound
 	}{
 		{name: "sound", new: newFairMutex, faults: locktest.Pauses},
 		{name: "sound, network", new: newFairMutex, faults: locktest.Network},

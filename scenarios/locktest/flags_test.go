@@ -19,7 +19,7 @@ import (
 // asked is the environment variable that makes the test binary run the tests whose output is checked here.
 const asked = "FENCEPOST_LOCKTEST_FLAGS"
 
-// TestOfFlags fails like a test of a user's broken lock.
+// TestOfFlags fails, like a user's test of a broken lock.
 func TestOfFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestFlags")

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// guided returns the Config of a test of a lock with a scenario's mix. The number of seeds is one full block of 512 and
-// a few of the next block.
+// guided returns the Config of a test of a lock with a scenario's mix. It has one full block of 512 seeds and a few
+// seeds of the next block.
 func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {
@@ -34,8 +34,8 @@ func guided(t *testing.T, mix string, lock constructor) Config {
 		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"metrics"}}
 }
 
-// unlucky is a lock that fails in some runs, depending on the seed. A run that varies the plan of a failing run
-// therefore fails too.
+// unlucky is a lock that fails in some runs, depending on the seed. Therefore, a run whose plan varies the plan of a
+// failing run also fails.
 type unlucky struct {
 	careless
 	fail func()
@@ -63,11 +63,11 @@ func outcomes(p *parent) map[uint64]string {
 	return all
 }
 
-// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same for any number of workers, and also if only that
+// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same for any number of workers, and even if only that
 // seed is requested. It is also the same if workers are replaced in the middle of a block because the lock leaves
 // goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
-	folder := t.TempDir() // also receives temporary files of workers that end without removing them
+	folder := t.TempDir() // this folder also receives temporary files of workers that end without removing them
 	t.Setenv("TMPDIR", folder)
 	t.Setenv("GOTMPDIR", folder)
 	const mix = "guided: 80%, aimed: 0%"
@@ -135,7 +135,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestAGuidedRunIsCutDown: a guided run is shrunk from its own plan, without the runs that guided it.
+// TestAGuidedRunIsCutDown: a guided run is shrunk from its own plan. The runs that guided it are not needed.
 func TestAGuidedRunIsCutDown(t *testing.T) {
 	p := examine(t, guided(t, "guided: 80%", newCareless))
 	if p == nil {
@@ -158,7 +158,7 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers: all seeds of a block go to the same worker, starting with the first seed of the block.
+// TestABlockIsOneWorkers: all seeds of a block are assigned to the same worker, beginning with the block's first seed.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
@@ -174,7 +174,7 @@ func TestABlockIsOneWorkers(t *testing.T) {
 
 var opens int
 
-// moody is a lock that waits longer in each call than in the previous one, so that no two runs are equal.
+// moody is a lock that waits longer in each call than in the previous call, so no two runs are equal.
 type moody struct{ plain }
 
 func (l *moody) Lock(ctx context.Context) error {
@@ -183,7 +183,7 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided: the difference between the runs is reported, and all seeds are run.
+// TestALibraryWhoseRunsDifferIsNotGuided: if a library's runs differ, this is reported, and all seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))
 	p := examine(t, c)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// spinElsewhere spins on a thread other than the first one of the process. Signals to the process go to the first
-// thread.
+// spinElsewhere spins on a thread other than the first thread of the process. Signals to the process are delivered to
+// the first thread.
 func spinElsewhere() {
 	if syscall.Gettid() == syscall.Getpid() {
 		runtime.LockOSThread()
@@ -34,8 +34,8 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 	}
 }
 
-// TestARunThatRestsIsNotWaitedFor: a run that does nothing is ended soon, since nothing in a run waits for real time to
-// pass.
+// TestARunThatRestsIsNotWaitedFor: a run that does nothing is soon ended, because nothing in a run waits for real time
+// to pass.
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}
@@ -43,7 +43,7 @@ func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	if p == nil {
 		return
 	}
-	for _, want := range []string{"the run did nothing for 3s", // the reason follows: the channel is a package variable
+	for _, want := range []string{"the run did nothing for 3s", // the reason is that the channel is a package variable
 		"look for one in github.com/fencepost-sim/fencepost/scenarios/locktest, the package of locktest.TestARun"} {
 		if len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, want) {
 			t.Errorf("%+v, which does not say %q", p.runs, want)

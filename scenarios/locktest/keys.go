@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// keys maps each key on the servers to the lock that it belongs to.
+// keys maps each key on the servers to the lock to which it belongs.
 type keys struct {
 	locks []history.Lock
 	of    map[history.Lock]title
 }
 
-// title identifies the lock that a key belongs to and, if the lock has several keys, which of them the key is.
+// title identifies the lock to which a key belongs and, if the lock has several keys, which of them it is.
 type title struct {
 	lock   history.Lock
 	member string // empty if the lock has only this key
@@ -47,8 +47,8 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// unmatched returns an error if a fault of the runs would remove the key that has the name of a lock, such as "evict
-// key of lock on redis-1 at 3s", but Config.Keys gives the lock only keys with other names.
+// unmatched returns an error if a fault of the runs would remove a key that is named like a lock, such as "evict key of
+// lock on redis-1 at 3s", but according to Config.Keys the lock's keys have other names.
 func (c *Config) unmatched(s *scenarios.Scenario) error {
 	if c.keys == nil {
 		return nil
@@ -74,15 +74,15 @@ func (c *Config) unmatched(s *scenarios.Scenario) error {
 	return nil
 }
 
-// connect assigns a server's record of a key to the lock that the key belongs to.
+// connect assigns a server's record of a key to the lock to which the key belongs.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
-// lockOf returns the lock that a recorded key belongs to. If the key belongs to no lock, it returns a name that no lock
-// has.
+// lockOf returns the lock to which a recorded key belongs. If the key belongs to no lock, it returns a name that no
+// lock has.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {
-	case !known && slices.Contains(k.locks, key): // another key that has the same name as a lock
+	case !known && slices.Contains(k.locks, key): // a key that has the name of a lock but does not belong to it
 		return "key " + key, member
 	case !known:
 		return key, member
@@ -94,7 +94,7 @@ func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	return of.lock, of.member + "/" + member
 }
 
-// LockOf returns the lock that a key on the servers belongs to.
+// LockOf returns the lock to which a key on the servers belongs.
 func (h *host) LockOf(key string) history.Lock {
 	if h.keys == nil {
 		return history.Lock(key)

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// several is a lock with three keys that have a common prefix; the client that has two of them holds the lock.
+// several is a lock with three keys that have a common prefix. The client that has two of them holds the lock.
 type several struct {
 	plain
 	key   []string
@@ -58,7 +58,7 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 }
 
 // TestKeysOfOtherNames: the servers' records of the keys in Config.Keys are judged as records of the lock, each key
-// separately. Without Config.Keys, ownership is not judged, since it is unknown which lock the keys belong to.
+// separately. Without Config.Keys, ownership is not judged, since it is unknown to which lock the keys belong.
 func TestKeysOfOtherNames(t *testing.T) {
 	seeds := testkit.Size(3, 20)
 	for name, test := range map[string]struct {
@@ -106,8 +106,8 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhichLockAKeyIsOf: if a lock has a single key, that key has no member name, and a key that belongs to no lock is
-// not confused with a lock of the same name.
+// TestWhichLockAKeyIsOf: if a lock has a single key, that key has no member name. A key that belongs to no lock is not
+// confused with a lock of the same name.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// counted is a plain lock with a token: a counter on its server that it increments while it holds the lock.
+// counted is a plain lock with a token. The token comes from a counter on its server, which it increments while it
+// holds the lock.
 type counted struct {
 	plain
 	token int64
@@ -84,9 +85,9 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoToEveryLeaseIsSaidFirst: if a server's fault breaks any lock with a lease, the explanation of that
-// comes first in the story, and the same run without the fault violates no law. A clock that runs fast is not such a
-// fault, since a lock can keep a safety margin for drift.
+// TestWhatServersDoToEveryLeaseIsSaidFirst: if a server's fault breaks every lock with a lease, the explanation says
+// this first, and the same run without the fault violates no law. A clock that runs fast is not such a fault, since a
+// lock can keep a safety margin for drift.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {

@@ -13,14 +13,14 @@ type limit string
 const (
 	pauses    limit = "pauses"    // the holder was paused for longer than its lease
 	messages  limit = "messages"  // a message to the resource was delayed until another client held the lock
-	sessions  limit = "sessions"  // the service ended the session of a client that was alive
+	sessions  limit = "sessions"  // the service ended the session of a client that was still alive
 	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder continued to work
 	clocks    limit = "clocks"    // the clock of a server was set ahead
-	losses    limit = "losses"    // a server lost what it had confirmed
+	losses    limit = "losses"    // a server lost data that it had confirmed
 	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
 
-// waysOn contains, for each limit, the explanation with which a story begins.
+// waysOn contains, for each limit, the first sentences of the explanation.
 var waysOn = map[limit]string{
 	pauses: `No lock with a lease survives a pause of its holder that is longer than the lease. There are two solutions:
 a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no more than
@@ -50,11 +50,11 @@ confirmed it (WAIT), a fencing token from a store that loses nothing (Precaution
 or requiring no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
-// limitOf says why no lock with a lease could have kept the law that a run violated. Possible reasons are: the holder
-// was paused, or its message was delayed, for longer than its lease; its session was ended, and it could not know that
-// or ignored it; or its servers lost its key. A violation of resource-safety has the same reason as one of
-// mutual-exclusion, unless the stale write was sent in time. A clock that drifts is not such a reason, since a lock can
-// keep a safety margin.
+// limitOf says why no lock with a lease could have kept the law that a run violated. There are three kinds of reasons.
+// The holder was paused, or its message was delayed, for longer than its lease. Or its session was ended, and it could
+// not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same reason as one
+// of mutual-exclusion, unless the stale write was sent in time. A clock that drifts is not such a reason, since a lock
+// can keep a safety margin.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -81,13 +81,14 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	return ""
 }
 
-// hold is one grant of the lock and the critical section that follows, as seen by its holder. Positions are indexes
+// hold is one grant of the lock and the critical section that follows, as its holder sees them. Positions are indexes
 // into the history's events.
 type hold struct {
-	*history.Event              // the acquire ok event
-	at             int          // position
-	end            int          // position of its release, its loss or its client's crash; len(Events) if there is none
-	until          history.Time // the end of its validity, as last stated
+	*history.Event     // the acquire ok event
+	at             int // position
+	// position of its release, its loss or the crash of its client; len(Events) if there is none
+	end   int
+	until history.Time // end of its validity, as last stated
 }
 
 // holdAt returns the hold that began at a position.
@@ -108,7 +109,7 @@ func holdAt(h *history.History, at int) *hold {
 	return g
 }
 
-// holdsOf returns the holds among the witnesses of a finding, in order of time.
+// holdsOf returns the holds among the witnesses of a finding, in chronological order.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -119,15 +120,16 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// over reports whether a hold had ended by release or by the end of its lease when another client was granted the lock.
+// over reports whether a hold had ended, by a release or by the end of its lease, when another client was granted the
+// lock.
 func (g *hold) over(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write was sent in time. That is the case if the client sent it while it still held
-// the lock, and the next client was granted the lock only after the release or the end of the lease. No lock can stop
-// such a write; only a resource that compares fencing tokens can.
+// leftInTime reports whether a stale write was sent in time. This is so if the client sent it while it still held the
+// lock, and the next client was granted the lock only after the release or the end of the lease. No lock can stop such
+// a write. Only a resource that compares fencing tokens can.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	if f.Cause.Kind != checker.StaleEffect || at < 0 || h.Header.Applies(history.Fencing) {
@@ -150,8 +152,9 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.over(h, o) })
 }
 
-// keptInside reports whether a holder overstayed its lease because an answer of the resource was late: it had sent the
-// request in time, and was still waiting for the answer when the other client entered the critical section.
+// keptInside reports whether a holder stayed inside after the end of its lease because an answer of the resource was
+// late. It had sent the request in time, and was still waiting for the answer when the other client entered the
+// critical section.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -169,9 +172,9 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 	return false
 }
 
-// tooSoonToLearn reports whether another client was granted the lock before a holder whose session had ended could
-// notice that. A holder can notice it at its next keepalive, a third of the TTL after the session has ended and after
-// the end of the faults that separated it from the servers.
+// tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
+// holder could notice that. A holder can notice it at its next keepalive. That is a third of the TTL after the session
+// has ended and after the faults have ended that separated the holder from the servers.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -202,8 +205,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether a lock notified its holder that the lease was over before another client was granted the
-// lock.
+// toldOfItsEnd reports whether, before another client was granted the lock, the lock had notified its holder that the
+// lease was over.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {
@@ -222,7 +225,7 @@ func ended(h *history.History, at int) history.Time {
 	return h.Header.End
 }
 
-// onlyJumps reports whether some of the given events are clock faults, and all of these are jumps rather than drifts.
+// onlyJumps reports whether some of the given events are clock faults, and all of those are jumps, not drifts.
 func onlyJumps(h *history.History, indexes []int) bool {
 	jumps, others := 0, 0
 	for _, i := range indexes {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// storyOf returns a history of two clients and one server of a service, with leases of 9 s.
+// storyOf returns a history of two clients and one server of a service. Leases last 9 s.
 func storyOf(t *testing.T, service history.Service, events ...history.Event) *history.History {
 	t.Helper()
 	h := &history.History{Header: history.Header{Servers: []history.Process{"server-1"}, Quorum: 1, Service: service,
@@ -33,7 +33,7 @@ func storyOf(t *testing.T, service history.Service, events ...history.Event) *hi
 	return h
 }
 
-// acquired returns the events of a client that acquires the lock at a given time; until is the end of the validity that
+// acquired returns the events of a client that acquires the lock at a given time. until is the end of the validity that
 // the client states.
 func acquired(p history.Process, at, until history.Time) []history.Event {
 	a := history.Attempt(p + "/1")
@@ -68,8 +68,8 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 	return all
 }
 
-// TestLimitsAreNoFaultsOfTheLock tests each limit of a lease, together with the most similar history in which the lock
-// or its user is at fault.
+// TestLimitsAreNoFaultsOfTheLock tests each limit of a lease. For each, it also tests the most similar history in which
+// the lock or its user is at fault.
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
@@ -125,7 +125,7 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 }
 
 // TestWhatNoLockSurvivesIsSaidFirst: with a sound lock, a pause or a write that was sent in time is reported as a limit
-// of every lease. With a lock that everybody holds at once, the same plan shows what is wrong with the lock, and that
+// of every lease. With a lock that all clients hold at once, the same plan shows what is wrong with the lock, and this
 // is reported first.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",

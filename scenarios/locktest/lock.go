@@ -17,29 +17,29 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Lock is the lock of one client, as the library under test offers it. A Lock may also implement [Expiring],
+// Lock is the lock of one client, as the library under test provides it. A Lock may also implement [Expiring],
 // [LossNotifier], [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the
-// client's work or of the run; it must close connections and end goroutines.
+// client's work or of the run. It must close connections and end goroutines.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
-	// wait for at least a second, or an eighth of the TTL if that is shorter; after that it may return an error. When
+	// wait for at least a second, or an eighth of the TTL if that is shorter. After that it may return an error. When
 	// ctx is done, it must return an error. ctx is done at the latest when the run ends. If Lock returns an error, the
 	// client skips this cycle.
 	Lock(ctx context.Context) error
 	// Unlock releases the lock. When ctx is done, it must return, with an error if it has not released the lock. ctx is
-	// done at the latest when the run ends. An Unlock that keeps retrying servers that do not answer is reported as
+	// done at the latest when the run ends. An Unlock that continues to retry servers that do not answer is reported as
 	// hanging.
 	Unlock(ctx context.Context) error
 }
 
-// Expiring is a Lock that reports until when it is valid, according to its client's wall clock (time.Now). ValidUntil
-// is called when Lock or Extend has returned nil, when a server's answer has reached the client, when the previously
-// returned time has come, and whenever the client checks its lock. So a lock that renews itself counts as valid for
-// exactly as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// Expiring is a Lock that reports until when it is valid, by its client's wall clock (time.Now). ValidUntil is called
+// when Lock or Extend has returned nil, when a server's answer has reached the client, at the time that it returned
+// last, and whenever the client checks its lock. So a lock that renews itself counts as valid for exactly as long as it
+// says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
-// ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return at
-// once. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, counted from the first
-// request of the round that acquired it.
+// ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return
+// immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, counted from the
+// first request of the round that acquired it.
 type Expiring interface {
 	ValidUntil() time.Time
 }
@@ -69,39 +69,40 @@ type Extender interface {
 	Extend(ctx context.Context) error
 }
 
-// Sharer is a Lock whose holds may be shared, such as a read-write lock. Shared is called when Lock has returned nil,
-// and reports whether the client has the lock for reading, so that other clients may have it for reading at the same
+// Sharer is a Lock whose holds may be shared, such as a read-write lock. Shared is called when Lock has returned nil.
+// It reports whether the client has the lock for reading, so that other clients may have it for reading at the same
 // time. Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always exclusive. A
 // semaphore (Config.Permits) has no shared holds.
 type Sharer interface {
 	Shared() bool
 }
 
-// Client is the client for which New makes a Lock.
+// Client is the client for which New creates a Lock.
 type Client struct {
-	Name  string   // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
-	Key   string   // name of the lock, and its key on the servers unless Config.Keys says otherwise
-	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
+	Name string // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
+	Key  string // name of the lock, and its key on the servers unless Config.Keys says otherwise
+	// addresses of the servers: first the masters, then the replicas and, if there are replicas, the Sentinel
+	Addrs []string
 	guest *bubble.Guest
 }
 
-// TaskLock is a Lock that gives each task of its client (Config.Tasks) a Lock of its own: a handle that keeps what
+// TaskLock is a Lock that gives each task of its client (Config.Tasks) its own Lock. This is a handle that holds what
 // belongs to one acquisition, such as its owner value. ForTask is called when a task, from 1 to Config.Tasks, first
-// needs the lock. Without it, all tasks call the methods of the Lock that New returned.
+// needs the lock. If a Lock has no ForTask, all tasks call its own methods.
 type TaskLock interface {
 	ForTask(task int) Lock
 }
 
-// Addr returns the address of the i-th server, counting from 0. It panics if there is no such server.
+// Addr returns the address of the i-th server, counted from 0. It panics if there is no such server.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
-// DialTimeout is the longest duration of a dial whose context has no deadline.
+// DialTimeout limits the duration of a dial whose context has no deadline.
 const DialTimeout = 5 * time.Second
 
 // DialContext opens a connection to the server with the given address, like [net.Dialer.DialContext]. Use it as the
 // dialer of a client library. If ctx has no deadline, the dial times out after DialTimeout, as with the dialers of
 // go-redis and rueidis. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that
-// deadline. Dials fail as on a real network. An address that does not belong to a server fails the run.
+// deadline. Dials fail as on a real network. Dialing an address that does not belong to a server fails the run.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
@@ -124,21 +125,21 @@ type host struct {
 	*bubble.Driver // driver of the latest run
 	stacks         *sim.Stacks
 	new            func(*Client) (Lock, error)
-	keys           *keys                         // nil: each lock has one key of its own name
+	keys           *keys                         // nil if each lock has one key, which has the lock's name
 	locks          []history.Lock                // locks of the scenario
 	world          *sim.World                    // world of the run
-	waits          map[sim.ProcessID]*sim.Signal // by client: raised by the next answer
+	waits          map[sim.ProcessID]*sim.Signal // for each client, a signal that the next answer raises
 	closeless      atomic.Bool                   // some Lock has no Close method
-	made           map[Lock]string               // the client of each Lock in the run; all Locks are pointers
-	objects        map[objectKey]*object         // of the run
-	together       bool                          // all servers grant a lock together
-	permits        int                           // number of holders at once that the Config allows
-	tasks          int                           // the largest number of tasks of a client
+	made           map[Lock]string               // some Lock has no Close method
+	objects        map[objectKey]*object         // the client of each Lock of the run; all Locks are pointers
+	together       bool                          // the lock objects of the run
+	permits        int                           // all servers grant a lock together, as one service
+	tasks          int                           // number of simultaneous holders that the Config allows
 }
 
-// open makes the lock of a client. If New returns an error, all calls of the lock return this error. The run
-// fails if New returns neither a Lock nor an error, or the Lock of another client: clients represent processes, which
-// share neither memory nor connections.
+// open creates the lock of a client. If New returns an error, all calls of the lock return this error. The run fails if
+// New returns neither a Lock nor an error, or the Lock of another client: clients represent processes, which share
+// neither memory nor connections.
 func (h *host) open(c *Client) Lock {
 	l, err := h.new(c)
 	if err != nil {
@@ -171,20 +172,20 @@ func (h *host) fail(err error) Lock {
 	return unopened{err}
 }
 
-// unopened stands in for a lock that could not be made.
+// unopened stands in for a lock that could not be created.
 type unopened struct{ err error }
 
 func (u unopened) Lock(context.Context) error   { return u.err }
 func (u unopened) Unlock(context.Context) error { return u.err }
 
-// Prepare makes the world of a run use the stacks and the clock of the bubble.
+// Prepare makes the simulated world of a run use the stacks and the clock of the bubble.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
 	o.Keep = h.keep
 }
 
-// keep assigns a server's record of a key to the lock that the key belongs to, and tells the driver what the request
-// did.
+// keep assigns a server's record of a key to the lock to which the key belongs. It also tells the driver what the
+// request did.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
 		return true
@@ -247,9 +248,9 @@ type objectKey struct {
 // object is what New returned for a client. Its tasks share it.
 type object struct {
 	host    *host
-	opening chan struct{} // has one element while a task makes the lock
+	opening chan struct{} // contains one element while a task creates the lock
 	lock    Lock
-	tasks   int // the tasks that have asked for it
+	tasks   int // number of tasks that have asked for the object
 	closed  bool
 }
 
@@ -260,7 +261,7 @@ type caller interface {
 	Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time)
 }
 
-// foreign is a lock whose methods run on a goroutine while the task of its client waits.
+// foreign is a lock whose methods run on a separate goroutine while the task of its client waits.
 type foreign struct {
 	*object
 	caller
@@ -268,11 +269,11 @@ type foreign struct {
 	guest   *bubble.Guest
 	config  *locks.Config
 	library *locks.Library
-	task    int  // number of the task; 0: the client has one
-	lock    Lock // of the task
+	task    int  // number of the task; 0 if the client has only one
+	lock    Lock // the lock of the task
 	// validity is nil if the lock does not report until when it is valid, or if it is not held.
 	validity *validity
-	// together says that all servers grant a lock together.
+	// together says that all servers grant a lock together, as one service.
 	together bool
 }
 
@@ -315,7 +316,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	return h, nil
 }
 
-// need makes the client's lock object if there is none, and the lock of the task.
+// need creates the client's lock object and the task's lock if they do not exist yet.
 func (l *foreign) need(ctx context.Context, client sim.ProcessID) {
 	if _, failed := l.lock.(unopened); l.lock != nil && !failed {
 		return
@@ -341,7 +342,7 @@ func (l *foreign) client(name sim.ProcessID) *Client {
 	return &Client{Name: string(name), Key: string(l.config.Key), Addrs: l.guest.Addrs(), guest: l.guest}
 }
 
-// state is what a lock reports about itself when it has been acquired.
+// state is what a lock reports about itself after it has been acquired.
 type state struct {
 	validUntil time.Time // zero: not reported
 	lost       <-chan struct{}
@@ -349,7 +350,7 @@ type state struct {
 	shared     bool
 }
 
-// stated asks a lock for everything that it can report. It runs on the guest's goroutine.
+// stated asks a lock for everything that it can report. It runs on the goroutine of the library's call.
 func (l *foreign) stated() (s state) {
 	if e, ok := l.lock.(Expiring); ok {
 		s.validUntil = e.ValidUntil()
@@ -366,8 +367,8 @@ func (l *foreign) stated() (s state) {
 	return s
 }
 
-// deadline returns the time until which a lock counts as valid. asked is when the round of requests that acquired it
-// began.
+// deadline returns the time until which a lock counts as valid. asked is the beginning of the round of requests that
+// acquired the lock.
 func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.validUntil.IsZero():
@@ -378,7 +379,8 @@ func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen records when the library reports that the lock is lost, and raises the returned signal.
+// listen waits for the library to report that the lock is lost. It then records the time and raises the returned
+// signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {

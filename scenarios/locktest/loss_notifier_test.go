@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// telling is a lock that reports only its loss, some time after its first request.
+// telling is a lock that reports nothing but its loss, some time after its first request.
 type telling struct {
 	*plain
 	after time.Duration // 0: never
@@ -34,11 +34,11 @@ func (l announcing) Unlock(ctx context.Context) error { return l.l.plain.Unlock(
 func (l announcing) Close() error                     { return l.l.plain.Close() }
 func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 
-// nothing is a plan whose fault has no effect.
+// nothing is a plan whose only fault has no effect.
 const nothing = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen: a LossNotifier that is not Expiring is valid until it reports its
-// loss, whether or not its client checks, or until its client crashes.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen: a lock that is a LossNotifier but not Expiring counts as valid until
+// it reports its loss or its client crashes. It does not matter whether the client checks.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {
@@ -72,8 +72,8 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	}
 }
 
-// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: with ChecksValidity a client sees the loss before it writes,
-// even if nothing interrupts its work.
+// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: with ChecksValidity, a client notices the loss before it
+// writes, even if nothing interrupts its work.
 func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 	for checks, writes := range map[bool]bool{false: true, true: false} {
 		name := map[bool]string{false: "does not look", true: "looks"}[checks]
@@ -95,7 +95,7 @@ type ending struct{ announcing }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
-// TestALossReportedAfterTheRunIsNotRecorded: if locks report their loss at the end of a run, equal seeds still give
+// TestALossReportedAfterTheRunIsNotRecorded: even if locks report their loss at the end of a run, equal seeds give
 // equal runs.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, SkipTrial: true,

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pipeOf is the environment variable that contains the name of the pipe which the run of TestOfAnEndlessRun opens.
+// pipeOf is the environment variable that contains the name of the pipe that the run of TestOfAnEndlessRun opens.
 const pipeOf = "FENCEPOST_LOCKTEST_PIPE"
 
 // TestOfAnEndlessRun is a test whose run never ends.
@@ -29,7 +29,7 @@ func TestOfAnEndlessRun(t *testing.T) {
 }
 
 // TestProcessesOfTheRunsEndWithTheirTest: when a test process is killed, its worker processes end too, although nobody
-// tells them to. The test notices this when the last of them closes its end of the pipe.
+// tells them to. The test notices this because the pipe closes when the last worker has ended.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return
@@ -60,7 +60,7 @@ func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 		t.Error(err)
 	}
 	_ = cmd.Wait()
-	if more, err := lines.ReadString('\n'); err == nil { // waits until no process has the pipe open any more
+	if more, err := lines.ReadString('\n'); err == nil { // this returns when no process has the pipe open any more
 		t.Errorf("%q", more)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// line is a lock whose clients wait in a list: the first in it has the lock.
+// line is a lock whose clients wait in a list. The first client in the list has the lock.
 type line struct {
 	*mutex
-	withdraws bool // a client that gives up removes itself
+	withdraws bool // a client that gives up removes itself from the list
 }
 
 func (l line) Lock(ctx context.Context) error {
@@ -49,8 +49,8 @@ func (l line) Unlock(context.Context) error {
 	return err
 }
 
-// TestWhatAClientThatGivesUpLeaves: with Patience, clients give up waiting. A lock whose clients then leave the line
-// keeps its laws; one whose clients stay in it blocks everybody. Without Patience, nobody gives up.
+// TestWhatAClientThatGivesUpLeaves: with Patience, clients stop waiting. If they then remove themselves from the line,
+// the lock keeps its laws. If they stay in it, they block everybody. Without Patience, no client gives up.
 func TestWhatAClientThatGivesUpLeaves(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -22,7 +22,7 @@ import (
 // slots limits the number of workers of all tests that run at the same time.
 var slots = make(chan struct{}, runtime.NumCPU())
 
-// explore divides the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
+// explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
 // others continue.
 func (p *parent) explore(seeds []uint64) {
 	ctx, done := p.within(runsShare)
@@ -49,9 +49,9 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares distributes seeds, which are in ascending order, to at most the given number of workers in turn. If runs guide
-// plans, each block of seeds goes to one worker, starting with the block's first seed, even if some of these seeds were
-// not requested.
+// shares distributes seeds, which are in ascending order, among at most the given number of workers in turn. If runs
+// guide plans, each block of seeds goes to one worker, beginning with the block's first seed, even if some of these
+// seeds were not requested.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -77,7 +77,7 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	return shares
 }
 
-// runsShare is the share of the time until the test's deadline that the runs may take, and allShare the share for all
+// runsShare is the share of the time until the test's deadline that the runs may use. allShare is the share for all
 // work. The remaining time is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
@@ -95,10 +95,10 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare runs the seeds in one worker after another. A worker is replaced if it dies, or if it contains too many
-// leftover goroutines. If a run fails that is not the first of its process, it is repeated in a separate process. If it
-// succeeds there, the library must have kept state from one run to the next, and from then on each run gets a process
-// of its own.
+// exploreShare runs the seeds in one worker after another. A worker is replaced if it dies, or if too many goroutines
+// are left in it. If a run fails and is not the first of its process, it is repeated in a separate process. If it
+// succeeds there, the library must have kept state from one run to the next. From then on, each run gets its own
+// process.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	s := share{parent: p, seeds: seeds}
 	for len(s.seeds) > 0 && ctx.Err() == nil {
@@ -111,7 +111,7 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 		end := p.start(ctx, k, func(r report) { s.follow(&w, r) })
 		doubtful := w.began != nil && (w.done || w.later)
 		if doubtful {
-			p.forget(*w.began) // the seed is run again
+			p.forget(*w.began) // because the seed will be run again
 		}
 		switch {
 		case w.failed || ctx.Err() != nil:
@@ -132,7 +132,7 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	}
 }
 
-// share is the list of seeds that are left for a sequence of workers.
+// share is the list of seeds that are still to be run by a sequence of workers.
 type share struct {
 	*parent
 	seeds []uint64
@@ -144,12 +144,12 @@ type share struct {
 
 // working is the progress of a worker.
 type working struct {
-	began        *uint64 // seed of the run that is under way
-	plan         string  // of that run
+	began        *uint64 // seed of the current run
+	plan         string  // plan of that run
 	later        bool    // that run is not the first in its process
-	fails        bool    // the latest run that it reported failed
+	fails        bool    // the latest run that the worker reported failed
 	done, failed bool
-	unsure       bool // the task must be done with a process for each run
+	unsure       bool // the task must be repeated with a separate process for each run
 }
 
 // task returns the task for the next worker.
@@ -210,14 +210,14 @@ func (s *share) finish(seed uint64) {
 	delete(s.plans, seed)
 }
 
-// block contains what is known about the runs in a worker's present block of seeds, starting with the block's first
+// block contains what is known about the runs in a worker's current block of seeds, beginning with the block's first
 // seed.
 type block []search.Shown
 
 // add records the run of the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
-// save writes to a file in folder what a worker needs to know to continue with a seed, and returns the file's path. It
+// save writes what a worker needs to know to continue with a seed to a file in folder, and returns the file's path. It
 // returns "" if there is nothing to save.
 func (b *block) save(folder string, seed uint64) (file string, err error) {
 	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
@@ -232,11 +232,11 @@ func (b *block) save(folder string, seed uint64) (file string, err error) {
 	return filepath.Join(folder, name), save(folder, map[string]string{name: string(text)})
 }
 
-// trialHung is the limit on the processor time of the trial run. The run takes a few milliseconds, even with the race
+// trialHung is the maximum processor time of the trial run. The run takes a few milliseconds, even with the race
 // detector.
 const trialHung = 5 * time.Second
 
-// try performs the trial run. Whatever is wrong in it is recorded as a problem.
+// try performs the trial run. It records everything that is wrong in the run as a problem.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -268,7 +268,7 @@ func (p *parent) problem(text string) {
 }
 
 // stopFor ends all runs if failure says that a wait for a mutex has stopped a run, since such a wait would stop other
-// runs too. It does not do so if Config.IgnoredGoroutines names the goroutine.
+// runs too. It does nothing if Config.IgnoredGoroutines names the goroutine.
 func (p *parent) stopFor(failure string) {
 	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
 		p.mu.Lock()
@@ -307,14 +307,14 @@ func (p *parent) finish(seed uint64) {
 	}
 }
 
-// forget removes the runs of a seed that is to be run again.
+// forget removes the runs of a seed that will be run again.
 func (p *parent) forget(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs = slices.DeleteFunc(p.runs, func(r ran) bool { return r.Seed == seed })
 }
 
-// spent adds the processor time of a process that has ended, and records its peak memory if it is the largest so far.
+// spent adds the processor time of a process that has ended. It also updates the peak memory.
 func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do is like start, but discards the reports if they come from runs whose results cannot be trusted. In that case it
-// has another worker do the task again, with a separate process for each run.
+// do is like start, but discards the reports if they come from runs whose results cannot be trusted. In that case
+// another worker does the task again, with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	for {
 		var all []report
@@ -358,7 +358,8 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
 		"-locktest.plan=" + *planFlag}
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
-		args = append(args, "-test.gocoverdir="+folder) // when it ends, this process adds the files in that folder
+		// when it ends, this process adds the coverage files in that folder to its own
+		args = append(args, "-test.gocoverdir="+folder)
 	}
 	args = append(args, passedOn()...)
 	patience := p.config.hung
@@ -396,11 +397,10 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// passedOn returns the command-line arguments of this process that are passed on to worker processes.
+// passedOn returns the command-line arguments of this process that worker processes get, too.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the seed requested by the pattern of -run, if the pattern selects the subtest WORD=SEED of the
-// test.
+// seedAsked returns the requested seed, if the pattern of -run selects the subtest WORD=SEED of the test.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

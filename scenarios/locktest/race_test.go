@@ -31,7 +31,7 @@ func deeply(n int, f func()) {
 }
 
 // TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds continue. The trial run
-// reports the race too.
+// also reports the race.
 func TestARaceFailsItsSeed(t *testing.T) {
 	c := Config{Seeds: 2, Plan: []string{nothing}, SkipTrial: true,
 		New: func(c *Client) (Lock, error) { return &racing{plain: plain{c: c, ttl: 8 * time.Second}}, nil }}

@@ -29,10 +29,10 @@ import (
 )
 
 // Run performs the trial run (see RunTrial) and then runs the lock under faults, once for each seed. It reports one
-// test error for each distinct violation of a law. If the Config cannot be run, it ends the test at once.
+// test error for each distinct violation of a law. If the Config cannot be run, it ends the test immediately.
 //
 // The runs take place in separate processes, which execute the test binary again. Each of them also executes the code
-// that precedes Run in the test.
+// before Run in the test.
 func Run(t *testing.T, c Config) {
 	t.Helper()
 	p := examine(t, c)
@@ -86,8 +86,7 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// reportMissed fails the test if a fault that is part of every run's plan names a message that was sent in none of the
-// runs.
+// reportMissed fails the test if a fault in the plan of every run names a message that was never sent in any run.
 func (p *parent) reportMissed() {
 	missed := map[string]int{}
 	for _, r := range p.runs {
@@ -139,7 +138,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		t.Fatalf("locktest: %v", err)
 	}
 	if os.Getenv(remote.Environment) == remote.Served {
-		if isWorker || call == 0 { // serves a worker, or another program, which knows only the first call
+		if isWorker || call == 0 { // this serves a worker, or another program, which knows only the first call
 			serve(t, s, &c)
 		}
 		return nil, nil
@@ -184,7 +183,7 @@ func nextCall(t *testing.T) int {
 	return n
 }
 
-// environment is the environment variable that contains the task of a worker.
+// environment is the environment variable that contains a worker's task.
 const environment = "FENCEPOST_LOCKTEST"
 
 func taskOf(t *testing.T) (k task, isWorker bool) {
@@ -226,7 +225,7 @@ const longestName = 40
 
 // standardSeeds and shortSeeds are the numbers of runs if the Config does not specify one: by default, and with -short.
 const (
-	standardSeeds = 512 // one block of the search: with fewer runs, no run guides another
+	standardSeeds = 512 // one block of the search: if there are fewer runs, plans do not depend on other runs
 	shortSeeds    = 20
 )
 
@@ -254,7 +253,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	return []uint64{plan.Seed}, nil
 }
 
-// guides reports whether the results of runs guide the plans of later ones.
+// guides reports whether the plans of runs depend on the results of earlier runs.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
 // drawn returns the number of seeds whose plans are drawn, unless a single seed is requested.
@@ -292,19 +291,19 @@ type parent struct {
 	// guided says that a seed's plan depends on the runs of earlier seeds of its block.
 	guided bool
 
-	stop context.CancelFunc // ends the runs
+	stop context.CancelFunc // function that ends the runs
 
 	mu       sync.Mutex
-	stopped  bool // a run stood still, so the other runs were ended as well
+	stopped  bool // a run came to a standstill, so the other runs were ended as well
 	runs     []ran
-	unasked  map[uint64]bool // seeds run only to guide others; they are not reported
+	unasked  map[uint64]bool // seeds that were run only to guide others, and are not reported
 	differ   []uint64        // seeds whose run differed when it was repeated
 	finished int             // number of seeds that are finished
 	listed   *listed         // the single faults, with Config.EachFault
 	problems []string        // problems that do not belong to a single run
 	refused  bool            // the trial run failed, so there are no others
 	cpu      time.Duration   // processor time of all processes so far
-	memory   int64           // peak memory of any of them, in bytes
+	memory   int64           // peak memory of these processes, in bytes
 }
 
 // group contains the runs with the same kind of violation. Runs in which a lock could have kept the law and runs in
@@ -400,8 +399,8 @@ func save(folder string, files map[string]string) error {
 // timeUp is the reason reported for ending early when the time limit set by -timeout was reached.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker do a task with a run that was already performed. take is called with the worker's reports,
-// and returns whether a report is the result. If there is no result, why says why.
+// onceMore makes a worker do a task with a run that was already performed. It calls take with the worker's reports.
+// take returns whether a report is the result. If there is no result, why states the reason.
 func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -423,7 +422,7 @@ func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	return why
 }
 
-// shrink makes a worker shrink the first run of a group. If that fails, why says why.
+// shrink makes a worker shrink the first run of a group. If this fails, why states the reason.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

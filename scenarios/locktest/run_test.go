@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/features"
 )
 
-// plain is a lock made of SET NX PX and DEL, in as few lines of Go as possible.
+// plain is a lock that uses SET NX PX and DEL, in as few lines of Go as possible.
 type plain struct {
 	c     *Client
 	conn  net.Conn
@@ -29,7 +29,7 @@ type plain struct {
 	ttl   time.Duration
 	n     int
 	until time.Time
-	at    int // index of the server on which it keeps its key
+	at    int // index of the server on which the lock stores its key
 }
 
 // constructor is the type of Config.New.
@@ -115,7 +115,7 @@ func (l *plain) Close() error {
 	return nil
 }
 
-// careless deletes the key whoever holds the lock.
+// careless is a lock whose Unlock deletes the key, whoever holds the lock.
 type careless struct{ plain }
 
 func (l *careless) Unlock(ctx context.Context) error {
@@ -154,8 +154,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 }
 
-// TestSilenceIsOfWhatWasJudged: a run that was undecided does not count towards the bound, and neither does a law that
-// was not exercised.
+// TestSilenceIsOfWhatWasJudged: a run that is undecided does not count for the confidence bound, and neither does a law
+// that was not exercised.
 func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
 		for _, l := range checker.Laws {
@@ -206,7 +206,8 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRuns: neither the order of the runs nor the process that performs them matters.
+// TestEqualSeedsGiveEqualRuns: the run of a seed does not depend on the order of the runs or on the process that
+// performs them.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	seeds := testkit.Size(8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})
@@ -233,7 +234,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// wrong is a lock in which something goes wrong during the second attempt of client-2.
+// wrong is a lock that fails in some way during the second attempt of client-2.
 type wrong struct {
 	plain
 	do func(ctx context.Context) error
@@ -308,7 +309,7 @@ func (l *impatient) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALockThatPanicsUnderSomeFaults: the runs in which it does not panic are judged as usual.
+// TestALockThatPanicsUnderSomeFaults: runs in which the lock does not panic are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{
 		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
@@ -371,8 +372,8 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 	}
 }
 
-// TestALeakIsReported: the trial run reports a leak or, if it is skipped, the other runs do. Ignored goroutines are not
-// reported.
+// TestALeakIsReported: the trial run reports a leak. If the trial run is skipped, the other runs report it. Ignored
+// goroutines are not reported.
 func TestALeakIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		skipTrial bool
@@ -400,7 +401,8 @@ func TestALeakIsReported(t *testing.T) {
 	}
 }
 
-// TestCallsAreCountedInEachTest: a test that -count runs again counts from 0, and so does each subtest.
+// TestCallsAreCountedInEachTest: if -count runs a test again, its calls are counted from 0 again. The calls of each
+// subtest are counted separately.
 func TestCallsAreCountedInEachTest(t *testing.T) {
 	var again testing.T
 	for i, c := range []struct {
@@ -428,10 +430,11 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, that Lock returns the error, and the next one calls
-// New again. The run can be judged.
+// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, that call of Lock returns the error, and the next
+// one calls New again. The run can be judged.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
-	for name, panics := range map[string]int{"never made": 0, "asked again": 3} { // each client acquires 3 times
+	// each client acquires the lock 3 times
+	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			p := examine(t, Config{Seeds: 1, Plan: []string{nothing}, SkipTrial: true,
@@ -482,7 +485,7 @@ type stranded struct {
 
 // Lock panics, which fails the run, if a dial does not end when it should.
 func (l *stranded) Lock(ctx context.Context) error {
-	if l.c.Name != "probe" && !l.dialed { // the server is up again when the probe acquires the lock
+	if l.c.Name != "probe" && !l.dialed { // the server is up again by the time the probe acquires the lock
 		l.dialed = true
 		time.Sleep(10 * time.Millisecond)
 		for _, limit := range []time.Duration{0, 2 * time.Second, 8 * time.Second} {
@@ -503,7 +506,7 @@ func (l *stranded) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestDialsGiveUp: a dial to a host that is down ends after DialTimeout, or at the deadline of its context, as in the
+// TestDialsGiveUp: a dial to a host that is down ends after DialTimeout or at the deadline of its context, as with the
 // dialers of libraries.
 func TestDialsGiveUp(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, SkipTrial: true,

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// takePermitByClient is the script of the example with the client's clock in the place of the server's, as in
+// takePermitByClient is the example's script, except that it uses the client's clock instead of the server's, as in
 // Redisson's RPermitExpirableSemaphore and in "Redis in Action".
 var takePermitByClient = strings.NewReplacer(`local t = redis.call("time")
 `, "", "t[1] * 1000 + math.floor(t[2] / 1000)", "tonumber(ARGV[4])").Replace(takePermit)
@@ -18,23 +18,23 @@ var takePermitByClient = strings.NewReplacer(`local t = redis.call("time")
 func ofScript(script string) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		m, err := openMutex(c)
-		if c.Name == "client-4" { // its clock is ahead
+		if c.Name == "client-4" { // the clock of this client is ahead
 			script = strings.Replace(script, "tonumber(ARGV[4])", "tonumber(ARGV[4]) + 10000", 1)
 		}
 		return semaphore{m, script}, err
 	}
 }
 
-// TestSemaphoresAreJudgedByTheirPermits: a semaphore that is sound keeps the laws of a lease, with two holders at once.
-// A script that allows one too many, that never looks, or that goes by the clocks of its clients is caught, and so is
-// the sound one if there is one permit less than it gives out.
+// TestSemaphoresAreJudgedByTheirPermits: a sound semaphore keeps the laws of a lease, with two holders at once. The
+// test catches a script that allows one holder too many, one that never checks, and one that uses the clocks of its
+// clients. It also catches the sound semaphore if the Config states one permit less than it has.
 func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 	twice := []checker.CauseKind{checker.GrantedTwice}
 	for _, test := range []struct {
 		name, script string
 		permits      int
 		faults       locktest.Faults
-		causes       []checker.CauseKind // of breaches of lease-exclusion; none: sound
+		causes       []checker.CauseKind // expected causes of breaches of lease-exclusion; none: sound
 	}{
 		{"sound", takePermit, permits, locktest.Pauses, nil},
 		{"sound, network", takePermit, permits, locktest.Network, nil},

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// The scripts of a read-write lock that counts its holders. A holder whose lease has ended, and that then calls Unlock,
-// subtracts one that belongs to somebody else.
+// The scripts of a read-write lock that counts its holders. If a holder calls Unlock after its lease has ended, it
+// subtracts one that belongs to another holder.
 const (
 	takeCounted = `local mode = redis.call("hget", KEYS[1], "mode")
 if mode and (mode == "write" or ARGV[3] == "write") then return 0 end
@@ -33,7 +33,7 @@ type stated interface {
 	locktest.Expiring
 }
 
-// alternating is a read-write lock whose client reads and writes in turn.
+// alternating is a read-write lock whose client alternates between reading and writing.
 type alternating struct{ readWrite }
 
 func (l *alternating) Unlock(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (l *alternating) Unlock(ctx context.Context) error {
 	return err
 }
 
-// of returns a function that makes a readWrite and changes it.
+// of returns a function that creates a readWrite and changes it.
 func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReadWrite(c)
@@ -53,9 +53,9 @@ func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.L
 	}
 }
 
-// TestReadWriteLocksAreJudgedByTheirHolds: a sound read-write lock keeps the laws of a lease while readers hold it
-// together. One that counts its holders, one that lets writers in, and one that does not report that its holds are
-// shared are caught.
+// TestReadWriteLocksAreJudgedByTheirHolds: a sound read-write lock keeps the laws of a lease while several readers hold
+// it. The test catches a lock that counts its holders, one that lets writers in beside readers, and one that does not
+// report that its holds are shared.
 func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	scripts := func(take, remove string) func(*locktest.Client) (locktest.Lock, error) {
 		return of(func(l readWrite) locktest.Lock {
@@ -67,7 +67,7 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 		name   string
 		new    func(*locktest.Client) (locktest.Lock, error)
 		faults locktest.Faults
-		sound  bool // else lease-exclusion is broken
+		sound  bool // if not set, lease-exclusion must be broken
 	}{
 		{"sound", newReadWrite, locktest.Pauses, true},
 		{"sound, network", newReadWrite, locktest.Network, true},
@@ -81,7 +81,7 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r, ok := locktest.Explore(t, locktest.Config{New: test.new, Clients: 4, TTL: lease, Faults: test.faults,
 				Laws: locktest.LeaseLaws, Seeds: testkit.Size(20, 200),
-				SkipTrial: test.name == "counter"}) // the trial sees the late Unlock
+				SkipTrial: test.name == "counter"}) // the trial run would notice the late Unlock
 			if !ok {
 				return
 			}
@@ -95,8 +95,8 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	}
 }
 
-// TestSharedHoldsInTheTrial: two shared holds at once are no fault in the trial run; a shared hold beside an exclusive
-// one is. A semaphore has no shared holds.
+// TestSharedHoldsInTheTrial: in the trial run, two simultaneous shared holds are correct, but a shared hold beside an
+// exclusive one is not. A semaphore has no shared holds.
 func TestSharedHoldsInTheTrial(t *testing.T) {
 	readers := of(func(l readWrite) locktest.Lock {
 		l.read = true

@@ -10,7 +10,7 @@ import (
 )
 
 // showPassed reports a run without violations, with its timeline, if only its seed was requested. The report belongs to
-// a subtest named after the seed, and only -v prints it.
+// a subtest with the name of the seed. Only -v prints it.
 func (p *parent) showPassed() {
 	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return
@@ -21,7 +21,7 @@ func (p *parent) showPassed() {
 	})
 }
 
-// shown makes a worker describe a run. If that fails, it returns the reason instead.
+// shown makes a worker describe a run. If this fails, shown returns the reason instead.
 func (p *parent) shown(r ran) (words string) {
 	why := p.onceMore(r, task{Show: true}, func(r report) bool {
 		words = cmp.Or(r.Text, words)
@@ -53,7 +53,7 @@ func (w *worker) describe(seed uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	run.Seed = seed // the plan that was drawn for a seed may contain another seed
+	run.Seed = seed // the plan that was drawn for the seed may state another seed
 	run.HoldTo(w.promise)
 	var text strings.Builder
 	err = run.Document().Text(&text, document.TextOptions{Width: width})

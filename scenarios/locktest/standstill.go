@@ -13,7 +13,7 @@ import (
 const lookEvery = 100 * time.Millisecond
 
 // watchMutexes ends the process, with a dump of its goroutines, soon after a wait for a mutex has stopped virtual time.
-// It does nothing with versions of Go in which such a wait does not stop it.
+// With versions of Go in which such a wait does not stop virtual time, it does nothing.
 func watchMutexes() {
 	if !bubble.MutexesPass() {
 		go endAtStandstill()

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed is a lock whose release compares only as many characters of its owner value as the key's value has.
+// prefixed is a lock whose release compares only as many characters of its owner value as the value of the key has.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])
@@ -24,7 +24,7 @@ func (l *prefixed) Unlock(ctx context.Context) error {
 	return err
 }
 
-// renamed gives clients names one of which is a prefix of another.
+// renamed gives clients names so that one name is a prefix of another.
 func renamed(c *Client) *Client {
 	w := *c
 	w.Name = map[string]string{"client-1": "w-1.1", "client-2": "w-1"}[c.Name]
@@ -32,11 +32,11 @@ func renamed(c *Client) *Client {
 }
 
 func (l *prefixed) Lock(ctx context.Context) error {
-	l.n = 0 // each client has a single value: w-1.1.1 begins with w-1.1
+	l.n = 0 // each client uses a single value, and w-1.1.1 begins with w-1.1
 	return l.plain.Lock(ctx)
 }
 
-// seizing waits for a second and then overwrites the key, whoever holds it.
+// seizing is a lock that waits for a second and then overwrites the key, whoever holds it.
 type seizing struct{ plain }
 
 func (l *seizing) Lock(ctx context.Context) error {
@@ -50,8 +50,8 @@ func (l *seizing) Lock(ctx context.Context) error {
 	return err
 }
 
-// tidy deletes, after each failed attempt, a key that the attempt may have left, but it uses the same value in its next
-// attempt.
+// tidy is a lock that deletes, after each failed attempt, a key that the attempt may have left. However, it uses the
+// same value in its next attempt.
 type tidy struct{ plain }
 
 func (l *tidy) Lock(ctx context.Context) error {
@@ -68,10 +68,10 @@ func (l *tidy) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// limited releases the lock two seconds after it was acquired, even if the work is not finished.
+// limited is a lock that is released two seconds after it was acquired, even if the work is not finished.
 type limited struct {
 	plain
-	limit plain // for the timer's connection
+	limit plain // lock with the connection of the timer
 }
 
 func (l *limited) Lock(ctx context.Context) error {
@@ -88,7 +88,7 @@ func (l *limited) Close() error {
 	return l.plain.Close()
 }
 
-// patient waits indefinitely for the message that the holder sends when it releases the lock.
+// patient is a lock whose clients wait indefinitely for the message that the holder sends when it releases the lock.
 type patient struct{ plain }
 
 func (l *patient) Lock(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (l *patient) Lock(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { l.conn.Close() })
 		list := "released-by-" + strings.TrimSpace(holder)
 		fmt.Fprintf(l.conn, "*3\r\n$5\r\nBLPOP\r\n$%d\r\n%s\r\n$1\r\n0\r\n", len(list), list)
-		for range 5 { // the name of the list, and the element
+		for range 5 { // read the name of the list and the element
 			_, _ = l.r.ReadString('\n')
 		}
 		stop()
@@ -125,8 +125,8 @@ func (l *patient) Unlock(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// TestStoriesOfForeignLocks: the story of a lock whose code is unknown says what its requests show. It does not advise
-// a remedy that the requests show to be in place already.
+// TestStoriesOfForeignLocks: the explanation for a lock whose code is unknown says what its requests show. It does not
+// advise a remedy that, according to the requests, is already in place.
 func TestStoriesOfForeignLocks(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

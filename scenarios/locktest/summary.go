@@ -53,10 +53,10 @@ func (p *parent) failures() (all []failure) {
 type rank int
 
 const (
-	ofCode  rank = iota // the run could not be judged
-	ofOwner             // the lock changed another client's key; violations of other laws follow from it
+	ofCode  rank = iota // the run could not be judged because of the lock's code
+	ofOwner             // the lock changed another client's key, from which violations of other laws follow
 	ofLaws
-	ofLeases // no lock with a lease could have prevented it
+	ofLeases // no lock with a lease could have prevented the violation
 )
 
 func (g *group) rank() rank {
@@ -101,8 +101,8 @@ func (p *parent) laws() campaign.Laws {
 	return all
 }
 
-// listedLaws returns the laws that the summary lists. Fairness is one only if it was judged, since most locks promise
-// no order.
+// listedLaws returns the laws that the summary lists. It includes fairness only if fairness was judged, since most
+// locks promise no order.
 func (p *parent) listedLaws() campaign.Laws {
 	return slices.DeleteFunc(p.laws(), func(l campaign.Law) bool {
 		return l.Law == checker.Fairness && l.Exercised() == 0
@@ -160,8 +160,8 @@ func (p *parent) summary() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// closest describes how close the runs came to violating the laws that were not violated, and the command that shows
-// the closest call.
+// closest describes how close the runs came to violating the laws that were not violated. It adds the command that
+// shows the run that came closest.
 func (p *parent) closest() document.Facts {
 	var all search.Closest
 	for _, r := range p.runs {
@@ -177,8 +177,8 @@ func (p *parent) closest() document.Facts {
 }
 
 // confidence says how rare violations must be, given that these runs did not show any. It is about the promised laws
-// that were exercised and never violated. Runs whose plans were guided by other runs do not count. It returns "" if
-// there is no such law, if there were too few runs for a bound, or if faults were not drawn.
+// that were exercised and never violated. Runs whose plans depend on other runs do not count. It returns "" if there is
+// no such law, if there were too few runs for a bound, or if the faults were not random.
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -243,8 +243,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided returns the number n of runs for which every law was decided, and the number of those whose plans were not
-// guided by other runs.
+// decided returns the number n of runs in which every law was decided. free is the number of those whose plans did not
+// depend on other runs.
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {
@@ -276,7 +276,7 @@ func index(failures []failure) document.Table {
 	return t
 }
 
-// width is the width of a report in a test's output, in columns; go test indents it.
+// width is the width of a report in the output of a test, in columns. It takes go test's indentation into account.
 const width = 100
 
 // written returns the output of write, as text of that width.

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// inObject is a lock that keeps the owner value in the object that the tasks share, as in
+// inObject is a lock that stores the owner value in the object that the tasks share, as in
 // https://github.com/redis/redis-py/issues/416. It has no ForTask.
 type inObject struct {
 	locker *locker
@@ -40,8 +40,8 @@ func (o *inObject) Unlock(context.Context) error {
 	return o.locker.giveBack(owner)
 }
 
-// byClient is a lock that a client may acquire once more while it has it, so that one task takes the hold of the other
-// for its own.
+// byClient is a lock that a client may acquire again while it has it. So one task mistakes the hold of another task for
+// its own.
 type byClient struct{ locker *locker }
 
 func newByClient(c *locktest.Client) (locktest.Lock, error) {
@@ -110,9 +110,10 @@ func (h handless) ForTask(n int) locktest.Lock {
 	return h.inObject
 }
 
-// TestTasksShareTheLockObjectOfTheirClient: an owner value that belongs to one acquisition keeps every promise of a
-// lease in all families of faults that it survives. An owner value in the object is overwritten by the next task, and
-// the first task then deletes the key of the second. A lock that asks only which client has it lets both tasks in.
+// TestTasksShareTheLockObjectOfTheirClient: a lock with an owner value for each acquisition keeps every promise of a
+// lease, under all families of faults that it survives. If the owner value is in the shared object, the next task
+// overwrites it, and the first task then deletes the key of the second. If a lock only compares which client has it, it
+// lets both tasks in.
 func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	removed := checker.Cause{Kind: checker.RemovedByNonOwner}
 	overwritten := checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}
@@ -120,7 +121,7 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 		name   string
 		open   func(*locktest.Client) (locktest.Lock, error)
 		faults locktest.Faults
-		causes []checker.Cause // of breaches of lease-exclusion; none: sound
+		causes []checker.Cause // expected causes of breaches of lease-exclusion; none: sound
 	}{
 		{"sound, pauses", newLocker, locktest.Pauses, nil},
 		{"sound, network", newLocker, locktest.Network, nil},
@@ -152,8 +153,8 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	}
 }
 
-// TestALockThatCannotBeSharedIsAFailure: a request that cannot be attributed to a task fails the run instead of being
-// judged, and so does a task without a lock.
+// TestALockThatCannotBeSharedIsAFailure: the run fails and is not judged if a request cannot be attributed to a task,
+// or if a task has no lock.
 func TestALockThatCannotBeSharedIsAFailure(t *testing.T) {
 	for _, test := range []struct {
 		name, want string

@@ -54,8 +54,8 @@ func RunTrial(t *testing.T, c Config) {
 	p.reportProblems()
 }
 
-// workers are the clients of the trial. Their names share a prefix, so that a lock which compares only the beginning of
-// an owner value mistakes one client for another.
+// workers are the clients of the trial. Their names share a prefix, so a lock that compares only the beginning of an
+// owner value mistakes one client for another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
 // trial is the run without faults, together with its own clients.
@@ -65,7 +65,7 @@ type trial struct {
 	key   history.Lock
 	keys  []string // the lock's keys on the servers
 	done  sim.Signal
-	began time.Time // time of the start of the world
+	began time.Time // time at which the simulated world starts
 	hand  [len(workers)]*hand
 	freed freed
 
@@ -81,7 +81,7 @@ type freed struct {
 	by  *held
 }
 
-// hand is a client of the trial.
+// hand is a client of the trial, with what happened to it.
 type hand struct {
 	*bubble.Guest
 	name    sim.ProcessID
@@ -95,9 +95,9 @@ type hand struct {
 type held struct {
 	from, to sim.Time // to is Never until Unlock is called
 	until    sim.Time // the end of the lease that an Expiring lock stated at time from; 0: not stated
-	released bool     // Unlock has returned nil
-	shared   bool     // as reported by a Sharer at time from
-	next     sim.Time // when the next waiting client had the lock; Never: it waited in vain; 0: no client waited
+	released bool     // whether Unlock has returned nil
+	shared   bool     // whether the hold is shared, as a Sharer reported at time from
+	next     sim.Time // when the next waiting client got the lock; Never: it did not get it; 0: no client waited
 }
 
 // last returns the client's latest period with the lock.
@@ -166,7 +166,8 @@ func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
 // now returns the current time in the world.
 func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
 
-// Client makes the last client's task run the script. The tasks of the other clients wait until the script has ended.
+// Client makes the task of the last client run the script. The tasks of the other clients wait until the script has
+// ended.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
@@ -203,7 +204,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok {
 		return
 	}
-	// By now the second client's lease has either been prolonged or has ended.
+	// By now the second client's lease has either been extended or has ended.
 	waits, came := t.await(third, waits, t.ttl+t.ttl/2)
 	switch {
 	case came == gaveUp:
@@ -218,7 +219,8 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.have(third, waits, t.patience()) {
 		return
 	}
-	if t.robbed(third) { // by the late Unlock; a lock that does not promise ownership need not prevent this
+	// the late Unlock deleted the key; a lock that does not promise ownership need not prevent this
+	if t.robbed(third) {
 		t.unlocks(third)
 		return
 	}
@@ -226,7 +228,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.obeys(first, third, waits) || !t.gives(third) {
 		return
 	}
-	if !waits.returned() && t.have(first, waits, t.patience()) { // Lock ignores its context
+	if !waits.returned() && t.have(first, waits, t.patience()) { // Lock has ignored its context
 		t.gives(first)
 	}
 }
@@ -234,10 +236,10 @@ func (t *trial) script(ctx context.Context) {
 // trialPatience limits the duration of a call that need not wait for another client.
 const trialPatience = 20 * time.Second
 
-// patience limits how long a Lock that had to wait may take once the lock is free.
+// patience is how long a Lock that had to wait may take after the lock has become free.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
-// least returns the time that Lock must at least wait while another client has the lock.
+// least returns the minimum time for which Lock must wait while another client has the lock.
 func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
 
 // calling is a call to a method of a Lock.
@@ -246,7 +248,7 @@ type calling struct {
 	asked  time.Time
 	cancel context.CancelFunc
 	done   <-chan struct{}
-	// err and took are set once done is closed.
+	// err and took are set before done is closed.
 	err  error
 	took time.Duration
 }
@@ -269,7 +271,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call starts a call of one of a client's methods on its own goroutine.
+// call starts a call of one of a client's methods on a separate goroutine.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -321,13 +323,13 @@ func (t *trial) unlocks(h *hand) *calling {
 type waiting uint8
 
 const (
-	waitsStill waiting = iota // it has not returned
-	granted                   // it has returned nil
-	gaveUp                    // it has returned an error, too early
+	waitsStill waiting = iota // Lock has not returned
+	granted                   // Lock has returned nil
+	gaveUp                    // Lock has returned an error too early
 )
 
-// await waits until Lock returns nil, or returns an error too early, or patience has passed. A Lock that returns an
-// error after waiting for long enough is called again. await returns the latest call.
+// await waits until Lock returns nil, returns an error too early, or patience has passed. If Lock returns an error
+// after it has waited long enough, it is called again. await returns the latest call.
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
@@ -366,8 +368,8 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	return came == granted
 }
 
-// excludes calls Lock while another client has the lock, and checks that it waits. If it does not, it returns false.
-// Two shared holds end the trial: what follows is about a lock that has one holder.
+// excludes calls Lock while another client has the lock, and checks that it waits. If it does not, excludes returns
+// false. Two shared holds end the trial, because the rest is about a lock that has one holder.
 func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	c, came := t.await(h, t.locks(h), t.least())
 	switch {
@@ -410,7 +412,7 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	return false
 }
 
-// gives calls Unlock for a client that has the lock, and checks the result.
+// gives calls Unlock for a client that has the lock, and checks the result of the call.
 func (t *trial) gives(h *hand) bool {
 	over := t.over(h)
 	switch c := t.unlocks(h); {
@@ -433,7 +435,7 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a LossNotifier has reported its loss by half a TTL after its key expired.
+// tells checks that a LossNotifier has reported its loss within half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
 	_, loses := h.lock.(LossNotifier)
 	keys, ended := t.expired(h)
@@ -467,7 +469,7 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// outcome describes how a call returned, or that it did not return within patience.
+// outcome describes how a call returned, or says that it did not return within patience.
 func outcome(c *calling, patience time.Duration) string {
 	switch {
 	case !c.within(patience):

@@ -22,7 +22,7 @@ func (t *trial) recorded() []history.Event {
 	})
 }
 
-// place identifies a key on a server. All members of a cluster count as one server.
+// place identifies a key on a server. All members of a cluster count as the same server.
 func (t *trial) place(e *history.Event) string {
 	if t.together {
 		return strings.Join([]string{"", string(e.Lock), e.Member}, "\x00")
@@ -105,7 +105,7 @@ func (t *trial) records() (problems []string) {
 	events := t.recorded()
 	if len(events) == 0 {
 		if len(t.seen) == 0 && len(t.wrong) > 0 {
-			return nil // the problem in wrong explains it better
+			return nil // the problem in wrong is a better explanation
 		}
 		return []string{t.unseen()}
 	}
@@ -141,8 +141,8 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// waitersKey reports a key, such as a queue or a set of waiting clients, that a client sets while it waits and that no
-// client holds while it has the lock. It returns "" if there is no such key.
+// waitersKey reports a key that a client sets while it waits, and that no client holds while it has the lock, such as a
+// queue or a set of waiting clients. It returns "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	var held []history.Lock
 	for _, h := range t.hand {
@@ -178,7 +178,7 @@ func (t *trial) handOf(a history.Attempt) *hand {
 }
 
 // otherTTL reports that none of the first client's keys has the TTL of the Config. It returns "" if some key has it, or
-// if the lock states an end that matches.
+// if the lock states an end of its validity that matches.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -206,8 +206,8 @@ func (t *trial) otherTTL(events []history.Event) string {
 }
 
 // misused reports that a client deleted, extended or overwrote the key of another client that had the lock. It returns
-// "" if no client did so, or if ownership is not promised. A Lock that overwrites a key is reported elsewhere, when it
-// returns, since two clients have the lock then.
+// "" if no client did so, or if ownership is not promised. A Lock that overwrites a key is reported elsewhere when it
+// returns, because two clients have the lock then.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -247,7 +247,7 @@ func (t *trial) gaveBack(e *history.Event) bool {
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
 }
 
-// leased reports whether the lease of an attempt has not ended at a given time. The lease lasts for the TTL, or until
+// leased reports whether the lease of an attempt is still valid at a given time. The lease lasts for the TTL, or until
 // the end that Lock stated if that is later.
 func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	h := t.handOf(a)
@@ -257,7 +257,7 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 }
 
 // compareAll explains that a client may have compared only the beginning of another client's value. It returns "" if
-// the values rule that out.
+// this is not possible with these values.
 func compareAll(events []history.Event, key history.Lock, by, of history.Attempt) string {
 	own, other := value(events, key, by), value(events, key, of)
 	if own == "" || own == other || !strings.HasPrefix(other, own) {
@@ -279,8 +279,8 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 	return ""
 }
 
-// unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client had to wait
-// for their expiry or waited in vain. It returns "" if there are no such keys. RunTrial states the rule.
+// unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client did not get
+// the lock, or got it only after the keys expired. It returns "" if there are no such keys. RunTrial states the rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""
@@ -327,7 +327,7 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 		"or write into it that the lock is free", text.Join(keys, " and "), where, h.name, became)
 }
 
-// leftAlone describes what became of a key after Unlock, if its server recorded no other change of the lock's keys
+// leftAlone describes what happened to a key after Unlock, if its server recorded no other change of the lock's keys
 // before the next client had the lock. Otherwise it returns "".
 func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
 	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
@@ -338,7 +338,8 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 		case e.Time >= x.next:
 			return ""
 		case e.Process != k.Process && !t.together:
-		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // it may have been under way
+		// the request may have been on its way already
+		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until:
 			prolonged = fmt.Sprintf("and was extended %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:
 			return fmt.Sprintf("until it expired %v later", after(e.Time))

@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported. A lock that is
-// released in an unusual way, or that other clients do not acquire for another reason, is not reported for this.
+// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported. If a lock is released
+// in an unusual way, or if other clients do not acquire it for another reason, this is not reported.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: no problem
+		want string // beginning of the first problem; empty: no problem
 	}{
 		"does nothing": {Config{New: made(nil, nop)},
 			still + "until it expired 7s later: Unlock must delete it"},
@@ -78,7 +78,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: no problem
+		want string // beginning of the first problem; empty: no problem
 	}{
 		"other keys": {Config{New: newSeveral("")},
 			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
@@ -99,7 +99,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf: a LossNotifier must report its loss once its key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf: a LossNotifier must report its loss after its key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
 	told := func(after time.Duration) constructor {
@@ -109,7 +109,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 		"and 4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: no problem
+		want string // beginning of the first problem; empty: no problem
 	}{
 		"in time":              {Config{New: told(ttl - time.Second)}, ""},
 		"when the key expires": {Config{New: told(ttl)}, ""},
@@ -124,7 +124,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	}
 }
 
-// saying is an announcing lock that has ValidUntil again.
+// saying is an announcing lock that also has ValidUntil.
 type saying struct{ announcing }
 
 func (l saying) ValidUntil() time.Time { return l.l.until }
@@ -181,7 +181,7 @@ var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end red
 const giveHash = `local n = redis.call("hdel",KEYS[1],ARGV[1])
 	if redis.call("hlen",KEYS[1]) == 1 then redis.call("del",KEYS[1]) end return n`
 
-// seldom makes an acquire give up after a short time and retry every seven seconds.
+// seldom makes an acquire give up after a short time, and retry every seven seconds.
 func seldom(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		for ctx.Err() == nil {
@@ -207,7 +207,7 @@ func setnx(ctx context.Context, l *trying) error {
 	return ctx.Err()
 }
 
-// numbered increments a counter once it has the lock.
+// numbered acquires the lock and then increments a counter.
 func numbered(ctx context.Context, l *trying) error {
 	err := l.plain.Lock(ctx)
 	if err == nil {
@@ -219,7 +219,7 @@ func numbered(ctx context.Context, l *trying) error {
 	return err
 }
 
-// popToken acquires the lock by taking a token out of a list into which the first client has put it. pushToken puts it
+// popToken acquires the lock by taking a token out of a list. The first client has put it there. pushToken puts it
 // back.
 func popToken(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
@@ -238,7 +238,7 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing makes the clients of a run wait for each other inside the process before they ask a server.
+// sharing makes the clients of a run wait for each other within the process before they ask a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}
 	return wrapped(lock, func(l Lock) Lock {
@@ -274,8 +274,8 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
-// handing is a lock that the clients of one process hand over to each other: while one of them is waiting, the key
-// stays on the server.
+// handing is a lock that the clients of one process pass to each other. While one of them is waiting, the key stays on
+// the server.
 func handing() constructor {
 	var waiting atomic.Int32
 	kept := false
@@ -351,7 +351,7 @@ func queueing(join, suffix string) constructor {
 	}, nil)
 }
 
-// fifth is a lock on five servers that is released on the first two only.
+// fifth is a lock on five servers that is released only on the first two.
 func fifth(c *Client) (Lock, error) {
 	l := &partial{}
 	for i := range 5 {

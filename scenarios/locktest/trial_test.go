@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// trying is a plain lock in which Lock or Unlock, or both, are replaced.
+// trying is a plain lock in which Lock, Unlock or both can be replaced.
 type trying struct {
 	plain
 	lock, unlock func(ctx context.Context, l *trying) error
@@ -104,11 +104,11 @@ func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
-// TestTheTrialRun: the first line of the report states the problem, and a sound lock has no report.
+// TestTheTrialRun: the first line of the report states the problem. For a sound lock there is no report.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: nothing is wrong
+		want string // beginning of the first problem; empty: no problem
 	}{
 		"sound":            {Config{New: newPlain}, ""},
 		"renews itself":    {Config{New: renewing}, ""},
@@ -201,7 +201,7 @@ func failing(ctx context.Context, l *trying) error {
 	return errors.New("lock is not to be had")
 }
 
-// onlyOne makes a single lock and returns it to all clients, like a lock in a package variable.
+// onlyOne creates a single lock and returns it to all clients, like a lock in a package variable.
 func onlyOne() constructor {
 	var one Lock
 	return wrapped(newPlain, func(l Lock) Lock {
@@ -290,8 +290,8 @@ func lasting(ttl time.Duration) constructor {
 	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }
 
-// outliving is a lock on which its holder relies for eight seconds, while its key expires much later unless it is
-// deleted. A sorted set whose scores are the ends of leases behaves in this way.
+// outliving is a lock that its holder relies on for eight seconds, while its key expires much later unless it is
+// deleted. A sorted set whose scores are the ends of leases behaves like this.
 func outliving(c *Client) (Lock, error) {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
@@ -300,10 +300,10 @@ func outliving(c *Client) (Lock, error) {
 	}}, nil
 }
 
-// TestRunTrialIsATestOfItsOwn: RunTrial passes for a sound lock.
+// TestRunTrialIsATestOfItsOwn checks that RunTrial passes for a sound lock.
 func TestRunTrialIsATestOfItsOwn(t *testing.T) { RunTrial(t, Config{New: newPlain}) }
 
-// TestARunWithoutFaults: if the plan is empty but not nil, no fault is drawn.
+// TestARunWithoutFaults: if the plan is empty but not nil, there are no faults.
 func TestARunWithoutFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
 		Laws: checker.Laws})
@@ -329,8 +329,8 @@ type sharer struct{ *plain }
 
 func (sharer) Shared() bool { return true }
 
-// TestASemaphoreHasNoSharedHolds: a Sharer with several permits is an error that says what to do, and so are shared
-// holds that a scenario asks for.
+// TestASemaphoreHasNoSharedHolds: it is an error if a lock with several permits is a Sharer, or if its scenario asks
+// for shared holds. The error says what to do.
 func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	p := examine(t, Config{Permits: 2, Seeds: 1, New: making(func(c *Client) Lock {
 		return sharer{&plain{c: c, ttl: 8 * time.Second}}
@@ -404,8 +404,9 @@ violations that no lock with a lease can prevent
 	}
 }
 
-// TestAMutexThatStopsARunEndsTheRuns: if a wait for a mutex stops a run, all runs end unless IgnoredGoroutines names
-// the function. With a version of Go in which such a wait stops virtual time, every run would stand still otherwise.
+// TestAMutexThatStopsARunEndsTheRuns: if a wait for a mutex stops a run, all runs end, unless IgnoredGoroutines names
+// the function. With a version of Go in which such a wait stops virtual time, every run would come to a standstill
+// otherwise.
 func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
@@ -422,7 +423,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestOneIsSingular: a count of 1 is followed by a singular noun, and no full stop precedes a comma.
+// TestOneIsSingular: a count of 1 is followed by a singular noun, and no period comes before a comma.
 func TestOneIsSingular(t *testing.T) {
 	outcomes := make([]checker.Outcome, len(checker.Laws))
 	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)
@@ -441,7 +442,7 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary has ten lines.
+// TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary has only ten lines.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
 	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})
 	if p == nil {

@@ -32,10 +32,10 @@ import (
 
 // task is the job of a worker process. The process receives it as JSON in an environment variable.
 type task struct {
-	Test  string // full name
+	Test  string // full name of the test
 	Call  int    // number of the call of Run within that test, from 0
 	Seeds []uint64
-	// Shrink, if set, is the violation to shrink; the only seed is one that shows it.
+	// Shrink, if set, is the violation to shrink. The task then has a single seed, whose run shows the violation.
 	Shrink *finding
 	Trial  bool // perform only the trial run
 	List   bool `json:",omitempty"` // only list the single faults
@@ -43,11 +43,11 @@ type task struct {
 	Show   bool `json:",omitempty"` // only describe the run of the first seed
 	// Plans, if set, contains the plan of each of the seeds, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
-	// Places is the path of the file with the places of single faults, with Config.EachFault. A seed is then the number
-	// of a place.
+	// Places is the path of a file with the places (start and target) of single faults, with Config.EachFault. A seed
+	// is then the number of a place.
 	Places string `json:",omitempty"`
-	// Shown is the path of the file with what earlier workers know about the runs in the first seed's block, if runs
-	// guide plans.
+	// Shown is the path of a file with what earlier workers know about the runs in the first seed's block, if plans
+	// depend on earlier runs.
 	Shown string `json:",omitempty"`
 }
 
@@ -58,7 +58,7 @@ type finding struct {
 
 // report is one line of a worker's output, as JSON.
 type report struct {
-	Began *uint64 `json:",omitempty"` // a seed: everything from now on happens in its run
+	Began *uint64 `json:",omitempty"` // the seed whose run begins now
 	Plan  string  `json:",omitempty"` // plan of the run of Began, with Config.EachFault or if runs guide plans
 	Ran   *ran    `json:",omitempty"`
 	// Finished is a seed whose runs are all complete.
@@ -68,7 +68,7 @@ type report struct {
 	Text     string  `json:",omitempty"` // description of the run to be shown
 	Done     bool    `json:",omitempty"` // the worker ends; another process may have to run the remaining seeds
 	Left     bool    `json:",omitempty"` // Done, but goroutines remain: the parent must end the process
-	Later    bool    `json:",omitempty"` // from here on, runs are not the first of their process
+	Later    bool    `json:",omitempty"` // from now on, runs are not the first of their process
 	Unsure   bool    `json:",omitempty"` // a process with Alone must repeat the task: see bubbles.go
 	Problem  string  `json:",omitempty"` // a problem that concerns the whole task
 	// Plans contains the plans of the next seeds, for the next worker.
@@ -79,8 +79,8 @@ type report struct {
 type ran struct {
 	Seed       uint64
 	Digest     sim.Digest
-	Outcomes   []checker.Outcome // by law, in the order of checker.Laws
-	Guided     bool              `json:",omitempty"` // other runs have guided its plan
+	Outcomes   []checker.Outcome // outcome of each law, in the order of checker.Laws
+	Guided     bool              `json:",omitempty"` // whether the plan depends on other runs
 	Broken     []broken
 	Excused    []checker.Law      `json:",omitempty"` // laws that were violated only by causes that break no promise
 	Closest    search.Closest     `json:",omitempty"` // close calls of the run
@@ -112,7 +112,7 @@ type broken struct {
 
 type shrunk struct {
 	finding
-	Plan, Scenario string // the contents of files
+	Plan, Scenario string // contents of the plan file and the scenario file
 	Text, Page     string // the report on its run
 	Ending         campaign.Ending
 }
@@ -122,7 +122,8 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads the output any more, there is nothing else to do
+	// ignore errors: if nobody reads the output any more, there is nothing else to do
+	_ = remote.Say(os.Stdout, os.Stderr, b)
 }
 
 // serve performs runs for another process until no more are requested.
@@ -254,13 +255,14 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 // worker performs runs one after another.
 type worker struct {
 	*host
-	t        *testing.T
-	never    chan struct{} // made outside any bubble: a goroutine that waits for it stops its bubble's clock
+	t *testing.T
+	// a channel created outside any bubble: a goroutine that waits for it stops its bubble's clock
+	never    chan struct{}
 	left     left
 	random   *source
 	config   *Config
 	scenario *scenarios.Scenario
-	plans    *search.Plans // nil: the scenario's own faults, or given plans
+	plans    *search.Plans // nil if the faults are the scenario's own, or if the plans are given
 	given    map[uint64]string
 	runner   *scenarios.Runner
 	checker  checker.Checker
@@ -268,9 +270,9 @@ type worker struct {
 	margins  margin.Reader
 	promise  checker.Promise
 	runs     int
-	crowded  func()   // ends the shrinking, because this process cannot perform another run
-	serves   bool     // it performs runs for another process and writes answers to its output
-	failed   bool     // a run failed because of the lock's own code; leftover goroutines then mean nothing
+	crowded  func()   // function that ends the shrinking, because this process cannot perform another run
+	serves   bool     // the worker performs runs for another process and writes the answers to its output
+	failed   bool     // a run failed because of the lock's own code, so leftover goroutines mean nothing
 	singles  *singles // with Config.EachFault
 	later    bool     // an earlier worker has performed runs of the task and has checked for leaks
 }
@@ -284,7 +286,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	}
 	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
-	w.random.seed(0) // servers that are made before the first run use it, without effect
+	w.random.seed(0) // servers that are created before the first run use it, without effect
 	cryptorand.Reader = w.random
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
@@ -307,7 +309,7 @@ func (w *worker) drawPlans(k task) (err error) {
 	return w.goOn(k.Seeds[0], k.Shown)
 }
 
-// goOn reads what earlier workers know about the runs in a seed's block.
+// goOn reads what earlier workers know about the runs in the block of a seed.
 func (w *worker) goOn(seed uint64, file string) error {
 	if file == "" {
 		return nil
@@ -323,7 +325,7 @@ func (w *worker) goOn(seed uint64, file string) error {
 	return w.plans.Resume(seed, shown)
 }
 
-// Begin starts a run, with randomness seeded for it.
+// Begin starts a run and seeds the random numbers for it.
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.random.seed(world.Seed())
 	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
@@ -331,7 +333,8 @@ func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.host.Begin(world, servers, w.scenario.Servers.Front())
 }
 
-// source replaces crypto/rand in a worker. It can be seeded again while code left by an earlier run reads from it.
+// source replaces crypto/rand in a worker. It can be seeded again even while code left over from an earlier run reads
+// from it.
 type source struct {
 	mu  sync.Mutex
 	own *mathrand.ChaCha8
@@ -372,7 +375,7 @@ func (w *worker) runSeed(seed uint64) (ok bool) {
 	}
 	say(report{Began: &seed})
 	plan := w.plan(seed)
-	if w.guides() { // drawing it may have required runs
+	if w.guides() { // not before, because drawing the plan may have required runs
 		say(report{Began: &seed, Plan: plan.String()})
 	}
 	r := w.run(seed, plan)
@@ -413,12 +416,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is the number of plans that a worker passes on before it ends. Otherwise the next worker would spend a run to
-// draw them.
+// ahead is the number of plans that a worker passes on before it ends. Without them, the next worker would spend a run
+// to draw them.
 const ahead = 100
 
-// passOn reports the plans that were drawn for the next seeds. Plans that are guided by runs are not passed on, since
-// they depend on runs that are still to come.
+// passOn reports the plans that were drawn for the next seeds. It does not pass on guided plans, because they depend on
+// runs that have not been performed yet.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil || w.guides() {
 		return
@@ -430,7 +433,7 @@ func (w *worker) passOn(seeds []uint64) {
 	say(report{Plans: plans})
 }
 
-// guides reports whether the results of runs influence the plans of later runs.
+// guides reports whether the plans of later runs depend on the results of earlier runs.
 func (w *worker) guides() bool { return w.plans != nil && w.config.guides(w.scenario) }
 
 // run performs one run.
@@ -495,7 +498,7 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 	return out, v
 }
 
-// shrinkRuns is the maximum number of runs to shrink a violation; they take about ten seconds.
+// shrinkRuns is the maximum number of runs to shrink a violation. That many runs take about ten seconds.
 const shrinkRuns = 500
 
 // shrink shrinks a violation and reports the result.

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// tail keeps the text that a process printed after its last message. From this text it derives why the process ended.
+// tail keeps the text that a process printed after its last message. This text shows why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
-	last   []byte // the latest bytes, which may be the beginning of a mark
-	killed string // why it was killed; empty if it was not
+	last   []byte // the latest bytes, which may contain the beginning of a mark
+	killed string // why the process was killed; empty if it was not
 }
 
-// tailLimit is the maximum number of bytes that are kept. The first lines show the cause.
+// tailLimit is the maximum number of bytes that are kept. The first lines are kept, since they show the cause.
 const tailLimit = 1 << 20
 
 // Write keeps the text after the last mark.
@@ -50,7 +50,7 @@ func (t *tail) kill(why string) {
 // shown is the maximum number of bytes of the printed text that are reported.
 const shown = 4 << 10
 
-// race is the beginning of a report of the race detector.
+// race is how a report of the race detector begins.
 const race = "WARNING: DATA RACE"
 
 // ending explains why the process ended. more is the rest of its output.

@@ -39,9 +39,9 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAChannelOfAPackageVariableIsNamed: the error names the package of the channel, even if only the goroutine that
-// created the waiting goroutine reveals it. In the example, context waits for the Done channel of another package's
-// context.
+// TestAChannelOfAPackageVariableIsNamed: the error names the package to which the channel belongs, even if only the
+// goroutine that created the waiting goroutine shows it. In the example, package context waits for the Done channel of
+// a context from another package.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
@@ -64,13 +64,13 @@ created by context.(*cancelCtx).propagateCancel in goroutine 41
 	}
 }
 
-// killed returns the error for a process that was killed and has dumped its goroutines.
+// killed returns the error for a process that was killed and has printed the given dump.
 func killed(dump string) error {
 	return (&tail{killed: "the run did nothing"}).ending(nil, []byte(dump))
 }
 
-// TestAWaitForAMutexThatStopsTheClock: such a wait in the latest bubble is detected at once, and the error names
-// versions of Go that avoid it.
+// TestAWaitForAMutexThatStopsTheClock: if a wait for a mutex in the latest bubble stops the clock, this is detected
+// immediately. The error names versions of Go that avoid it.
 func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		states []string // states of goroutines, with their bubbles
@@ -110,7 +110,7 @@ func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreThoseOfTheLatestBubble: the goroutines of earlier bubbles do not count, because the clocks of those
+// TestGoroutinesAreThoseOfTheLatestBubble: goroutines of earlier bubbles do not count, because the clocks of those
 // bubbles have stopped.
 func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
 	dump := ""

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Flags returns the arguments of this test binary that the processes of its runs must also have, so that a test behaves
-// the same there: the user's own flags, -short, and all arguments after the flags. It omits the flags with which go
-// test says what to run and where to write output, and the flags in except, which are meant only for this process.
+// Flags returns the arguments of this test binary that must also be passed to the processes of its runs, so that a test
+// behaves the same there. These are the user's own flags, -short, and all arguments after the flags. Flags omits the
+// flags with which go test says what to run and where to write output. It also omits the flags in except, which are
+// meant only for this process.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
-// own implements Flags. args are the arguments from which the set of flags was parsed.
+// own implements Flags. set was parsed from args.
 func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, whole := strings.Cut(strings.TrimPrefix(args[0][1:], "-"), "=")
@@ -36,11 +37,11 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	return append(kept, args...)
 }
 
-// EndWithParent ends this process when its parent process has ended for whatever reason. It notices the end because in,
-// this process's standard input, is then closed. It is delayed by code that never lets another goroutine run.
+// EndWithParent ends this process when its parent process has ended for any reason. The parent's end closes in, which
+// is this process's standard input. If other code never lets another goroutine run, the end is delayed.
 func EndWithParent(in io.Reader) {
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // the parent sends nothing
+		_, _ = io.Copy(io.Discard, in) // wait for the end of the input, since the parent sends nothing
 		os.Exit(1)
 	}()
 }

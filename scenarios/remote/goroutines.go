@@ -12,17 +12,17 @@ import (
 
 // Goroutine is a goroutine of a bubble, as it appears in a dump.
 type Goroutine struct {
-	State string // as Go names it: "running", "sync.Mutex.Lock", "chan receive"
-	// durable says that Go counts the goroutine as durably blocked, so that virtual time may advance.
+	State string // state in Go's words, such as "running", "sync.Mutex.Lock" or "chan receive"
+	// durable says that the goroutine is durably blocked in Go's sense, so that virtual time may advance.
 	durable bool
 	number  int     // Go's number of the goroutine
-	creator int     // number of the goroutine that created it; 0 if it is not known
-	frames  []frame // innermost first, without frames of the runtime; the last is the call that created it
+	creator int     // number of the goroutine that created this one; 0 if it is not known
+	frames  []frame // innermost first, without frames of the runtime; the last is the call that created the goroutine
 }
 
 // frame is a call of a function.
 type frame struct {
-	function string // with the path of its package
+	function string // name of the function, including the path of its package
 	args     string
 	place    string // file and line
 }
@@ -32,7 +32,7 @@ var (
 	creator   = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 )
 
-// Goroutines returns the goroutines of the latest bubble in a program's dump, without the goroutine that runs the
+// Goroutines returns the goroutines of the latest bubble in a program's dump, except the goroutine that runs the
 // bubble.
 func Goroutines(dump string) (all []*Goroutine) {
 	latest := 0
@@ -60,8 +60,8 @@ func Goroutines(dump string) (all []*Goroutine) {
 	return all
 }
 
-// bubbleOf returns the number of a goroutine's bubble, from 1, or 0 if it is not in a bubble. head is the text in
-// brackets in the goroutine's header.
+// bubbleOf returns the number of the bubble to which a goroutine belongs, from 1, or 0 if it belongs to none. head is
+// the text in brackets in the goroutine's header.
 func bubbleOf(head string) int {
 	_, number, _ := strings.Cut(head, "synctest bubble ")
 	number, _, _ = strings.Cut(number, " ") // labels may follow
@@ -91,7 +91,7 @@ func framesOf(text string) (all []frame) {
 // creation is the beginning of the line with the call that created a goroutine.
 const creation = "created by "
 
-// ofGo lists the packages of the standard library in which other code waits.
+// ofGo lists packages of the standard library in which goroutines wait on behalf of other code.
 var ofGo = []string{"runtime.", "sync.", "internal/", "time.", "syscall.", "os.", "net.", "io.", "bufio.", "context.",
 	"crypto/", "fmt.", "net/", "sync/"}
 
@@ -150,10 +150,10 @@ func short(function string) string { return function[strings.LastIndexByte(funct
 
 func base(place string) string { return place[strings.LastIndexByte(place, '/')+1:] }
 
-// depth is the number of calls of a goroutine that are listed.
+// depth is the maximum number of calls that are listed for a goroutine.
 const depth = 8
 
-// calls lists the innermost calls of a goroutine with their places, and the call that created the goroutine.
+// calls lists the innermost calls of a goroutine with their places, and the call that created it.
 func (g *Goroutine) calls() string {
 	var b strings.Builder
 	for i, f := range g.frames {
@@ -164,8 +164,8 @@ func (g *Goroutine) calls() string {
 	return b.String()
 }
 
-// Same groups goroutines that look alike and lists the most frequent groups: how many goroutines there are, what they
-// are doing, and the calls of one of them.
+// Same groups goroutines that look alike and lists the largest groups: how many goroutines there are, what they are
+// doing, and the calls of one of them.
 func Same(all []*Goroutine) string {
 	count, of := map[string]int{}, []string{}
 	for _, g := range all {
@@ -185,9 +185,9 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel for which a goroutine waits without letting virtual time advance: it was created
-// outside the run. The channel probably belongs to the package of the innermost call outside the standard library, in
-// this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
+// stranger describes a channel for which a goroutine waits. The channel was created outside the run, so the wait does
+// not let virtual time advance. It probably belongs to the package of the innermost call outside the standard library,
+// in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -206,15 +206,15 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
 }
 
-// packageOf returns the path of a function's package.
+// packageOf returns the path of the package to which a function belongs.
 func packageOf(function string) string {
 	at := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[at:], ".")
 	return function[:at] + name
 }
 
-// culprits lists the goroutines that hold up virtual time, and what each waits for. If there are none, it returns the
-// beginning of the dump.
+// culprits lists the goroutines that keep virtual time from advancing, and what each waits for. If there are none, it
+// returns the beginning of the dump.
 func culprits(dump []byte) string {
 	all := Goroutines(string(dump))
 	var b strings.Builder
@@ -237,17 +237,17 @@ func culprits(dump []byte) string {
 }
 
 // Standstill is the beginning of the failure message of a run in which a wait for a mutex has stopped virtual time.
-// This happens in versions of Go that package bubble does not know, and would happen in other runs too.
+// This happens with versions of Go that package bubble does not know, and would happen in other runs too.
 const Standstill = "a wait for a mutex has stopped the run"
 
-// ReportStandstill reports, from the process in which it is called, that a wait for a mutex has stopped its run. The
-// process must then end.
+// ReportStandstill is called in the process in which a wait for a mutex has stopped the run. It reports this to the
+// other process. The calling process must then end.
 func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }
 
-// StandsStill reports whether a wait for a mutex has stopped virtual time: all goroutines of the latest bubble in a
-// dump are blocked, and only goroutines of that bubble could wake another.
+// StandsStill reports whether a wait for a mutex has stopped virtual time. This is so if all goroutines of the latest
+// bubble in a dump are blocked, and only goroutines of that bubble could wake one of them.
 func StandsStill(dump string) bool {
 	latest, runs, stops := 0, false, false
 	for _, head := range goroutine.FindAllStringSubmatch(dump, -1) {
@@ -266,14 +266,14 @@ func StandsStill(dump string) bool {
 	return stops && !runs
 }
 
-// running lists the states in which a goroutine runs, or will continue without the help of another.
+// running lists the states in which a goroutine runs, or will continue without the help of another goroutine.
 var running = []string{"running", "runnable", "syscall", "IO wait", "preempted", "copystack", "semacquire"}
 
-// stopsByMutex reports whether a goroutine holds up virtual time by waiting for a mutex.
+// stopsByMutex reports whether a goroutine keeps virtual time from advancing because it waits for a mutex.
 func (g *Goroutine) stopsByMutex() bool { return !g.durable && strings.Contains(g.State, "Lock") }
 
-// mutex explains why a goroutine that waits for a mutex holds up virtual time. It returns "" if the goroutine waits for
-// something else.
+// mutex explains why a goroutine that waits for a mutex keeps virtual time from advancing. It returns "" if the
+// goroutine waits for something else.
 func mutex(g *Goroutine) string {
 	if !g.stopsByMutex() {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// quit makes a worker dump its goroutines and end. Go does not show the calls of a goroutine that runs on another
-// thread than the one that receives the signal, so the signal is sent to the running thread.
+// quit makes a worker dump its goroutines and end. Go does not show the calls of a goroutine that is running, except on
+// the thread that receives the signal. Therefore quit sends the signal to the running thread.
 func quit(worker *os.Process) error {
 	thread := busiest(worker.Pid)
 	if thread == 0 {
@@ -24,7 +24,7 @@ func quit(worker *os.Process) error {
 // memory returns the peak memory use of an ended process, in bytes.
 func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
 
-// usageOf returns what a process has used so far.
+// usageOf returns the processor time that a process has used so far.
 func usageOf(pid int) usage {
 	all := usage{rests: true}
 	for _, t := range threadsOf(pid) {
@@ -36,10 +36,10 @@ func usageOf(pid int) usage {
 	return all
 }
 
-// userHZ is the number of clock ticks in a second, as proc(5) uses them: sysconf(_SC_CLK_TCK), which is fixed on Linux.
+// userHZ is the number of clock ticks per second in proc(5). This is sysconf(_SC_CLK_TCK), which is fixed on Linux.
 const userHZ = 100
 
-// busiest returns the running thread of a process that has used the most CPU time, or 0 if none is running.
+// busiest returns the running thread of a process that has used the most CPU time, or 0 if no thread is running.
 func busiest(pid int) (thread int) {
 	most := -1
 	for _, t := range threadsOf(pid) {

@@ -13,47 +13,47 @@ import (
 	"time"
 )
 
-// hung is the processor time that a process may use before its next message; after that it is killed. If the host does
-// not report the processor time of processes, it is real time. Normal runs take milliseconds.
+// hung is the processor time that a process may use before its next message. After that, the process is killed. If the
+// host does not report processor time, real time counts instead. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is how long a process may do nothing at all, as far as the host can see: a run waits only for virtual time,
-// which advances at once. overdue is how long it may take in any case.
+// idle is how long a process may do nothing at all, as far as the host can see. A run waits only for virtual time,
+// which advances immediately. overdue is how long a process may take in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
 // mark begins a line on standard output that is a message of the process. It distinguishes the message from lines that
-// the code under test prints. On standard error, the mark is on a line of its own: the text after it was printed after
+// the code under test prints. On standard error, the mark is a line by itself. Text after that line was printed after
 // the message was sent, no matter when the two streams are read.
 const mark = "\x16fencepost "
 
-// Say sends a message from the process in which it is called. It is one line, which Process.Next returns in the other
-// process.
+// Say sends a message from the process in which it is called. The message is one line. Process.Next returns it in the
+// other process.
 func Say(out, problems io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
 	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)
 	return errors.Join(err, failed)
 }
 
-// Process executes a test binary that performs runs.
+// Process is a running test binary that performs runs.
 type Process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
-	printed  tail // from standard output, apart from its messages
-	said     tail // from standard error
+	printed  tail // text on standard output other than messages
+	said     tail // text on standard error
 	patience time.Duration
-	started  bool // it has sent a message
-	asked    int  // how many requests were sent to it
+	started  bool // the process has sent a message
+	asked    int  // number of requests that were sent to the process
 	ended    sync.Once
 	why      error
 }
 
 // Start executes a test binary in a folder, with one additional environment variable. patience is the processor time
-// that it may use before its next message; 0 means a minute. Before its first message it may use at least a minute,
-// because a process takes time to start.
+// that the process may use before its next message. 0 means a minute. Before its first message it may use at least a
+// minute, because a process takes time to start.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
 	p.cmd.Dir = folder
@@ -72,7 +72,7 @@ func Start(binary, folder, variable string, patience time.Duration, args ...stri
 }
 
 // environ returns the environment of a process that performs runs, with one additional variable. The process runs on
-// one thread, with randomness that can be seeded. A data race ends it during the run that causes the race.
+// one thread, and its random numbers can be seeded. A data race ends the process during the run that causes the race.
 func environ(more string) []string {
 	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
 		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
@@ -85,7 +85,7 @@ func (p *Process) send(line []byte) error {
 	return err
 }
 
-// Next waits for the next message of the process. If there is none, the process has ended, and the error says why.
+// Next waits for the next message of the process. If the process has ended without another message, the error says why.
 func (p *Process) Next() ([]byte, error) {
 	done := make(chan struct{})
 	defer close(done)
@@ -94,7 +94,7 @@ func (p *Process) Next() ([]byte, error) {
 		line, err := p.out.ReadString('\n')
 		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
 			p.started = true
-			p.printed.forget() // the text that follows belongs to the next message
+			p.printed.forget() // text after this belongs to the next message
 			return []byte(strings.TrimSuffix(rest, "\n")), nil
 		}
 		p.printed.Write([]byte(line))
@@ -104,7 +104,8 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard kills the process if, before done is closed, it takes too long, or does nothing after it has started.
+// guard waits until done is closed. Before that, it kills the process if the process takes too long, or does nothing
+// after it has started.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
@@ -140,8 +141,8 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	}
 }
 
-// usage is the processor time that a process has used, and whether all its threads sleep. known is false if the host
-// does not report this.
+// usage states how much processor time a process has used, and whether all its threads sleep. known is false if the
+// host does not report this.
 type usage struct {
 	spent        time.Duration
 	rests, known bool
@@ -150,7 +151,7 @@ type usage struct {
 // kill makes the process dump its goroutines and ends it.
 func (p *Process) kill(why string, done <-chan struct{}) {
 	p.said.kill(why)
-	_ = quit(p.cmd.Process) // if this fails, the process is killed below
+	_ = quit(p.cmd.Process) // if this fails, the process is killed anyway after a while
 	select {
 	case <-done:
 	case <-time.After(5 * time.Second):
@@ -158,7 +159,7 @@ func (p *Process) kill(why string, done <-chan struct{}) {
 	}
 }
 
-// end waits for the end of the process, and returns why it ended.
+// end waits for the end of the process, and returns the reason why it ended.
 func (p *Process) end() error {
 	p.ended.Do(func() {
 		p.in.Close()
@@ -167,7 +168,7 @@ func (p *Process) end() error {
 	return p.why
 }
 
-// Kill ends the process at once. Next then reports that it has ended.
+// Kill ends the process immediately. Next then reports that it has ended.
 func (p *Process) Kill() { p.cmd.Process.Kill() }
 
 // Close ends the process.
@@ -185,7 +186,7 @@ func (p *Process) CPU() time.Duration {
 // Succeeded reports whether a process has ended by itself, with exit code 0.
 func (p *Process) Succeeded() bool { return p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() }
 
-// Memory returns the peak memory use of an ended process, in bytes; 0 if the host does not report it.
+// Memory returns the peak memory use of a process that has ended, in bytes, or 0 if the host does not report it.
 func (p *Process) Memory() int64 {
 	return memory(p.cmd.ProcessState)
 }

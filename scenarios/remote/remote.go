@@ -1,7 +1,7 @@
-// Package remote performs runs in another process: the test binary of a package whose lock is Go code
-// (scenarios/locktest). This lets searches, sweeps and the shrinking of plans use such a lock like any other scenario.
+// Package remote performs runs in another process, which executes the test binary of a package whose lock is Go code
+// (scenarios/locktest). So searches, sweeps and the shrinking of plans can use such a lock like any other scenario.
 //
-// Goals: a run in another process is the same, to the last event, as a run in this one; if a process dies or hangs, its
+// Goals: a run in another process is the same, to the last event, as a run in this one. If a process dies or hangs, its
 // run ends with an error that says so, and nothing is left behind. Non-goals: what happens in that process.
 package remote
 
@@ -31,28 +31,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Request asks for a run of a scenario. Without a scenario, it asks for the text of the test's scenario.
+// Request asks for a run of a scenario. If Scenario is empty, it asks for the text of the test's scenario.
 type Request struct {
-	Scenario, Plan string // the contents of files
+	Scenario, Plan string // contents of the scenario file and of the plan file
 	Sent           bool   // the answer must contain the messages that the clients send
 }
 
 // Answer is the reply to a request.
 type Answer struct {
 	Scenario string // the test's scenario, if the request asked for it
-	Failure  string // how the lock's own code failed; there is no run then
-	Refused  string // why the plan cannot be carried out; there is no run then
+	Failure  string // how the lock's own code failed; if set, there is no run
+	Refused  string // why the plan cannot be carried out; if set, there is no run
 	History  *history.History
 	Digest   sim.Digest
 	Events   int
 	Limited  bool
 	Missed   []nemesis.Missed
 	Sent     []nemesis.Sent
-	Last     bool // the process cannot perform any more runs
-	Unsure   bool // something left from an earlier run of the process may have affected this one
+	Last     bool // the process cannot perform further runs
+	Unsure   bool // something left over from an earlier run of the process may have affected this run
 }
 
-// Serve sends a first message, and then answers requests, one per line, until there are no more.
+// Serve sends a first message. It then answers requests, one per line, until there are no more.
 func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) error {
 	if err := Say(out, problems, nil); err != nil {
 		return err
@@ -77,21 +77,22 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 	}
 }
 
-// Environment is the environment variable that makes a test binary serve requests if its value is Served.
+// Environment is the name of an environment variable. If its value is Served, a test binary serves requests.
 const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 
-// Test is a test that calls locktest.Run, in the test binary of its package.
+// Test is a test that calls locktest.Run, with the test binary of its package.
 type Test struct {
 	folder, binary, name string
-	built                *temporary.Folder // of the binary; Close removes it. nil if the Test did not build one
-	flags                []string
+	// folder of the binary, which Close removes; nil if the Test did not build one
+	built *temporary.Folder
+	flags []string
 
 	mu      sync.Mutex
 	idle    []*Process
 	oneEach bool // each process performs only one run
 }
 
-// Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary.
+// Build builds the test binary of the package in a folder, for the test with the given name. Close removes the binary.
 // If this process is killed before that, the next process that builds a binary removes it.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
@@ -104,7 +105,8 @@ func Build(folder, name string) (*Test, error) {
 	t := &Test{folder: folder, binary: filepath.Join(dir.Path(), "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
-	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path()) // also for files of a go command that is killed
+	// so that the files of a killed go command are removed, too
+	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path())
 	text, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go test -c in %s: %w\n%s", folder, err, text)
@@ -120,13 +122,13 @@ func Build(folder, name string) (*Test, error) {
 	return t, nil
 }
 
-// Open returns the test called name in a test binary that was built earlier on this platform. The binary runs in
-// folder, which need not be the package's own: an empty folder is enough for a lock that reads no files.
+// Open returns the test with the given name in a test binary that was built earlier on this platform. The binary runs
+// in folder, which need not be the package's own folder. For a lock that reads no files, an empty folder is enough.
 func Open(binary, folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a test binary: name one of its tests", binary)
 	}
-	binary, err := filepath.Abs(binary) // it is executed in the folder
+	binary, err := filepath.Abs(binary) // absolute, because the binary is executed in the folder
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func Open(binary, folder, name string) (*Test, error) {
 // Binary returns the absolute path of the test binary.
 func (t *Test) Binary() string { return t.binary }
 
-// known checks that the binary can be executed and has the test. what is the name of the binary in errors.
+// known checks that the binary can be executed and contains the test. what describes the binary in errors.
 func (t *Test) known(what string) error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
@@ -196,11 +198,10 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (s
 		Missed: a.Missed, Sent: a.Sent}, err
 }
 
-// SetFlags sets further arguments for each process that is started from now on.
+// SetFlags sets further arguments for the processes that are started from now on.
 func (t *Test) SetFlags(args []string) { t.flags = args }
 
-// OneRunEach makes each further run take place in a process of its own, because the code may keep state from one run to
-// the next.
+// OneRunEach makes each further run use a new process, because the code may keep state from one run to the next.
 func (t *Test) OneRunEach() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -208,9 +209,9 @@ func (t *Test) OneRunEach() {
 	t.endIdle()
 }
 
-// ask sends a request to a process. If a run fails, and it is not the first one of its process, ask repeats it in a new
-// process. If it then succeeds, the code keeps state from one run to the next, and from then on each run takes place in
-// a process of its own.
+// ask sends a request to a process. If a run fails and was not the first one of its process, ask repeats it in a new
+// process. If it then succeeds, the code keeps state from one run to the next. From then on, each run uses a new
+// process.
 func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -229,7 +230,7 @@ func (t *Test) ask(r Request) (Answer, error) {
 }
 
 // askOne sends a request to an idle process, or to a new one. A process that does not answer is not used again. first
-// reports whether the process had performed no run before.
+// reports whether the process had not performed any run before.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls lists the modelled calls. What is neither here nor in untouched ends the run.
+// calls lists the modeled calls. A call that is neither in calls nor in untouched ends the run.
 var calls = allCalls()
 
 func allCalls() map[uint64]call {
@@ -68,7 +68,8 @@ var processCalls = map[uint64]call{
 	unix.SYS_TGKILL:     {"tgkill", (*thread).tkill},
 	unix.SYS_FUTEX:      {"futex", (*thread).futex},
 
-	unix.SYS_RSEQ:           {"rseq", (*thread).lacks}, // by it the processor's number could be read from memory
+	// refused, because it would let a program read the processor's number from memory
+	unix.SYS_RSEQ:           {"rseq", (*thread).lacks},
 	unix.SYS_IO_URING_SETUP: {"io_uring_setup", (*thread).lacks},
 }
 
@@ -101,7 +102,7 @@ var ioCalls = map[uint64]call{
 	unix.SYS_GETPEERNAME: {"getpeername", (*thread).getpeername},
 }
 
-// unknown names some calls that programs may want and that are not modelled.
+// unknown names some calls that are not modeled but that programs may use.
 var unknown = map[uint64]string{unix.SYS_WAIT4: "wait4", unix.SYS_WAITID: "waitid", unix.SYS_ALARM: "alarm",
 	unix.SYS_SETITIMER: "setitimer", unix.SYS_GETITIMER: "getitimer", unix.SYS_TIMER_CREATE: "timer_create",
 	unix.SYS_SIGNALFD4:       "signalfd4",
@@ -120,7 +121,7 @@ var unknown = map[uint64]string{unix.SYS_WAIT4: "wait4", unix.SYS_WAITID: "waiti
 	unix.SYS_PROCESS_VM_READV: "process_vm_readv", unix.SYS_PROCESS_VM_WRITEV: "process_vm_writev",
 	unix.SYS_FUTEX_WAITV: "futex_waitv", unix.SYS_MOUNT: "mount", unix.SYS_TEE: "tee", unix.SYS_VMSPLICE: "vmsplice"}
 
-// nameOf returns the name of a call that is not modelled.
+// nameOf returns the name of a call that is not modeled.
 func nameOf(nr uint64) string {
 	if name := unknown[nr]; name != "" {
 		return name
@@ -128,10 +129,10 @@ func nameOf(nr uint64) string {
 	return "system call " + strconv.FormatUint(nr, 10)
 }
 
-// lacks answers as a kernel that does not have the call.
+// lacks answers like a kernel that does not have the call.
 func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 
-// forbidsListening answers as a firewall that lets nobody in.
+// forbidsListening answers like a firewall that blocks incoming connections.
 func (t *thread) forbidsListening() outcome {
 	t.p.refuse("to " + t.name + " a socket, to be called by others")
 	return t.errs(unix.EACCES)
@@ -144,7 +145,7 @@ func (t *thread) setTidAddress() outcome {
 	return t.gives(int64(t.id))
 }
 
-// getcpu says that the only processor is running.
+// getcpu answers that the thread runs on the only processor.
 func (t *thread) getcpu() outcome {
 	for _, at := range []uint64{t.regs.Rdi, t.regs.Rsi} {
 		if at != 0 {
@@ -154,7 +155,7 @@ func (t *thread) getcpu() outcome {
 	return t.gives(0)
 }
 
-// schedGetaffinity says that there is one processor.
+// schedGetaffinity answers that there is one processor.
 func (t *thread) schedGetaffinity() outcome {
 	if t.regs.Rsi < 8 {
 		return t.errs(unix.EINVAL)
@@ -165,7 +166,7 @@ func (t *thread) schedGetaffinity() outcome {
 	return t.gives(8)
 }
 
-// mostRandom is how many random bytes one call gives.
+// mostRandom is the maximum number of random bytes that one call returns.
 const mostRandom = 1 << 20
 
 func (t *thread) getrandom() outcome {
@@ -176,7 +177,7 @@ func (t *thread) getrandom() outcome {
 	return t.gives(int64(len(b)))
 }
 
-// kill sends a signal to the process itself; there is no other.
+// kill sends a signal to the process itself. No other process can get one.
 func (t *thread) kill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	if id != t.p.id && id != 0 && id != -t.p.id {
@@ -189,8 +190,8 @@ func (t *thread) kill() outcome {
 	return t.gives(0)
 }
 
-// interrupt ends a blocked call of the process, so that a signal is delivered: of the first thread, or, if that is the
-// one that sent it, of none.
+// interrupt ends a blocked call of the first thread, so that a signal can be delivered to the process. If the first
+// thread itself sent the signal, no call is ended.
 func (p *Process) interrupt(by *thread) {
 	if first := p.threads[0]; first != by && first.blocked != nil {
 		first.finish(-int64(unix.EINTR))

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileCall is a call that can change a file. dirs and paths are the numbers of its arguments that hold folders and
-// paths; a folder of -1 is the present one.
+// fileCall is a call that can change a file. dirs and paths are the indexes of its arguments that hold folders and
+// paths. A folder of -1 means the current folder.
 type fileCall struct {
 	name  string
 	dirs  []int
 	paths []int
 }
 
-// fileCalls lists the calls that can change files. Outside of the scratch folder they fail, as on a file system that is
+// fileCalls lists the calls that can change files. Outside the scratch folder they fail, as on a file system that is
 // mounted read-only.
 var fileCalls = map[uint64]fileCall{
 	unix.SYS_OPEN:      {"open", []int{-1}, []int{0}},
@@ -46,7 +46,7 @@ var fileCalls = map[uint64]fileCall{
 	unix.SYS_FCHOWNAT:  {"fchownat", []int{0}, []int{1}},
 	unix.SYS_TRUNCATE:  {"truncate", []int{-1}, []int{0}},
 	unix.SYS_UTIMENSAT: {"utimensat", []int{0}, []int{1}},
-	unix.SYS_FTRUNCATE: {"ftruncate", nil, nil}, // of what could be opened
+	unix.SYS_FTRUNCATE: {"ftruncate", nil, nil}, // the file was opened before, so it may be changed
 	unix.SYS_FCHMOD:    {"fchmod", nil, nil},
 	unix.SYS_FSYNC:     {"fsync", nil, nil},
 	unix.SYS_FDATASYNC: {"fdatasync", nil, nil},
@@ -55,7 +55,7 @@ var fileCalls = map[uint64]fileCall{
 	unix.SYS_FLOCK:     {"flock", nil, nil},
 }
 
-// devices may be opened for writing anywhere.
+// devices lists the devices that a process may open for writing.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // changesFile carries out a call that can change a file.
@@ -97,18 +97,18 @@ func (t *thread) changesFile(c fileCall) outcome {
 	return passes
 }
 
-// foreign is how the paths begin of files by which JVMs of a host find each other. Which there are differs from run to
-// run.
+// foreign is the prefix of the paths of files with which the JVMs of a host find each other. Which of these files exist
+// differs from run to run.
 const foreign = "/tmp/hsperfdata_"
 
-// opensForeign reports whether a path is that of a file which other programs of the host may make or remove. A process
-// does not see them.
+// opensForeign reports whether a path belongs to a file that other programs of the host may create or remove. Such
+// files are hidden from a process.
 func (t *thread) opensForeign(at uint64) bool {
 	b := make([]byte, len(foreign))
 	return peek(t.tid, at, b) && string(b) == foreign
 }
 
-// readOnly answers a call that would change a file outside of the scratch folder.
+// readOnly answers a call that would change a file outside the scratch folder.
 func (t *thread) readOnly(path string, flags uint64) outcome {
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)
@@ -116,7 +116,7 @@ func (t *thread) readOnly(path string, flags uint64) outcome {
 	case err == nil && flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL:
 		return t.errs(unix.EEXIST)
 	case err == nil && flags&(unix.O_ACCMODE|unix.O_TRUNC) == 0 && flags&unix.O_CREAT != 0:
-		return passes // it exists, and is opened for reading
+		return passes // the file exists and is opened only for reading
 	case err != nil && err != unix.ENOENT:
 		return t.errs(err.(unix.Errno))
 	}
@@ -124,7 +124,7 @@ func (t *thread) readOnly(path string, flags uint64) outcome {
 	return t.errs(unix.EROFS)
 }
 
-// absolute returns the whole path of a file that a process names relative to a folder.
+// absolute returns the absolute path of a file that a process names relative to a folder.
 func (p *Process) absolute(dir int64, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -147,7 +147,7 @@ func (p *Process) mayWrite(path string) bool {
 	return s != "" && strings.HasPrefix(path, filepath.Clean(s)+"/")
 }
 
-// read waits until there is something to read, and then has the kernel read it.
+// read waits until there is something to read. It then lets the kernel carry out the read.
 func (t *thread) read() outcome {
 	own, ok := t.p.dup(t.regs.Rdi)
 	if !ok {
@@ -172,7 +172,7 @@ func (t *thread) read() outcome {
 	list := []unix.PollFd{{Fd: int32(own), Events: unix.POLLIN}}
 	if mode == unix.S_IFREG || mode == unix.S_IFDIR || mode == unix.S_IFCHR || atOnce || pollNow(list) > 0 {
 		unix.Close(own)
-		t.p.dirty = true // a full pipe has room now
+		t.p.dirty = true // a pipe that was full may have room now
 		return passes
 	}
 	b := block{}
@@ -189,7 +189,8 @@ func (t *thread) read() outcome {
 	return t.blocks(b)
 }
 
-// write takes what is written to a connection, and has the kernel write anything else, once there is room.
+// write takes over what is written to a connection. For any other file, it lets the kernel carry out the write as soon
+// as there is room.
 func (t *thread) write() outcome {
 	own, ok := t.p.dup(t.regs.Rdi)
 	if !ok {
@@ -218,7 +219,8 @@ func (t *thread) write() outcome {
 	return t.blocks(block{fds: list, ready: func(bool) bool { return true }})
 }
 
-// waitsFor makes a thread wait for files. ready is asked now, when one of them may be ready, and when time is over.
+// waitsFor makes a thread wait for files. ready is called immediately, whenever one of the files may be ready, and when
+// the time is over.
 func (t *thread) waitsFor(b block) outcome {
 	pollNow(b.fds)
 	done := b.ready(false)
@@ -235,7 +237,7 @@ func (t *thread) waitsFor(b block) outcome {
 
 // poll waits for files as poll and ppoll do.
 func (t *thread) poll() outcome {
-	const size = 8 // of a pollfd
+	const size = 8 // size of a pollfd
 	n := int(t.regs.Rsi)
 	if n < 0 || n > mostFiles {
 		return t.errs(unix.EINVAL)
@@ -281,10 +283,11 @@ func (t *thread) poll() outcome {
 	return t.waitsFor(b)
 }
 
-// mostFiles is how many files one call can wait for.
+// mostFiles is the maximum number of files for which one call can wait.
 const mostFiles = 4096
 
-// patience returns the block of a wait that ends after milliseconds, or at a timespec.
+// patience returns the block for a wait that ends after v milliseconds or, if milliseconds is not set, after the
+// duration in the timespec at address v.
 func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
 	switch {
 	case milliseconds && int32(v) < 0, !milliseconds && v == 0:
@@ -348,16 +351,16 @@ func (t *thread) selects() outcome {
 	return t.waitsFor(b)
 }
 
-// fileSets are the three sets of a select.
+// fileSets are the three sets of files of a select.
 type fileSets struct {
 	at   [3]uint64
 	size int
-	what []inSet // of each file waited for
+	what []inSet // the sets of each file
 }
 
 type inSet struct{ set, fd int }
 
-// gather fills in the files of a select. It reports whether one of them is not open.
+// gather collects the files of a select. It reports whether one of them is not open.
 func (t *thread) gather(s *fileSets, n int, b *block) (bad bool) {
 	for i, events := range []int16{unix.POLLIN, unix.POLLOUT, unix.POLLPRI} {
 		if s.at[i] == 0 {
@@ -380,7 +383,7 @@ func (t *thread) gather(s *fileSets, n int, b *block) (bad bool) {
 	return false
 }
 
-// epoll waits for files as epoll_wait and its kin do.
+// epoll waits for files as epoll_wait and its variants do.
 func (t *thread) epoll() outcome {
 	r := &t.regs
 	b, ok := t.patience(t.name != "epoll_pwait2", r.R10)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forks refuses another process.
+// forks refuses to start another process.
 func (t *thread) forks() outcome {
 	t.p.m.fail(t, t.name, "to start another process, which is not modelled: the command must be the program itself, "+
 		"not a script that starts it")
@@ -66,14 +66,14 @@ func (t *thread) clone() outcome {
 	return answered
 }
 
-// exits ends a thread. The last one ends the process.
+// exits ends a thread. The end of the last thread ends the process.
 func (t *thread) exits() outcome {
 	p := t.p
 	if len(p.threads) == 1 {
 		return passes
 	}
 	if t.tid == p.pid {
-		// The kernel keeps the first thread as a zombie until the others have ended. It is never run again.
+		// The kernel keeps the first thread as a zombie until all others have ended. It never runs again.
 		return t.blocks(block{ready: func(bool) bool { return false }})
 	}
 	t.record(0)
@@ -92,12 +92,12 @@ func (t *thread) exits() outcome {
 		p.wakes(t.began, 1<<30, ^uint32(0))
 	}
 	if first := p.threads[0]; len(p.threads) == 1 && first.blocked != nil && first.name == "exit" {
-		first.goesOn() // nothing but the first thread is left
+		first.goesOn() // only the first thread is left
 	}
 	return gone
 }
 
-// waiting returns the threads that wait for a futex, in the order in which they came.
+// waiting returns the threads that wait for a futex, in the order in which they began to wait.
 func (p *Process) waiting(at uint64, bits uint32) (list []*thread) {
 	for _, t := range p.threads {
 		if b := t.blocked; b != nil && b.futex == at && b.bits&bits != 0 {
@@ -108,7 +108,7 @@ func (p *Process) waiting(at uint64, bits uint32) (list []*thread) {
 	return list
 }
 
-// wakes wakes up to n threads that wait for a futex, and returns how many.
+// wakes wakes up to n threads that wait for a futex. It returns the number of threads that it has woken.
 func (p *Process) wakes(at uint64, n int, bits uint32) (woken int) {
 	for _, t := range p.waiting(at, bits) {
 		if woken >= n {
@@ -121,7 +121,7 @@ func (p *Process) wakes(at uint64, n int, bits uint32) (woken int) {
 	return woken
 }
 
-// Operations of futex, and what may be added to them.
+// Operations of futex, and flags that can be added to them.
 const (
 	futexWait      = 0
 	futexWake      = 1
@@ -134,7 +134,7 @@ const (
 	futexRealtime  = 0x100
 )
 
-// futex carries out a call of futex. All futexes are of one process.
+// futex carries out a futex call. Every futex belongs to a single process.
 func (t *thread) futex() outcome {
 	r, p := &t.regs, t.p
 	all := ^uint32(0)
@@ -195,7 +195,8 @@ func (t *thread) waits(bits uint32) outcome {
 	return t.blocks(b)
 }
 
-// wakeOp changes a word, wakes those that wait for one futex, and, if the word was as asked, those of another.
+// wakeOp changes a word and wakes threads that wait for one futex. If the old value of the word meets the condition, it
+// also wakes threads that wait for another futex.
 func (t *thread) wakeOp() outcome {
 	r, p := &t.regs, t.p
 	code := uint32(r.R9)

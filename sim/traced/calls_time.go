@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timespec reads a timespec of a process, in ns; ok is false if it is not one.
+// timespec reads a timespec from the memory of a process and returns it in ns. ok is false if it is invalid.
 func (t *thread) timespec(at uint64) (ns int64, ok bool) {
 	b := make([]byte, 16)
 	if !peek(t.tid, at, b) {
@@ -21,18 +21,18 @@ func (t *thread) timespec(at uint64) (ns int64, ok bool) {
 	return min(s, latest/1e9)*1e9 + n, true
 }
 
-// latest is the largest time that is read from a process, in ns: for a wall clock, some time in 2116.
+// latest is the latest time that is accepted from a process, in ns. On a wall clock, this is in the year 2116.
 const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 
-// farthest is the longest wait in ns, some 29 years.
+// farthest is the longest wait in ns, about 29 years.
 const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
 
-// relative returns the block of a wait of d ns from now.
+// relative returns the block for a wait of d ns from now.
 func (t *thread) relative(d int64) block {
 	return block{timed: true, at: t.p.clock.advance(t.p.m.now) + min(d, farthest)}
 }
 
-// absolute returns the block of a wait until a clock shows at.
+// absolute returns the block for a wait until a clock shows at.
 func absolute(wall bool, at int64) block {
 	if !wall {
 		at -= uptime
@@ -40,7 +40,7 @@ func absolute(wall bool, at int64) block {
 	return block{timed: true, wall: wall, at: at}
 }
 
-// reading reads a clock; ok is false if there is none with this number.
+// reading returns the time that a clock shows. ok is false if there is no clock with this number.
 func (t *thread) reading(id int32) (ns int64, ok bool) {
 	p, m := t.p, t.p.m
 	switch {
@@ -50,13 +50,13 @@ func (t *thread) reading(id int32) (ns int64, ok bool) {
 		id == unix.CLOCK_BOOTTIME:
 		return p.clock.monotonic(m.now), true
 	case id == unix.CLOCK_PROCESS_CPUTIME_ID || id == unix.CLOCK_THREAD_CPUTIME_ID || id < 0:
-		// A processor's time is counted in calls. All that programs derive from it is how long something took.
+		// Processor time is counted in calls. Programs use it only to find out how long something took.
 		return p.clock.advance(m.now), true
 	}
 	return 0, false
 }
 
-// unwaited lists the clocks by which nobody can sleep.
+// unwaited lists the clocks that cannot be used to sleep.
 var unwaited = []int32{unix.CLOCK_REALTIME_COARSE, unix.CLOCK_MONOTONIC_COARSE, unix.CLOCK_MONOTONIC_RAW,
 	unix.CLOCK_THREAD_CPUTIME_ID}
 
@@ -65,7 +65,7 @@ func showsWall(id int32) bool {
 	return id == unix.CLOCK_REALTIME || id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_TAI
 }
 
-// seconds encodes a time as a timespec, or with parts of 1000 as a timeval.
+// seconds encodes a time as a timespec or, if parts is 1000, as a timeval.
 func seconds(ns, parts int64) []byte {
 	return le.AppendUint64(le.AppendUint64(nil, uint64(ns/1e9)), uint64(ns%1e9/parts))
 }
@@ -106,7 +106,7 @@ func (t *thread) time() outcome {
 	return t.gives(s)
 }
 
-// times and getrusage say that no processor time was used.
+// times and getrusage answer that no processor time was used.
 func (t *thread) times() outcome {
 	if t.regs.Rdi != 0 {
 		poke(t.tid, t.regs.Rdi, make([]byte, 32))
@@ -121,7 +121,7 @@ func (t *thread) getrusage() outcome {
 	return t.gives(0)
 }
 
-// sysinfo describes a machine with 8 GiB of memory, half of it free.
+// sysinfo describes a machine with 8 GiB of memory, of which half is free.
 func (t *thread) sysinfo() outcome {
 	b := make([]byte, 112)
 	le.PutUint64(b, uint64(t.p.clock.monotonic(t.p.m.now)/1e9))
@@ -135,7 +135,7 @@ func (t *thread) sysinfo() outcome {
 	return t.gives(0)
 }
 
-// sleeps makes a thread wait for nothing but time.
+// sleeps makes a thread wait until its time is over.
 func (t *thread) sleeps(b block) outcome {
 	b.ready = func(bool) bool {
 		t.finish(0)
@@ -169,7 +169,8 @@ func (t *thread) clockNanosleep() outcome {
 	return t.sleeps(absolute(showsWall(clock), d))
 }
 
-// yieldTime is how long a thread that yields to nobody lets pass: it waits for a timer or for the network.
+// yieldTime is how much time passes when a thread yields and no other thread can run. Such a thread waits for a timer
+// or for the network.
 const yieldTime = 20 * tick
 
 func (t *thread) schedYield() outcome {

@@ -16,13 +16,13 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before it makes its first socket for TCP or thread. Each run begins with a copy (fork) of it.
-// Copies would share open files with each other, such as an epoll instance, so the process must have none then. If it
-// has, it is started once more, and stopped before it makes the first one that it keeps. A process without a checkpoint
-// is started afresh for each run. Until its checkpoint, a process depends on nothing that differs from run to run: the
-// random numbers that it gets are always the same.
+// checkpoint, right before it creates its first TCP socket or thread. Each run begins with a copy (fork) of this
+// process. Copies would share open files with each other, such as an epoll instance, so the process must have no open
+// files at that point. If it has some, it is started once more, and stopped before it creates the first file that it
+// keeps. For a process without a checkpoint, each run starts a new process. Up to its checkpoint, a process depends on
+// nothing that differs from run to run: the random numbers that it gets are always the same.
 
-// makers lists the calls that make an open file which copies of a process would share.
+// makers lists the calls that create an open file that copies of a process would share.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
 	unix.SYS_EPOLL_CREATE: "epoll_create", unix.SYS_EPOLL_CREATE1: "epoll_create1", unix.SYS_EVENTFD: "eventfd",
 	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create",
@@ -31,18 +31,18 @@ var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE:
 // checkpoint is a process that is copied for each run.
 type checkpoint struct {
 	machine *Machine
-	thread  *thread // nil: the program has no checkpoint
-	printed int64   // how much it had printed
+	thread  *thread // nil if the program has no checkpoint
+	printed int64   // number of bytes that it had printed
 }
 
-// approaching is how far a process has come on the way to its checkpoint.
+// approaching is the progress of a process on the way to its checkpoint.
 type approaching struct {
 	makers int // number of makers called so far
-	stop   int // number of the maker at which it is to stop; 0: at none
-	clean  int // number of the last maker before which it had no open files
+	stop   int // number of the call in makers at which the process must stop; 0: at none
+	clean  int // number of the last call in makers before which the process had no open files
 }
 
-// arrives reports whether a thread stands at the call at which its process is to stop.
+// arrives reports whether a thread has reached the call at which its process must stop.
 func (a *approaching) arrives(t *thread) bool {
 	switch nr := t.regs.Orig_rax; nr {
 	case unix.SYS_SOCKET:
@@ -61,12 +61,12 @@ func (a *approaching) arrives(t *thread) bool {
 	return a.makers == a.stop
 }
 
-// key identifies a command among those of a tracer.
+// key returns a text that identifies a command among those of a tracer.
 func (c *Command) key() string {
 	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
 }
 
-// startOrCopy starts a process, from its checkpoint if it has one.
+// startOrCopy starts a process. If the command has a checkpoint, the process is a copy of it.
 func (m *Machine) startOrCopy(c Command) (*Process, error) {
 
 	key := strconv.Itoa(len(m.processes)) + c.key()
@@ -84,10 +84,10 @@ func (m *Machine) startOrCopy(c Command) (*Process, error) {
 	return m.copied(at)
 }
 
-// mostApproach is how long, in virtual time, a process may take until its checkpoint.
+// mostApproach is the maximum virtual time that a process may take to reach its checkpoint.
 const mostApproach = time.Minute
 
-// toCheckpoint runs the first process of a command until its checkpoint.
+// toCheckpoint runs the first process of a command until it reaches its checkpoint.
 func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error) {
 	first := m.Tracer.New(Options{Network: nowhere{}, Wall: m.options.Wall})
 	first.way, first.first = way, len(m.processes)
@@ -107,22 +107,22 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 		return at, nil
 	}
 	first.close()
-	if first.busied { // it would be again
+	if first.busied { // the process would compute without end again
 		return nil, err
 	}
 	if way.stop == 0 && way.clean > 0 {
 		return m.toCheckpoint(c, &approaching{stop: way.clean})
 	}
-	return at, nil // its runs will say what is wrong with it, if something is
+	return at, nil // if something is wrong with the program, its runs will report it
 }
 
-// holdsNothing reports whether a process has no open files but those that it was given.
+// holdsNothing reports whether the only open files of a process are those that it was given.
 func (p *Process) holdsNothing() bool {
 	files, err := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/fd")
 	return err == nil && len(files) <= 3
 }
 
-// copied starts a copy of a process that stands at its checkpoint, at the entry of a call.
+// copied starts a copy of a process that has stopped at its checkpoint, at the entry of a call.
 func (m *Machine) copied(from *checkpoint) (*Process, error) {
 	z := from.thread
 	entry := z.regs
@@ -143,7 +143,7 @@ func (m *Machine) copied(from *checkpoint) (*Process, error) {
 	if _, err := wait(int(pid)); err != nil {
 		return nil, err
 	}
-	again := entry // both make the call again, from its instruction on
+	again := entry // the original and the copy execute the instruction of the call again
 	again.Rip -= 2
 	again.Rax, again.Orig_rax = entry.Orig_rax, ^uint64(0)
 	if err := z.returns(&again); err != nil {
@@ -155,7 +155,7 @@ func (m *Machine) copied(from *checkpoint) (*Process, error) {
 	return m.adopts(from, int(pid))
 }
 
-// returns makes a checkpoint stand at the entry of its call again, after it has been copied.
+// returns brings a checkpoint back to the entry of its call after it has been copied.
 func (t *thread) returns(again *unix.PtraceRegs) error {
 	unix.PtraceSyscall(t.tid, 0)
 	if _, err := wait(t.tid); err != nil {
@@ -171,12 +171,12 @@ func (t *thread) returns(again *unix.PtraceRegs) error {
 	return errors.Join(err, unix.PtraceGetRegs(t.tid, &t.regs))
 }
 
-// adopts makes a copy of a checkpoint one of the machine's processes.
+// adopts makes a copy of a checkpoint a process of the machine.
 func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
 	z := from.thread
 	p := m.process(z.p.command, pid)
 	p.output, p.copied, p.lastID, p.refused = z.p.output, true, z.p.lastID, slices.Clone(z.p.refused)
-	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // not the numbers that the checkpoint has had
+	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // other random numbers than those that the checkpoint has used
 	t := &thread{p: p, tid: pid, id: z.id, began: z.began}
 	p.threads = []*thread{t}
 	m.processes = append(m.processes, p)
@@ -190,7 +190,7 @@ func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
 	return p, nil
 }
 
-// nowhere is the network of a process before its checkpoint, which makes no connection.
+// nowhere is the network of a process that has not reached its checkpoint yet. It makes no connections.
 type nowhere struct{}
 
 func (nowhere) Dialled(c *Conn)     { c.Refuse(false) }

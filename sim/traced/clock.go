@@ -4,18 +4,19 @@ package traced
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// uptime is what the monotonic clock of each process shows at time 0, in ns: a machine that has run for a day.
+// uptime is what the monotonic clock of each process shows at time 0, in ns. It is that of a machine that has been
+// running for a day.
 const uptime = 86_400_000_000_000
 
-// clock holds both clocks of a process.
+// clock holds the wall clock and the monotonic clock of a process.
 type clock struct {
-	since int64 // virtual time at which the rate began
-	mono  int64 // advance of the monotonic clock until then
-	wall  int64 // wall minus the advance of the monotonic clock
-	ppm   int64 // by how many millionths both run fast; at least -900,000
+	since int64 // virtual time since which the clocks run at the current rate
+	mono  int64 // how far the monotonic clock had advanced at that time
+	wall  int64 // wall clock minus the advance of the monotonic clock
+	ppm   int64 // how fast both clocks run, in millionths above the normal rate; at least -900,000
 }
 
-// advance returns by how much the clock has advanced since time 0.
+// advance returns how far the clock has advanced since time 0.
 func (c *clock) advance(now int64) int64 { return c.mono + sim.Elapse(now-c.since, c.ppm) }
 
 func (c *clock) monotonic(now int64) int64 { return uptime + c.advance(now) }

@@ -9,44 +9,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A socket for TCP of a process is really one of the domain AF_UNIX. When the process connects it, it is connected to
-// the machine, which holds the other end. What arrives is written to that end, so that the kernel answers reads, poll
-// and epoll as for any socket. What the process writes never reaches the kernel: the machine takes it in the call.
+// A TCP socket of a process is actually a socket of the domain AF_UNIX. When the process connects it, it is connected
+// to the machine, which holds the other end. What arrives is written to that end, so the kernel answers reads, poll and
+// epoll as for any socket. What the process writes never reaches the kernel: the machine takes it over in the call.
 //
-// While the connection is not open, junk fills the socket's buffer, so that it is not writable, as poll and epoll say
-// of a TCP socket that is connecting. One byte of junk stays at the machine's end: when that end is closed with
-// something unread, the process gets ECONNRESET.
+// While the connection is not open, junk fills the socket's buffer. The socket is then not writable, which is what poll
+// and epoll report for a TCP socket that is connecting. One byte of junk stays unread at the machine's end. If that end
+// is closed while something is unread, the process gets ECONNRESET.
 
 // Conn is a connection of a process.
 type Conn struct {
 	To    netip.AddrPort
-	State any // for the network's own use
+	State any // for use by the network
 
 	p        *Process
 	inode    uint64
-	six      bool // of the domain AF_INET6
+	six      bool // the socket was created for the domain AF_INET6
 	state    state
 	dialled  bool
 	end      int // the machine's end; -1: none
-	port     int // of the process
+	port     int // port of the process's end
 	dialler  *thread
-	error    unix.Errno // why it could not be opened, until the process has asked
-	pending  []byte     // delivered, and not yet in the kernel, whose buffer is full
+	error    unix.Errno // why the connection could not be opened, until the process has asked for this
+	pending  []byte     // data that was delivered but is not in the kernel yet, whose buffer is full
 	finished bool       // nothing more will be delivered
-	patience int64      // SO_RCVTIMEO in ns; 0: none
+	patience int64      // SO_RCVTIMEO, in ns; 0: none
 	options  map[optionName][]byte
 }
 
-// Process returns the process whose connection it is.
+// Process returns the process to which the connection belongs.
 func (c *Conn) Process() *Process { return c.p }
 
-// listen makes the socket to which the sockets of processes are connected.
+// listen creates the socket to which the sockets of processes are connected.
 func (m *Tracer) listen() (err error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if m.listener, err = unix.Socket(unix.AF_UNIX, kind, 0); err != nil {
 		return err
 	}
-	// A name of the abstract namespace that the kernel chooses.
+	// The kernel chooses a name of the abstract namespace.
 	if err := unix.Bind(m.listener, &unix.SockaddrUnix{}); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (t *thread) socket() outcome {
 	switch {
 	case domain == unix.AF_UNIX:
 		return passes
-	case domain == unix.AF_NETLINK: // by which libraries ask for the host's addresses
+	case domain == unix.AF_NETLINK: // libraries use it to ask for the host's addresses
 		return t.errs(unix.EAFNOSUPPORT)
 	case domain != unix.AF_INET && domain != unix.AF_INET6 || kind != unix.SOCK_STREAM:
 		t.p.refuse("a socket other than TCP's, such as one by which names are looked up")
@@ -87,7 +87,8 @@ func (t *thread) socket() outcome {
 	return answered
 }
 
-// conn returns the connection behind a file of a process, if it is one, with a duplicate that the caller must close.
+// conn returns the connection behind a file of a process, or nil if the file is no connection. It also returns a
+// duplicate of the file, which the caller must close.
 func (t *thread) conn(fd uint64) (c *Conn, own int) {
 	own, ok := t.p.dup(fd)
 	if !ok {
@@ -108,7 +109,7 @@ func (t *thread) connect() outcome {
 	}
 	c, own := t.conn(t.regs.Rdi)
 	if c == nil {
-		return t.errs(unix.ENOENT) // a service of the host, such as nscd
+		return t.errs(unix.ENOENT) // not available: a service of the host, such as nscd
 	}
 	defer unix.Close(own)
 	to, ok := addressIn(b)
@@ -141,7 +142,7 @@ func (t *thread) connect() outcome {
 	return t.blocks(block{conn: c, ready: func(bool) bool { return false }})
 }
 
-// taken returns the error of a connection, which is then no longer pending.
+// taken returns the pending error of a connection and clears it.
 func (p *Process) taken(c *Conn) unix.Errno {
 	e := c.error
 	c.error = 0
@@ -154,10 +155,10 @@ func (p *Process) taken(c *Conn) unix.Errno {
 // firstPort is the port of the first connection of a process.
 const firstPort = 40000
 
-// junk fills more than the quarter of a socket's buffer, so that the socket is not writable.
+// junk is more than a quarter of a socket's buffer, so that a socket with this much data is not writable.
 const junk = 1 << 16
 
-// attach connects a process's socket, of which own is a duplicate, to the machine.
+// attach connects a process's socket to the machine. own is a duplicate of the socket.
 func (c *Conn) attach(own int) (err error) {
 	m := c.p.m
 	if c.end, err = m.attached(own); err != nil {
@@ -169,7 +170,7 @@ func (c *Conn) attach(own int) (err error) {
 	return nil
 }
 
-// attached connects a process's socket, of which own is a duplicate, and returns the machine's end.
+// attached connects a process's socket and returns the machine's end. own is a duplicate of the socket.
 func (m *Tracer) attached(own int) (end int, err error) {
 	if err := unix.Connect(own, &m.address); err != nil {
 		return -1, err
@@ -185,7 +186,7 @@ func (m *Tracer) attached(own int) (end int, err error) {
 	return end, nil
 }
 
-// Open ends the connection attempt: the connection is open.
+// Open ends the connection attempt successfully.
 func (c *Conn) Open() {
 	if c.state != dialling {
 		return
@@ -201,7 +202,8 @@ func (c *Conn) Open() {
 	c.decided(0)
 }
 
-// Refuse ends the connection attempt: nobody listens there, or, after a long wait, nobody has answered.
+// Refuse ends the connection attempt with a failure: nobody listens at the address or, if timedOut is set, nobody has
+// answered for a long time.
 func (c *Conn) Refuse(timedOut bool) {
 	if c.state != dialling {
 		return
@@ -218,7 +220,7 @@ func (c *Conn) Refuse(timedOut bool) {
 	c.decided(0)
 }
 
-// decided lets the thread go on that waits for the connection attempt.
+// decided unblocks the thread that waits for the connection attempt.
 func (c *Conn) decided(e unix.Errno) {
 	if t := c.dialler; t != nil && t.blocked != nil && t.blocked.conn == c {
 		t.finish(-int64(e))
@@ -237,7 +239,7 @@ func (c *Conn) hangUp() {
 	c.p.conns = slices.DeleteFunc(c.p.conns, func(o *Conn) bool { return o == c })
 }
 
-// Deliver gives the process a copy of b to read.
+// Deliver makes a copy of b available for the process to read.
 func (c *Conn) Deliver(b []byte) {
 	if c.state != open || c.end < 0 || c.finished {
 		return
@@ -247,7 +249,7 @@ func (c *Conn) Deliver(b []byte) {
 	c.p.recheck()
 }
 
-// flush writes as much of what was delivered as the kernel takes.
+// flush writes as much of the delivered data as the kernel accepts.
 func (c *Conn) flush() {
 	for len(c.pending) > 0 {
 		n, err := unix.Write(c.end, c.pending)
@@ -262,7 +264,7 @@ func (c *Conn) flush() {
 	}
 }
 
-// Finish ends the connection for the process's reads, after what was delivered.
+// Finish signals the end of the data: after the process has read what was delivered, its reads return 0 bytes.
 func (c *Conn) Finish() {
 	if c.state == open && c.end >= 0 && !c.finished {
 		c.finished = true
@@ -271,7 +273,7 @@ func (c *Conn) Finish() {
 	}
 }
 
-// Reset breaks the connection: the process finds ECONNRESET after what it can still read.
+// Reset breaks the connection. After the process has read what is left, it gets ECONNRESET.
 func (c *Conn) Reset() {
 	if c.state == dialling && c.dialled {
 		c.Refuse(false)
@@ -285,7 +287,7 @@ func (c *Conn) Reset() {
 	}
 }
 
-// look finds what a process has closed, and writes what waits for room.
+// look finds out which connections a process has closed, and writes data that has been waiting for room.
 func (p *Process) look() {
 	p.lookAtTimers()
 	if len(p.conns) == 0 {
@@ -309,7 +311,7 @@ func (p *Process) look() {
 	}
 }
 
-// closed handles that the process has closed the connection.
+// closed is called when the process has closed the connection.
 func (c *Conn) closed() {
 	c.state = over
 	c.hangUp()
@@ -317,10 +319,10 @@ func (c *Conn) closed() {
 	c.p.m.options.Network.Closed(c)
 }
 
-// mostWritten is how many bytes are taken in one call.
+// mostWritten is the maximum number of bytes that are taken over in one call.
 const mostWritten = 1 << 20
 
-// sends takes what a thread writes to an open connection.
+// sends takes over what a thread writes to an open connection.
 func (t *thread) sends(c *Conn) outcome {
 	r := &t.regs
 	var b []byte
@@ -352,7 +354,7 @@ func (t *thread) sends(c *Conn) outcome {
 	return answered
 }
 
-// addressIn decodes a sockaddr of TCP.
+// addressIn decodes a sockaddr with an IPv4 or IPv6 address.
 func addressIn(b []byte) (at netip.AddrPort, ok bool) {
 	family := le.Uint16(b)
 	switch {
@@ -385,7 +387,7 @@ func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	return t.gives(0)
 }
 
-// connOf returns the connection behind the file that is the first argument of a call; nil if it is none.
+// connOf returns the connection behind the file that is the first argument of a call, or nil if it is no connection.
 func (t *thread) connOf() *Conn {
 	c, own := t.conn(t.regs.Rdi)
 	if c != nil {
@@ -417,8 +419,8 @@ func (t *thread) getpeername() outcome {
 	return t.givesAddress(c, c.To)
 }
 
-// shutdown counts as closing when the process will write nothing more: a server that finds the end of what a client
-// sends closes the connection.
+// shutdown counts as closing if it means that the process will write nothing more, because a server closes the
+// connection when a client has sent everything.
 func (t *thread) shutdown() outcome {
 	c := t.connOf()
 	if c == nil {

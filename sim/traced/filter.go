@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untouched lists the calls that go to the kernel as they are: what they do depends on the process alone, or on files.
-// Every other call stops the thread for the machine.
+// untouched lists the calls that the kernel carries out unchanged, because they depend only on the process or on files.
+// Every other call stops the thread, so that the machine can handle it.
 var untouched = []uint32{
 	// memory
 	unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_MREMAP, unix.SYS_MSYNC, unix.SYS_MINCORE,
@@ -19,7 +19,7 @@ var untouched = []uint32{
 	// signals
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGPENDING,
 	unix.SYS_SIGALTSTACK,
-	// files that are open, and what can be learned of files
+	// open files, and information about files
 	unix.SYS_LSEEK, unix.SYS_IOCTL, unix.SYS_PREAD64, unix.SYS_PREADV, unix.SYS_ACCESS, unix.SYS_FACCESSAT,
 	unix.SYS_FACCESSAT2, unix.SYS_DUP, unix.SYS_DUP2, unix.SYS_DUP3, unix.SYS_FCNTL,
 	unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_GETCWD, unix.SYS_CHDIR, unix.SYS_FCHDIR, unix.SYS_READLINK,
@@ -27,7 +27,7 @@ var untouched = []uint32{
 	unix.SYS_STATFS, unix.SYS_FSTATFS, unix.SYS_GETDENTS, unix.SYS_GETDENTS64, unix.SYS_FADVISE64, unix.SYS_UMASK,
 	unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR, unix.SYS_READAHEAD,
 	unix.SYS_EPOLL_CTL,
-	// what the process is
+	// information about the process
 	unix.SYS_UNAME, unix.SYS_GETUID, unix.SYS_GETGID, unix.SYS_GETEUID, unix.SYS_GETEGID, unix.SYS_GETGROUPS,
 	unix.SYS_GETRESUID, unix.SYS_GETRESGID, unix.SYS_GETRLIMIT, unix.SYS_SETRLIMIT, unix.SYS_PRLIMIT64,
 	unix.SYS_PERSONALITY, unix.SYS_ARCH_PRCTL, unix.SYS_PRCTL, unix.SYS_CAPGET, unix.SYS_SET_ROBUST_LIST,
@@ -36,14 +36,15 @@ var untouched = []uint32{
 	unix.SYS_SCHED_GET_PRIORITY_MAX, unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_RESTART_SYSCALL,
 }
 
-// Operations of classic BPF that the filter needs.
+// Operations of classic BPF that the filter uses.
 const (
 	load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	ifEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 	give    = unix.BPF_RET | unix.BPF_K
 )
 
-// filter returns the seccomp program. Calls of other architectures, whose numbers mean other things, kill the process.
+// filter returns the seccomp program. Calls of other architectures kill the process, because their numbers have other
+// meanings.
 func filter() []byte {
 	const number, arch = 0, 4 // offsets in seccomp_data
 	calls := slices.Sorted(slices.Values(untouched))

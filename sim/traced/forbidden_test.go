@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWhereTracingIsForbidden: where a container forbids one of the calls that tracing needs, the error says what to
-// do.
+// TestWhereTracingIsForbidden: if a container forbids one of the calls that tracing needs, the error says what to do.
 func TestWhereTracingIsForbidden(t *testing.T) {
 	for name, nr := range map[string]int{"ptrace": unix.SYS_PTRACE, "pidfd_getfd": unix.SYS_PIDFD_GETFD,
 		"process_vm_readv": unix.SYS_PROCESS_VM_READV} {
@@ -30,7 +29,8 @@ func TestWhereTracingIsForbidden(t *testing.T) {
 	}
 }
 
-// forbids starts a program after it has forbidden itself a system call, as a container does, and prints the error.
+// forbids makes a system call unavailable to this process, as a container does. It then starts a program and prints the
+// error.
 func forbids(nr string) {
 	var number uint32
 	fmt.Sscan(nr, &number)

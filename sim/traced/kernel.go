@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file has what the kernel offers to look into a stopped thread.
+// This file contains functions to inspect and change a stopped thread with the help of the kernel.
 
 var le = binary.LittleEndian
 
@@ -25,10 +25,10 @@ func wait(tid int) (unix.WaitStatus, error) {
 	}
 }
 
-// event returns the ptrace event of a stop; 0 if it is another kind of stop.
+// event returns the ptrace event of a stop, or 0 if it is another kind of stop.
 func event(st unix.WaitStatus) int { return int(uint32(st) >> 16) }
 
-// peek reads from the memory of a process. It reports false if not all of it is mapped.
+// peek reads from the memory of a process. It returns false if some of the memory is not mapped.
 func peek(pid int, at uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -38,7 +38,7 @@ func peek(pid int, at uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// poke writes to the memory of a process, where the process itself may write.
+// poke writes to memory of a process to which the process itself may write.
 func poke(pid int, at uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -64,11 +64,11 @@ func poke64(pid int, at, v uint64) bool { return poke(pid, at, le.AppendUint64(n
 
 func poke32(pid int, at uint64, v uint32) bool { return poke(pid, at, le.AppendUint32(nil, v)) }
 
-// text reads a string that ends with a zero byte; ok is false if it is not mapped or too long for a path.
+// text reads a string that ends with a zero byte. ok is false if the string is not mapped or is too long for a path.
 func text(pid int, at uint64) (s string, ok bool) {
 	var b []byte
 	for len(b) < unix.PathMax {
-		part := make([]byte, 64-at%64) // never across a page that may not be mapped
+		part := make([]byte, 64-at%64) // do not read across the end of a page, since the next one may not be mapped
 		if !peek(pid, at, part) {
 			return "", false
 		}
@@ -82,13 +82,14 @@ func text(pid int, at uint64) (s string, ok bool) {
 	return "", false
 }
 
-// pokeCode writes to memory of a stopped thread that it may not write itself.
+// pokeCode writes to memory of a stopped thread to which the thread itself may not write.
 func pokeCode(tid int, at uint64, b []byte) error {
 	_, err := unix.PtracePokeText(tid, uintptr(at), b)
 	return err
 }
 
-// inject makes a stopped thread, outside of any system call, carry out one, and puts its registers and code back.
+// inject makes a stopped thread that is not in a system call carry out one. It then restores the thread's registers and
+// code.
 func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 	var old unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &old); err != nil {
@@ -119,7 +120,7 @@ func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 		switch {
 		case err != nil:
 			return 0, err
-		case st.Stopped() && event(st) == unix.PTRACE_EVENT_SECCOMP: // the filter is there already
+		case st.Stopped() && event(st) == unix.PTRACE_EVENT_SECCOMP: // the filter is installed already
 			continue
 		case !st.Stopped() || st.StopSignal() != unix.SIGTRAP:
 			return 0, fmt.Errorf("it ended at its start (status %#x)", uint32(st))
@@ -157,7 +158,7 @@ func pollNow(list []unix.PollFd) (ready int) {
 	return n
 }
 
-// sharedPage makes a page that the machine and its processes share.
+// sharedPage creates a memory page that the machine and its processes share.
 func sharedPage() (fd int, page *[3]int64, err error) {
 	if fd, err = unix.MemfdCreate("clock", unix.MFD_CLOEXEC); err != nil {
 		return -1, nil, err
@@ -172,7 +173,7 @@ func sharedPage() (fd int, page *[3]int64, err error) {
 	return -1, nil, err
 }
 
-// unmap gives a page of sharedPage back.
+// unmap releases a page created by sharedPage.
 func unmap(page *[3]int64) {
 	if page != nil {
 		unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(page)), pageSize))

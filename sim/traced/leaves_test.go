@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNothingIsLeftBehind: when the process that traces is killed, at any instant, all programs that it runs are gone.
-// At full size it is killed 100 times.
+// TestNothingIsLeftBehind: if the tracing process is killed at any instant, all programs that it runs are gone. At full
+// size the test kills it 100 times.
 func TestNothingIsLeftBehind(t *testing.T) {
 	allowed(t)
 	path, err := program()
@@ -37,7 +37,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		var pids []int
 		in := bufio.NewScanner(out)
-		for range random.IntN(12) + 1 { // killed while it starts and runs programs
+		for range random.IntN(12) + 1 { // kill it while it starts and runs programs
 			if !in.Scan() {
 				break
 			}
@@ -56,20 +56,20 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		c.Wait()
 		for _, pid := range pids {
-			for isProgram(pid, path) { // SIGKILL takes effect soon
+			for isProgram(pid, path) { // wait, because SIGKILL takes effect with a short delay
 				time.Sleep(time.Millisecond)
 			}
 		}
 	}
 }
 
-// isProgram reports whether a process runs the program.
+// isProgram reports whether a process runs the given program.
 func isProgram(pid int, path string) bool {
 	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	return strings.TrimSuffix(exe, " (deleted)") == path
 }
 
-// leaves runs programs that never end, prints the number of each, and never ends either.
+// leaves runs programs that never end, prints the process number of each, and never ends itself.
 func leaves(path string) {
 	runtime.LockOSThread()
 	tracer, err := NewTracer(0, 0)

@@ -18,38 +18,39 @@ import (
 type Machine struct {
 	options   Options
 	now       int64 // virtual time in ns
-	until     int64 // where Run ends
+	until     int64 // virtual time at which Run ends
 	stop      func() bool
 	rand      *rand.Rand
 	processes []*Process
 	runnable  []*thread
-	current   *thread // in the midst of its turn
-	turn      int64   // when its turn began
-	waits     uint64  // numbers the beginnings of waits
+	current   *thread // the thread whose turn has not ended yet
+	turn      int64   // when that turn began
+	waits     uint64  // number of waits that have begun so far
 	err       error
-	conns     map[uint64]*Conn // by the inode of the process's socket
+	conns     map[uint64]*Conn // connections by the inode of the process's socket
 	ports     int              // number of connections so far
-	frozen    *thread          // stands at its checkpoint
-	way       *approaching     // to a checkpoint, if the machine makes one
-	first     int              // number of its first process
+	frozen    *thread          // the thread that has reached its checkpoint
+	way       *approaching     // progress to a checkpoint, if the machine makes one
+	first     int              // number of the machine's first process
 	busied    bool             // a process has computed without end
 	*Tracer
 }
 
-// Tracer is what the machines of one thread share.
+// Tracer holds what the machines of one thread share.
 type Tracer struct {
 	busy        time.Duration
 	page        *[3]int64
 	pageFD      int
-	listener    int // what the processes' sockets are connected to
+	listener    int // the socket to which the processes' sockets are connected
 	address     unix.SockaddrUnix
 	watch       *watchdog
-	checkpoints map[string]*checkpoint // by the command
+	checkpoints map[string]*checkpoint // checkpoints by command
 }
 
-// NewTracer returns what makes machines on the calling thread. The calling goroutine must be locked to it. number
-// chooses the processor on which the machines and their processes run: that with this number among those that are
-// allowed, counted round. busy is how much processor time a thread may use without a modelled call; 0 means 4 s.
+// NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
+// this thread. number chooses the processor on which the machines and their processes run: the allowed processors are
+// numbered from 0, and larger numbers wrap around. busy is how much processor time a thread may use without a modeled
+// call. 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
@@ -64,7 +65,7 @@ func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	return t, nil
 }
 
-// Close ends what is left of the processes. Nothing of the tracer can be used any more.
+// Close ends all remaining processes. After that, the tracer and its machines cannot be used.
 func (t *Tracer) Close() {
 	for _, c := range t.checkpoints {
 		c.machine.close()
@@ -78,12 +79,13 @@ func (t *Tracer) Close() {
 	t.watch.close()
 }
 
-// New returns a machine without processes, at time 0. The tracer's machines must be used one after the other.
+// New returns a machine without processes, at time 0. Only one machine of a tracer may be in use at a time.
 func (t *Tracer) New(o Options) *Machine {
 	return &Machine{options: o, rand: rand.New(rand.NewPCG(o.Seed, 1)), conns: map[uint64]*Conn{}, Tracer: t}
 }
 
-// pin keeps the calling thread, and all processes that it starts, on one processor: one of them runs at a time.
+// pin keeps the calling thread, and all processes that it starts, on one processor, since only one of them runs at a
+// time.
 func pin(worker int) {
 	var allowed unix.CPUSet
 	if unix.SchedGetaffinity(unix.Getpid(), &allowed) != nil || allowed.Count() == 0 {
@@ -122,11 +124,12 @@ func (m *Machine) close() {
 	}
 }
 
-// slice is for how long a thread may run on while others can run, in virtual ns.
+// slice is how long a thread may continue while other threads can run, in ns of virtual time.
 const slice = 1_000_000
 
-// Run lets the processes run until the given time, or until stop returns true, which it is asked after each modelled
-// call. When nothing can run any more, the time is until. The error, if any, is that of a program, and ends the run.
+// Run lets the processes run until the given time, or until stop returns true. It calls stop after each modeled call.
+// If nothing can run any more, the time is advanced to until. If an error is returned, a program caused it, and the run
+// is over.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
 	for m.err == nil {
@@ -149,7 +152,7 @@ func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	return m.err
 }
 
-// next chooses the thread that runs.
+// next chooses the thread that runs next.
 func (m *Machine) next() {
 	var can []int
 	for i, t := range m.runnable {
@@ -173,7 +176,7 @@ func (m *Machine) others() bool {
 	return slices.ContainsFunc(m.runnable, func(t *thread) bool { return t.p.paused == 0 })
 }
 
-// deadline returns when the next blocked thread is due, if nothing happens before.
+// deadline returns when the wait of the next blocked thread ends if nothing happens before.
 func (m *Machine) deadline() int64 {
 	at := int64(math.MaxInt64)
 	for _, p := range m.processes {
@@ -197,7 +200,8 @@ func (m *Machine) deadline() int64 {
 // due returns when the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns when the wall clock of the process shows at, or when its clocks have advanced by at.
+// due returns the virtual time at which the wall clock of the process shows at or, if wall is not set, at which its
+// clocks have advanced by at.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall
@@ -205,7 +209,7 @@ func (p *Process) due(wall bool, at, now int64) int64 {
 	return p.clock.reached(min(at, p.clock.advance(now)+farthest), now)
 }
 
-// wake lets the threads go on whose wait is over.
+// wake unblocks the threads whose wait is over.
 func (m *Machine) wake() {
 	for _, p := range m.processes {
 		if p.ended || p.paused > 0 {
@@ -225,31 +229,31 @@ func (m *Machine) wake() {
 	}
 }
 
-// advance lets the time of a modelled call pass for a process.
+// advance lets the virtual time of a modeled call pass for a process.
 func (m *Machine) advance(p *Process, local int64) {
 	if local > 0 {
 		m.now = p.clock.reached(p.clock.advance(m.now)+local, m.now)
 	}
 }
 
-// fail ends the run because of what a program does.
+// fail ends the run because of something that a program does.
 func (m *Machine) fail(t *thread, call, problem string) {
 	if m.err == nil {
 		m.err = &ProgramError{Process: t.p.command.Name, Thread: t.id, Call: call, Problem: problem}
 	}
 }
 
-// busyProblem is what a thread does that is not interrupted.
+// busyProblem describes a thread that computes without any call at which it could be interrupted.
 const busyProblem = "has computed for %v of processor time without a system call or a look at a clock: in virtual " +
 	"time, nothing else can run meanwhile. If it waits for another thread, let it sleep in its loop"
 
 // errClosed is the error of a machine that is used after Close.
 var errClosed = errors.New("traced: the machine is closed")
 
-// watchdog kills a process that computes without end. It is the only thing that looks at the host's clock.
+// watchdog kills a process that computes without end. No other part of the package uses the host's clock.
 type watchdog struct {
-	pid   atomic.Int64 // of the process that runs; 0: none
-	turns atomic.Int64 // number of times that a process was let run
+	pid   atomic.Int64 // number of the process that is running; 0: none
+	turns atomic.Int64 // number of times that a process was allowed to run
 	fired atomic.Bool
 	done  chan struct{}
 }
@@ -266,7 +270,7 @@ func (w *watchdog) close() {
 	}
 }
 
-// look compares the processor time of the process that runs with that at the last look.
+// look compares the processor time of the running process with that at the last check.
 func (w *watchdog) look(most time.Duration) {
 	every := time.NewTicker(most / 10)
 	defer every.Stop()
@@ -291,7 +295,7 @@ func (w *watchdog) look(most time.Duration) {
 	}
 }
 
-// processorTime returns the processor time that a process has used; 0 if it is not known.
+// processorTime returns the processor time that a process has used, or 0 if it is not known.
 func processorTime(pid int) time.Duration {
 	var ts unix.Timespec
 	const ofProcess = 2

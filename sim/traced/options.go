@@ -8,23 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// option is an option of a TCP connection whose value is a number. It has no effect, and is read back as it was set.
+// option is an option of a TCP connection whose value is a number. It has no effect. Reading it returns the value that
+// was set.
 type option struct {
 	initial     int32
-	least, most int32 // other values are refused
+	least, most int32 // values outside this range are refused
 }
 
 // optionName is the level and the name of an option.
 type optionName struct{ level, name uint64 }
 
-// Numbers as of sysctl on a host where nobody has changed them.
+// Values of sysctl settings on a host where nobody has changed them.
 const (
-	mostSeconds = 32767 // of keep-alive
+	mostSeconds = 32767 // maximum of the keep-alive times
 	mostNumber  = 1<<31 - 1
 	mostBuffer  = 212_992
 )
 
-// options lists the options whose value is a number.
+// options lists the options whose values are numbers.
 var options = map[optionName]option{
 	{unix.IPPROTO_TCP, unix.TCP_NODELAY}:          {0, -mostNumber, mostNumber},
 	{unix.IPPROTO_TCP, unix.TCP_CORK}:             {0, -mostNumber, mostNumber},
@@ -49,16 +50,16 @@ var options = map[optionName]option{
 	{unix.SOL_SOCKET, unix.SO_INCOMING_CPU}:       {0, -mostNumber, mostNumber},
 }
 
-// flags lists the options of which only whether they are 0 counts.
+// flags lists the options for which it only matters whether the value is 0.
 var flags = []optionName{{unix.IPPROTO_TCP, unix.TCP_NODELAY}, {unix.IPPROTO_TCP, unix.TCP_CORK},
 	{unix.IPPROTO_TCP, unix.TCP_QUICKACK}, {unix.IPPROTO_IPV6, unix.IPV6_V6ONLY},
 	{unix.SOL_SOCKET, unix.SO_REUSEPORT}}
 
-// structs lists the options that are read back as the bytes that were set, with their sizes.
+// structs lists options with their sizes. Reading such an option returns the bytes that were set.
 var structs = map[optionName]uint64{{unix.SOL_SOCKET, unix.SO_LINGER}: 8, {unix.SOL_SOCKET, unix.SO_RCVTIMEO}: 16,
 	{unix.SOL_SOCKET, unix.SO_SNDTIMEO}: 16}
 
-// setsockopt notes the option's value, and how long reads wait.
+// setsockopt stores the value of an option. It also stores how long reads wait.
 func (t *thread) setsockopt() outcome {
 	r := &t.regs
 	c := t.connOf()
@@ -102,7 +103,7 @@ func (t *thread) setsockopt() outcome {
 	return t.gives(0)
 }
 
-// kept returns what an option that was set to v is read back as.
+// kept returns the value that is read after an option was set to v.
 func kept(name optionName, v int32) int32 {
 	const leastSent, leastReceived, congestion = 4608, 2304, 3
 	switch {
@@ -118,7 +119,8 @@ func kept(name optionName, v int32) int32 {
 	return v
 }
 
-// unsigned returns v, or the largest number if v is negative, which the kernel takes for a large number.
+// unsigned returns v, or the largest number if v is negative, because the kernel treats a negative value as a large
+// number.
 func unsigned(v int32) int32 {
 	if v < 0 {
 		return mostNumber
@@ -146,7 +148,7 @@ func (t *thread) getsockopt() outcome {
 		return t.errs(unix.EINVAL)
 	}
 	if r.Rsi == unix.IPPROTO_IP && room > 0 && room < 4 {
-		room = 1 // such options are bytes
+		room = 1 // the values of these options are single bytes
 	}
 	b = b[:min(int(room), len(b))]
 	if !poke(t.tid, r.R10, b) || !poke32(t.tid, r.R8, uint32(len(b))) {
@@ -155,7 +157,7 @@ func (t *thread) getsockopt() outcome {
 	return t.gives(0)
 }
 
-// option returns the value of an option; ok is false if the machine does not keep it.
+// option returns the value of an option. ok is false if the machine does not store it.
 func (c *Conn) option(name optionName) (value []byte, ok bool) {
 	number := func(v int32) []byte { return le.AppendUint32(nil, uint32(v)) }
 	if b, set := c.options[name]; set {
@@ -167,7 +169,7 @@ func (c *Conn) option(name optionName) (value []byte, ok bool) {
 	if o, known := options[name]; known && (c.six || name.level != unix.IPPROTO_IPV6) {
 		return number(o.initial), true
 	}
-	const socket, information = unix.SOL_SOCKET, 104 // bytes of a tcp_info
+	const socket, information = unix.SOL_SOCKET, 104 // information is the size of a tcp_info, in bytes
 	switch {
 	case name == optionName{socket, unix.SO_ERROR} && c.state == failed:
 		e := c.error
@@ -189,7 +191,7 @@ func (c *Conn) option(name optionName) (value []byte, ok bool) {
 	return nil, false
 }
 
-// tcpState returns the state of a connection as tcp_info numbers it.
+// tcpState returns the state of a connection as a number used in tcp_info.
 func (c *Conn) tcpState() byte {
 	const established, sent, closed = 1, 2, 7
 	switch {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// errPlatform is the error of everything on this platform.
+// errPlatform is the error that every function returns on this platform.
 var errPlatform = errors.New("programs run in virtual time on Linux on x86-64 only: use fencepost live here, which " +
 	"runs them in real time")
 
-// Machine cannot be made on this platform.
+// Machine is not available on this platform.
 type Machine struct{}
 
 // Process is a process of a Machine.
@@ -24,7 +24,7 @@ type Conn struct {
 	State any
 }
 
-// Tracer cannot be made on this platform.
+// Tracer is not available on this platform.
 type Tracer struct{}
 
 // NewTracer returns an error on this platform.

@@ -23,10 +23,10 @@ import (
 type Process struct {
 	m       *Machine
 	command Command
-	pid     int // of the host
+	pid     int // process number on the host
 	handle  int // pidfd
-	id      int // as the process sees it
-	lastID  int // of its latest thread
+	id      int // process number that the process itself sees
+	lastID  int // number of its latest thread
 	threads []*thread
 	conns   []*Conn
 	timers  []*timer
@@ -35,39 +35,40 @@ type Process struct {
 	paused  int
 	ended   bool
 	exit    Exit
-	left    int64 // how far its clocks might advance when it was let run
+	left    int64 // how far its clocks were allowed to advance when it was last resumed
 	dirty   bool  // one of its threads may have made a file ready
-	output  int   // file that holds what it prints
-	copied  bool  // from a checkpoint, whose file that is
+	output  int   // file that contains what the process prints
+	copied  bool  // copied from a checkpoint, to which the file belongs
 	refused []string
 }
 
 // thread is one thread of a process.
 type thread struct {
 	p       *Process
-	tid     int // of the host
-	id      int // as the process sees it
+	tid     int // thread number on the host
+	id      int // thread number that the process itself sees
 	regs    unix.PtraceRegs
 	began   uint64 // address at which the kernel's CLONE_CHILD_CLEARTID is emulated; 0: none
 	signal  unix.Signal
-	fresh   bool // its first stop is still to come
+	fresh   bool // its first stop has not happened yet
 	ended   bool
-	blocked *block // nil if it can run
-	name    string // of its latest call
+	blocked *block // nil if the thread can run
+	name    string // name of its latest call
 }
 
-// firstID is the number of the first process; others follow in steps of the same size.
+// firstID is the number of the first process. The numbers of other processes follow in steps of the same size.
 const firstID = 1000
 
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.command.Name }
 
-// Exited returns how the process ended; ok is false while it lives.
+// Exited returns how the process ended. ok is false while it is alive.
 func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 
-// Start starts a program and stops it before its first instruction. It runs in Run. The error is a *StartError, or, if
-// the program computes without end before its checkpoint, a *ProgramError.
-// If the program is at a checkpoint already, Start makes a copy of it there. Time is then at least that of the
+// Start starts a program and stops it before its first instruction. The program then runs when Run is called. The error
+// is a *StartError or, if the program computes without end before its checkpoint, a *ProgramError.
+//
+// If the command already has a checkpoint, Start creates a copy of it. The virtual time is then at least that of the
 // checkpoint.
 func (m *Machine) Start(c Command) (*Process, error) {
 	p, err := m.startOrCopy(c)
@@ -103,7 +104,8 @@ func (m *Machine) start(c Command) (*Process, error) {
 		unix.Close(output)
 		return nil, err
 	}
-	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND) // copies of a process share the position
+	// append, because copies of a process share the file position
+	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND)
 	p := m.process(c, pid)
 	p.output = output
 	t := &thread{p: p, tid: pid, id: p.id}
@@ -119,7 +121,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// process returns a process of the machine without threads.
+// process returns a new process of the machine, without threads.
 func (m *Machine) process(c Command, pid int) *Process {
 	number := m.first + len(m.processes)
 	h := fnv.New64a()
@@ -130,7 +132,7 @@ func (m *Machine) process(c Command, pid int) *Process {
 	return p
 }
 
-// fork starts the program, traced and stopped.
+// fork starts the program, so that it is traced and stopped.
 func fork(path string, c Command, output int) (int, error) {
 	null, err := os.Open("/dev/null")
 	if err != nil {
@@ -139,7 +141,7 @@ func fork(path string, c Command, output int) (int, error) {
 	defer null.Close()
 	const noRandomAddresses = 0x40000
 	before, _, _ := unix.RawSyscall(unix.SYS_PERSONALITY, 0xffffffff, 0, 0)
-	// It may be forbidden: then addresses are random.
+	// This call may be forbidden. Addresses are then random.
 	unix.RawSyscall(unix.SYS_PERSONALITY, before|noRandomAddresses, 0, 0)
 	defer unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0)
 	pid, err := syscall.ForkExec(path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env,
@@ -158,11 +160,11 @@ func forbidden(err error) error {
 		err)
 }
 
-// options of ptrace for each thread.
+// ptrace options for each thread
 const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_EXITKILL
 
-// prepare makes a process that stands after exec one of the machine's.
+// prepare makes a process that has just executed its program a process of the machine.
 func (p *Process) prepare() (err error) {
 	var r unix.PtraceRegs
 	if err := errors.Join(unix.PtraceSetOptions(p.pid, traceOptions), unix.PtraceGetRegs(p.pid, &r)); err != nil {
@@ -171,7 +173,7 @@ func (p *Process) prepare() (err error) {
 	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {
 		return err
 	}
-	// A container may allow ptrace, and forbid the calls by which files and memory of a process are reached.
+	// A container may allow ptrace, but forbid the calls that access files and memory of a process.
 	own, err := unix.PidfdGetfd(p.handle, 1, 0)
 	if err != nil {
 		return forbidden(err)
@@ -203,7 +205,8 @@ func (p *Process) prepare() (err error) {
 	return err
 }
 
-// adopt replaces what a program that stands after exec would learn of the host: its clocks and its random bytes.
+// adopt is called for a program that has just been executed. It replaces the clocks and random bytes that the program
+// would otherwise get from the host.
 func (p *Process) adopt() error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
@@ -246,7 +249,7 @@ func (p *Process) random(n int) []byte {
 	return b
 }
 
-// lookPath finds a program in the PATH of an environment.
+// lookPath finds a program in the PATH variable of an environment.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -264,10 +267,10 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("%s is no program in %s", name, env[at])
 }
 
-// Refused lists what the process wanted and did not get, because nobody may have it in virtual time.
+// Refused lists what the process tried to use but did not get, because it is not available in virtual time.
 func (p *Process) Refused() []string { return p.refused }
 
-// refuse notes what a process does not get.
+// refuse records something that a process does not get.
 func (p *Process) refuse(what string) {
 	const most = 20
 	if len(p.refused) < most && !slices.Contains(p.refused, what) {
@@ -275,7 +278,7 @@ func (p *Process) refuse(what string) {
 	}
 }
 
-// Pause stops the process until Resume. Pauses nest.
+// Pause stops the process until Resume is called. Pauses can be nested.
 func (p *Process) Pause() { p.paused++ }
 
 // Resume ends one pause.
@@ -292,7 +295,7 @@ func (p *Process) Jump(d time.Duration) {
 // Drift adds ppm to the rate of both clocks of the process.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
 
-// Kill ends the process as SIGKILL does. It reports whether the process lived.
+// Kill ends the process as SIGKILL does. It reports whether the process was alive.
 func (p *Process) Kill() (lived bool) {
 	if p.ended {
 		return false
@@ -301,7 +304,7 @@ func (p *Process) Kill() (lived bool) {
 	return true
 }
 
-// Printed returns what the process has printed, the last 256 KiB of it at most.
+// Printed returns what the process has printed, but at most the last 256 KiB.
 func (p *Process) Printed() []byte {
 	const most = 256 << 10
 	var st unix.Stat_t
@@ -313,11 +316,11 @@ func (p *Process) Printed() []byte {
 	return b[:max(n, 0)]
 }
 
-// reap takes what is left of a process of which a thread has ended, or that is to be killed.
+// reap cleans up a process that is to be killed, or one of whose threads has ended.
 func (p *Process) reap(how Exit) {
 	p.ended, p.exit = true, how
 	unix.Kill(p.pid, unix.SIGKILL)
-	// The kernel reports the end of the first thread only when all others have been waited for.
+	// The kernel reports the end of the first thread only after all others have been waited for.
 	for _, t := range slices.Backward(p.threads) {
 		t.unblock()
 		for !t.ended {

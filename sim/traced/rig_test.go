@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// program is the static Go program in testdata.
+// program builds the static Go program in testdata and returns its path.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "traced")
 	if err != nil {
@@ -64,15 +64,15 @@ func python(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// The addresses at which tests find something in virtual time.
+// The addresses that tests use in virtual time: those of a server, of no server, and of one that never answers.
 const (
 	echoing = "10.0.0.1:7"
 	nobody  = "10.0.0.1:8"
 	silent  = "10.0.0.1:9"
 )
 
-// echoNet is a network with a server that sends lines back. The line reset makes it reset the connection, and the line
-// end makes it close the connection.
+// echoNet is a network with a server that sends lines back. If it receives the line reset, it resets the connection. If
+// it receives the line end, it closes the connection.
 type echoNet struct{}
 
 func (n *echoNet) Dialled(c *Conn) {
@@ -101,7 +101,7 @@ func (n *echoNet) Wrote(c *Conn, b []byte) {
 func (n *echoNet) Closed(*Conn)    {}
 func (n *echoNet) Exited(*Process) {}
 
-// realEcho is the same server on the host.
+// realEcho starts the server of echoNet on the host, and returns its address.
 func realEcho(t *testing.T) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -131,7 +131,7 @@ func answer(c *net.TCPConn) {
 		switch string(b[:n]) {
 		case "reset\n":
 			c.Write([]byte("bye"))
-			time.Sleep(20 * time.Millisecond) // what is in flight would be lost
+			time.Sleep(20 * time.Millisecond) // wait, because data in transit would be lost
 			c.SetLinger(0)
 			return
 		case "end\n":
@@ -142,7 +142,7 @@ func answer(c *net.TCPConn) {
 	}
 }
 
-// run is what came of a program.
+// run is the result of running a program.
 type run struct {
 	printed string
 	exit    Exit
@@ -151,7 +151,7 @@ type run struct {
 	err     error
 }
 
-// stage has a tracer for the programs of one test.
+// stage holds a tracer for the programs of one test.
 type stage struct {
 	*testing.T
 	tracer *Tracer
@@ -178,7 +178,7 @@ func newStage(t *testing.T, busy time.Duration) *stage {
 
 const epoch = 1_767_225_600_000_000_000
 
-// run runs a program. at, if not nil, is called at the given time.
+// run runs a program. If at is not nil, it is called after the given time.
 func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
@@ -204,7 +204,7 @@ func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ..
 	return r
 }
 
-// scratchOf returns the folder in which a program may write, which tests give as its last argument.
+// scratchOf returns the folder in which a program may write. Tests pass it as the program's last argument.
 func scratchOf(args []string) string {
 	if last := args[len(args)-1]; filepath.IsAbs(last) && len(args) > 2 {
 		return last
@@ -212,7 +212,7 @@ func scratchOf(args []string) string {
 	return ""
 }
 
-// onTheHost runs a program directly on the host, and not on a simulated machine.
+// onTheHost runs a program directly on the host, without a machine.
 func onTheHost(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	c := exec.Command(args[0], args[1:]...)

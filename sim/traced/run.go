@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outcome says what becomes of a thread at a call.
+// outcome says how a thread continues after a call.
 type outcome uint8
 
 const (
-	answered outcome = iota // the machine has given its result
-	passes                  // the kernel carries it out
-	blocks                  // it waits; its block says for what
-	yields                  // it has its result, and others run first
+	answered outcome = iota // the machine has set the result
+	passes                  // the kernel carries out the call
+	blocks                  // the thread waits for what its block says
+	yields                  // the result is set, but other threads run first
 	gone                    // the thread or the process has ended
 )
 
-// call is a modelled system call.
+// call is a modeled system call.
 type call struct {
 	name string
 	do   func(t *thread) outcome
@@ -31,15 +31,17 @@ type call struct {
 // block is what a blocked thread waits for.
 type block struct {
 	timed bool
-	wall  bool  // at is a reading of the wall clock
-	at    int64 // else: by how much the process's clock has advanced then
-	// futex is the address of a futex, or 0. Those that wait for one are woken in the order in which they came.
+	wall  bool  // at is a time on the wall clock
+	at    int64 // if wall is not set: how far the process's clock will have advanced
+	// futex is the address of a futex, or 0. Threads that wait for the same futex are woken in the order in which they
+	// began to wait.
 	futex uint64
 	bits  uint32
 	order uint64
-	fds   []unix.PollFd // duplicates of the thread's files, which are closed when the wait ends
-	conn  *Conn         // that it waits to open
-	// ready ends the call if it can end. timeout says that its time is over, so that it must end.
+	fds   []unix.PollFd // duplicates of the files for which the thread waits; they are closed when the wait ends
+	conn  *Conn         // the connection that the thread waits to open
+	// ready ends the call if that is possible, and reports whether it did. timeout says that the time is over, so the
+	// call must end.
 	ready func(timeout bool) bool
 }
 
@@ -75,8 +77,8 @@ func (m *Machine) run(t *thread) {
 	}
 }
 
-// stop waits until a thread that runs stops or ends. If its process ends, the kernel reports the end of the first
-// thread only after the others have been waited for.
+// stop waits until a running thread stops or ends. If its process ends, the kernel reports the end of the first thread
+// only after the others have been waited for.
 func (t *thread) stop() (unix.WaitStatus, error) {
 	for {
 		var st unix.WaitStatus
@@ -93,15 +95,16 @@ func (t *thread) stop() (unix.WaitStatus, error) {
 	}
 }
 
-// resume lets a thread run on from its stop, with the clocks of its process in the page. It reports false if the
-// process has ended.
+// resume lets a stopped thread continue. It first writes the clocks of the thread's process to the page. It returns
+// false if the process has ended.
 func (p *Process) resume(t *thread) bool {
 	m := p.m
 	left := min(m.until, m.deadline())
 	if m.others() {
 		left = min(left, m.turn+slice)
 	}
-	if left -= m.now; p.clock.ppm != 0 { // the page cannot be read at another rate: each reading is a call
+	// reading the page works only at the normal rate; otherwise each reading is a call
+	if left -= m.now; p.clock.ppm != 0 {
 		left = 0
 	}
 	p.left = max(left, 0)
@@ -109,7 +112,7 @@ func (p *Process) resume(t *thread) bool {
 	m.page[mayAdvance] = p.left
 	signal := t.signal
 	t.signal = 0
-	if unix.PtraceCont(t.tid, int(signal)) != nil { // killed meanwhile
+	if unix.PtraceCont(t.tid, int(signal)) != nil { // the process was killed in the meantime
 		p.reap(Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"})
 		m.options.Network.Exited(p)
 		return false
@@ -117,7 +120,7 @@ func (p *Process) resume(t *thread) bool {
 	return true
 }
 
-// enter handles a thread that stands at the entry of a call.
+// enter handles a thread that has stopped at the entry of a call.
 func (m *Machine) enter(t *thread) {
 	unix.PtraceGetRegs(t.tid, &t.regs)
 	c, known := calls[t.regs.Orig_rax]
@@ -154,7 +157,7 @@ func (m *Machine) ends(t *thread) {
 	t.p.recheck()
 }
 
-// signalled handles a signal that a thread is about to get.
+// signalled handles a signal that is about to be delivered to a thread.
 func (t *thread) signalled(s unix.Signal) {
 	switch {
 	case s == unix.SIGSTOP && t.fresh:
@@ -166,7 +169,7 @@ func (t *thread) signalled(s unix.Signal) {
 	}
 }
 
-// readsCounter emulates rdtsc, which is trapped: a counter of the nanoseconds of the monotonic clock.
+// readsCounter emulates rdtsc, which is trapped. The result is the time on the monotonic clock, in ns.
 func (t *thread) readsCounter() bool {
 	unix.PtraceGetRegs(t.tid, &t.regs)
 	code := make([]byte, 3)
@@ -189,7 +192,7 @@ func (t *thread) readsCounter() bool {
 	return true
 }
 
-// finished handles the end of a thread that ended by itself, and with it of its process.
+// finished handles a process that has ended by itself. t is its last thread, and st the status.
 func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	t.ended = true
 	how := Exit{Code: st.ExitStatus()}
@@ -204,7 +207,7 @@ func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	p.m.options.Network.Exited(p)
 }
 
-// executed handles a program that has replaced another in the same process.
+// executed handles a program that has replaced another program in the same process (exec).
 func (m *Machine) executed(t *thread) {
 	p := t.p
 	if len(p.threads) > 1 {
@@ -225,7 +228,7 @@ func (m *Machine) executed(t *thread) {
 	}
 }
 
-// finish gives a thread the result of the call at whose entry it stands.
+// finish sets the result of the call at whose entry a thread has stopped.
 func (t *thread) finish(result int64) {
 	t.record(result)
 	t.regs.Orig_rax = ^uint64(0)
@@ -239,13 +242,13 @@ func (t *thread) record(result int64) {
 	}
 }
 
-// gives is finish, as the outcome of a call.
+// gives sets the result of a call and returns answered.
 func (t *thread) gives(result int64) outcome {
 	t.finish(result)
 	return answered
 }
 
-// errs gives a call an error.
+// errs makes a call return an error.
 func (t *thread) errs(e unix.Errno) outcome { return t.gives(-int64(e)) }
 
 // blocks makes a thread wait.
@@ -254,8 +257,8 @@ func (t *thread) blocks(b block) outcome {
 	return blocks
 }
 
-// through has the kernel carry out the call at whose entry the thread stands, with arguments that change sets, and
-// gives the thread its registers back, as programs rely on it.
+// through lets the kernel carry out the call at whose entry the thread has stopped, with arguments that change sets. It
+// then restores the thread's registers, because programs rely on them.
 func (t *thread) through(change func(r *unix.PtraceRegs)) int64 {
 	old := t.regs
 	change(&t.regs)
@@ -287,13 +290,13 @@ func (t *thread) unblock() {
 	t.blocked = nil
 }
 
-// goesOn makes a thread whose call has its result runnable.
+// goesOn makes a thread runnable after its call has got its result.
 func (t *thread) goesOn() {
 	t.unblock()
 	t.p.m.runnable = append(t.p.m.runnable, t)
 }
 
-// recheck lets the threads go on that wait for files which are ready now.
+// recheck unblocks threads that wait for files that are ready now.
 func (p *Process) recheck() {
 	p.dirty = false
 	for _, t := range p.threads {
@@ -303,13 +306,13 @@ func (p *Process) recheck() {
 	}
 }
 
-// dup returns a duplicate of an open file of the process; ok is false if it has no such file.
+// dup returns a duplicate of an open file of the process. ok is false if there is no such file.
 func (p *Process) dup(fd uint64) (own int, ok bool) {
 	own, err := unix.PidfdGetfd(p.handle, int(int32(fd)), 0)
 	return own, err == nil
 }
 
-// remove forgets a thread that has ended.
+// remove removes a thread that has ended from its process.
 func (p *Process) remove(t *thread) {
 	p.threads = slices.DeleteFunc(p.threads, func(o *thread) bool { return o == t })
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// runnable returns an error that says why a file is no program that can run in virtual time, and what to do; nil if it
-// is one. dir is the folder to which path is relative.
+// runnable checks whether a file is a program that can run in virtual time. If it is not, the error says why and what
+// to do. dir is the folder to which path is relative.
 func runnable(path, dir string) error {
 	whole := path
 	if !filepath.IsAbs(whole) {
@@ -34,11 +34,11 @@ func runnable(path, dir string) error {
 	return readable(whole)
 }
 
-// readable returns an error if an executable file has no code for this machine.
+// readable returns an error if an executable file has no code for this kind of machine.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // it may be executed without being read
+		return nil // a file may be executable without being readable
 	}
 	defer f.Close()
 	head := make([]byte, 20)

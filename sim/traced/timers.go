@@ -6,28 +6,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A timer file (timerfd) of a process is really a socket of the domain AF_UNIX that is connected to the machine, as the
-// sockets for TCP are. When the timer expires, the machine writes a byte, so that the kernel answers poll and epoll.
-// The machine answers reads, and drops what it has written. As on the kernel, a timer with an interval does not run
-// again before its expirations have been read or asked for.
+// A timer file (timerfd) of a process is actually a socket of the domain AF_UNIX that is connected to the machine, as
+// TCP sockets are. When the timer expires, the machine writes a byte, so that the kernel answers poll and epoll
+// correctly. The machine answers reads, and removes the bytes that it has written. As in the kernel, a timer with an
+// interval does not start again until its expirations have been read or asked for.
 
 // timer is a timer file of a process.
 type timer struct {
 	p        *Process
 	inode    uint64
 	end      int  // the machine's end of the socket
-	day      bool // its clock is one that shows the time of day
+	day      bool // the clock of the timer shows the time of day
 	armed    bool
-	wall     bool  // at is a reading of the wall clock
-	at       int64 // when it expires next; else: by how much the process's clock has advanced then
-	interval int64 // in ns; 0: it expires once
-	expired  bool  // since it was last read or set
+	wall     bool  // at is a time on the wall clock
+	at       int64 // when the timer expires next; if wall is not set: how far the process's clock will have advanced
+	interval int64 // interval in ns; 0: the timer expires once
+	expired  bool  // the timer has expired since it was last read or set
 	count    uint64
 	cancels  bool // a jump of the wall clock ends reads with ECANCELED
 	canceled bool
 }
 
-// timerClocks lists the clocks by which a timer file can run. The value says whether a clock shows the time of day.
+// timerClocks lists the clocks that a timer file can use. The value says whether the clock shows the time of day.
 var timerClocks = map[int32]bool{unix.CLOCK_REALTIME: true, unix.CLOCK_MONOTONIC: false, unix.CLOCK_BOOTTIME: false,
 	unix.CLOCK_REALTIME_ALARM: true, unix.CLOCK_BOOTTIME_ALARM: false}
 
@@ -56,7 +56,7 @@ func (t *thread) timerfdCreate() outcome {
 	return answered
 }
 
-// timer returns the timer file with a number. If there is none, the result of the call is the error.
+// timer returns the timer file with a number. If there is none, err is the error that the call must return.
 func (t *thread) timer(fd uint64) (x *timer, own int, err unix.Errno) {
 	own, ok := t.p.dup(fd)
 	if !ok {
@@ -124,8 +124,8 @@ func (t *thread) timerfdGettime() outcome {
 	return t.gives(0)
 }
 
-// setting returns the interval and the time that is left, as an itimerspec. An expired timer with an interval runs
-// again.
+// setting returns the interval and the remaining time, as an itimerspec. If a timer with an interval has expired, it
+// starts again.
 func (x *timer) setting() []byte {
 	x.forward()
 	var left int64
@@ -135,7 +135,7 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns what its clock shows, as at does.
+// reading returns what the timer's clock shows, in the same form as at.
 func (x *timer) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)
@@ -143,7 +143,7 @@ func (x *timer) reading() int64 {
 	return x.p.clock.advance(x.p.m.now)
 }
 
-// forward lets an expired timer with an interval run again, and counts the intervals that have passed since.
+// forward restarts a timer with an interval that has expired, and counts the intervals that have passed since.
 func (x *timer) forward() {
 	if !x.expired || x.interval == 0 {
 		return
@@ -154,7 +154,7 @@ func (x *timer) forward() {
 	x.expired = false
 }
 
-// due returns when the timer expires; ok is false if it does not run.
+// due returns when the timer expires. ok is false if it is not running.
 func (x *timer) due() (at int64, ok bool) {
 	return x.p.due(x.wall, x.at, x.p.m.now), x.armed && !x.expired
 }
@@ -168,9 +168,9 @@ func (x *timer) expires() {
 	}
 }
 
-// rings makes the file readable.
+// rings makes the timer file readable.
 func (x *timer) rings() {
-	unix.Write(x.end, []byte{0}) // if its buffer is full, it is readable already
+	unix.Write(x.end, []byte{0}) // ignore errors: if the buffer is full, the file is readable already
 	x.p.recheck()
 }
 
@@ -182,7 +182,7 @@ func (x *timer) jumped() {
 	}
 }
 
-// drain drops what the machine has written to a timer file.
+// drain removes what the machine has written to a timer file.
 func drain(own int) {
 	b := make([]byte, 4096)
 	for {
@@ -192,7 +192,7 @@ func drain(own int) {
 	}
 }
 
-// read answers a read of a timer file, or makes the thread wait. own is a duplicate of the file, which it closes.
+// read answers a read of a timer file, or makes the thread wait. own is a duplicate of the file, which read closes.
 func (x *timer) read(t *thread, own int) outcome {
 	to, size := t.regs.Rsi, t.regs.Rdx
 	switch t.name {
@@ -241,7 +241,7 @@ func (x *timer) read(t *thread, own int) outcome {
 		ready: func(bool) bool { return give() }})
 }
 
-// lookAtTimers forgets the timer files that the process has closed.
+// lookAtTimers removes the timer files that the process has closed.
 func (p *Process) lookAtTimers() {
 	left := p.timers[:0]
 	for _, x := range p.timers {

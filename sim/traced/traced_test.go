@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestAProgramSeesWhatItSeesOnTheKernel: what a program prints in virtual time is what it prints on the host.
+// TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	real := realEcho(t)
 	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end", "absolute",
@@ -34,7 +34,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 }
 
 // TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same calls at the same times with the same
-// results, and print the same, also with threads and with asyncio, whether they begin afresh or as a copy.
+// results, and print the same. This also holds with threads and with asyncio, and for runs that begin with a copy of a
+// checkpoint.
 func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	for name, args := range map[string][]string{"threads": goProgram(t, "threads"),
 		"echo":   goProgram(t, "echo", echoing),
@@ -64,7 +65,7 @@ func firstDifference(a, b []Call) []Call {
 	return nil
 }
 
-// TestASeedDecides: what is random for a program differs from seed to seed, and what is not, such as its number, does
+// TestASeedDecides: random numbers of a program differ from seed to seed. Other values, such as its process number, do
 // not.
 func TestASeedDecides(t *testing.T) {
 	s := newStage(t, 0)
@@ -77,7 +78,7 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestTimeIsVirtual: a program that sleeps for a day has slept for a day, at once.
+// TestTimeIsVirtual: a program that sleeps for a day ends immediately, and for the program a day has passed.
 func TestTimeIsVirtual(t *testing.T) {
 	r := newStage(t, 0).run(1, 0, nil, goProgram(t, "sleep", "24h")...)
 	if r.printed != "24h0m0s\n" || r.took.Round(time.Second) != 24*time.Hour {
@@ -85,10 +86,10 @@ func TestTimeIsVirtual(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAProcess: a jump moves the wall clock alone; a drift changes the rate of both; a pause lets time pass for
-// a process that does nothing; and a process that is killed is gone.
+// TestFaultsOfAProcess: a jump moves only the wall clock. A drift changes the rate of both clocks. During a pause, time
+// passes but the process does nothing. A process that is killed is gone.
 func TestFaultsOfAProcess(t *testing.T) {
-	// The program prints both clocks when it starts, and then each second by its own clock.
+	// The program prints both clocks when it starts, and then every second by its own clock.
 	lines := func(list ...string) string { return strings.Join(list, "\n") + "\n" }
 	for name, c := range map[string]struct {
 		fault func(p *Process)
@@ -99,7 +100,7 @@ func TestFaultsOfAProcess(t *testing.T) {
 			"1767225603 86403", "1767225604 86404"), 5 * time.Second},
 		"jump": {func(p *Process) { p.Jump(-time.Hour) }, lines("1767225600 86400", "1767225601 86401",
 			"1767222002 86402", "1767222003 86403", "1767222004 86404"), 5 * time.Second},
-		// After 1.5 s it runs at half the rate: 3.5 s of its time take 7 s.
+		// After 1.5 s the clocks run at half the rate: 3.5 s of the program's time take 7 s.
 		"drift": {func(p *Process) { p.Drift(-500_000) }, lines("1767225600 86400", "1767225601 86401",
 			"1767225602 86402", "1767225603 86403", "1767225604 86404"), 8500 * time.Millisecond},
 		"pause": {func(p *Process) {
@@ -121,8 +122,8 @@ func TestFaultsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, an absolute wait by it
-// ends sooner or later, and one for a duration does not.
+// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, a wait until a time of day
+// ends sooner or later. A wait for a duration does not change.
 func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	for what, want := range map[string][3]time.Duration{
 		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
@@ -163,7 +164,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if _, err := os.Stat("/tmp/written-by-a-program"); err == nil {
 		t.Error("it has written a file")
 	}
-	// A JVM looks for files of others, and what it then does must not depend on who runs beside it.
+	// A JVM looks for files of other JVMs. What it does then must not depend on which JVMs run on the host.
 	const other = "/tmp/hsperfdata_test-of-fencepost"
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -175,8 +176,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRun: a program that does what is not modelled, or never lets anything else run, ends with an error
-// that says what it did.
+// TestWhatCannotBeRun: a run ends with an error if its program does something that is not modeled, or never lets
+// anything else run. The error says what the program did.
 func TestWhatCannotBeRun(t *testing.T) {
 	s := newStage(t, 200*time.Millisecond)
 	for _, c := range []struct {

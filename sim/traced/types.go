@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Options configure a machine.
+// Options are the settings of a machine.
 type Options struct {
 	Seed    uint64
 	Network Network
@@ -17,14 +17,15 @@ type Options struct {
 	Record func(Call)
 }
 
-// Network is what the connections of processes lead to. Its methods are called while the process stands still, and may
-// act on its connections.
+// Network handles the connections of processes. Its methods are called while the process is stopped, and may act on its
+// connections.
 type Network interface {
-	// Dialled reports a connection attempt. It ends when Open or Refuse of the connection is called, which may be now.
+	// Dialled reports a connection attempt. The attempt ends when Open or Refuse is called on the connection, possibly
+	// by Dialled itself.
 	Dialled(c *Conn)
-	// Wrote reports bytes that the process has written. They are valid until it returns.
+	// Wrote reports bytes that the process has written. They are valid only until Wrote returns.
 	Wrote(c *Conn, b []byte)
-	// Closed reports that the process has closed its end, also by its own end.
+	// Closed reports that the process has closed its end, or has ended.
 	Closed(c *Conn)
 	// Exited reports that a process has ended by itself.
 	Exited(p *Process)
@@ -32,43 +33,43 @@ type Network interface {
 
 // Command says which program a process runs.
 type Command struct {
-	Name string   // of the process, in errors and records
-	Path string   // of the program; empty: Args[0], looked up in the PATH of Env
-	Args []string // with the name of the program
+	Name string   // name of the process, used in errors and records
+	Path string   // path of the program; if empty, Args[0] is looked up in the PATH of Env
+	Args []string // arguments, including the name of the program
 	Env  []string
 	Dir  string
 	// Scratch is the folder in which the process may write; empty: none.
 	Scratch string
 }
 
-// Call is a modelled system call, or another thing that the machine did for a thread.
+// Call is a modeled system call, or something else that the machine did for a thread.
 type Call struct {
 	At      time.Duration // virtual time
 	Process string
-	Thread  int // as the process sees its number
+	Thread  int // number of the thread that the process sees
 	Name    string
 	Args    [4]uint64
 	Result  int64
 }
 
-// String shows the call as one line.
+// String formats the call as one line.
 func (c Call) String() string {
 	return fmt.Sprintf("%v %s/%d %s(%#x, %#x, %#x, %#x) = %d", c.At, c.Process, c.Thread, c.Name, c.Args[0], c.Args[1],
 		c.Args[2], c.Args[3], c.Result)
 }
 
-// ProgramError reports something that a program does and that cannot be run in virtual time.
+// ProgramError reports that a program did something that is not possible in virtual time.
 type ProgramError struct {
 	Process string
 	Thread  int
-	Call    string // the system call, if it is one
+	Call    string // name of the system call, if it is about one
 	Problem string
 }
 
-// Error says what the program does.
+// Error says which process it is and what it did.
 func (e *ProgramError) Error() string { return e.Process + " " + e.Does() }
 
-// Does says what the process does, without its name.
+// Does says what the process did, without its name.
 func (e *ProgramError) Does() string {
 	if e.Call == "" {
 		return fmt.Sprintf("%s (in thread %d)", e.Problem, e.Thread)
@@ -82,23 +83,23 @@ type StartError struct {
 	Err     error
 }
 
-// Error says why.
+// Error says which process could not be started, and why.
 func (e *StartError) Error() string { return e.Process + " could not be started: " + e.Err.Error() }
 
-// state is where a connection stands.
+// state is the state of a connection.
 type state uint8
 
 const (
 	dialling state = iota
 	open
-	failed // could not be opened
+	failed // the connection could not be opened
 	over   // closed by the process, or by Reset
 )
 
 // Exit says how a process ended.
 type Exit struct {
 	Code   int
-	Signal string // empty if it ended by itself
+	Signal string // empty if the process ended by itself
 }
 
 // String describes the exit in words.
@@ -109,20 +110,20 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with status %d", e.Code)
 }
 
-// unspecified is the address of a socket that has none.
+// unspecified is the address of a socket that has no address.
 var unspecified = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 
-// Allowed returns an error that says why the host does not let programs be traced, and what to do; nil if it does.
+// Allowed returns nil if the host allows programs to be traced. Otherwise the error says why not, and what to do.
 func Allowed() error {
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		result <- tryTracing()
 	}()
 	return <-result
 }
 
-// tryTracing starts a program, traced, and ends it before its first instruction.
+// tryTracing starts a traced program and ends it before its first instruction.
 func tryTracing() error {
 	t, err := NewTracer(0, 0)
 	if err != nil {

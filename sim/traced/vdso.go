@@ -10,28 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process reads its clocks without a system call: the functions of its vDSO are overwritten with jumps to code in a
-// page of ours, which reads a page that the machine shares with all processes. That page holds
+// A process reads its clocks without a system call. The functions of its vDSO are overwritten with jumps to code in a
+// page of ours. This code reads a page that the machine shares with all processes. That page contains
 //
 //	0   the wall clock of the process that runs, in ns
 //	8   its monotonic clock
 //	16  how far these may advance before something else is due
 //
-// Only one thread runs at a time, so one page serves all, and needs no lock.
+// Only one thread runs at a time, so one page is enough for all, and it needs no lock.
 const (
 	pageSize = 4096
 	pageAt   = 0x600000000000
 	codeAt   = pageAt + pageSize
 )
 
-// What the page holds, by index.
+// The values in the page, by index.
 const (
 	wallNow = iota
 	monotonicNow
 	mayAdvance
 )
 
-// tick is the virtual time in ns that a reading of a clock takes, or a modelled call.
+// tick is the virtual time, in ns, that each reading of a clock and each modeled call takes.
 const tick = 1000
 
 // readClock is the code that stands in for clock_gettime:
@@ -65,7 +65,7 @@ const tick = 1000
 const readClock = "83ff0b775ab8f30800000fa3f8735049b8000000000060000049816810e80300007e34498100e803000049814008e803" +
 	"0000b9210800000fa3f9498b40087303498b0031d2b900ca9a3b48f7f14889064889560831c0c349814010e8030000b8e40000000f05c3"
 
-// standIns returns the code for each function of the vDSO.
+// standIns returns the replacement code for each function of the vDSO.
 func standIns() map[string][]byte {
 	clock, err := hex.DecodeString(readClock)
 	if err != nil {
@@ -84,7 +84,7 @@ func standIns() map[string][]byte {
 	}
 }
 
-// mapPages maps the pages into a stopped process, without a file of its own.
+// mapPages maps the pages into a stopped process. It leaves no file open there.
 func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {
