@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -35,6 +36,7 @@ type record struct {
 	undone    int          // position of the data loss that reset the key to an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
+	lowered   int          // the set that gave the victim's member the lower score by which it expired; 0 if none did
 	stood     history.Time // deadline that the key had when the other key was set
 	// position at which another attempt first set a key on the same server while the victim's key was there, or -1
 	overwrote int
@@ -211,8 +213,9 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
 	due := t.History.Events[from].Until
-	lost, owed := -1, history.Time(0) // position of the last loss, and the key's deadline before it
-	lasts := history.Never            // time to live that the key had when it was set
+	lost, owed := -1, history.Time(0)                 // position of the last loss, and the key's deadline before it
+	lasts := history.Never                            // time to live that the key had when it was set
+	score, lowered := t.History.Events[from].Value, 0 // of a member of a sorted set
 	if due != history.Never {
 		lasts = due - t.History.Events[from].Time
 	}
@@ -234,6 +237,9 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 		case e.Of == owner && e.F == history.KeyGone:
 			if i < other || r.gone < 0 || r.gone > other {
 				r.gone, r.due = i, due
+				if lowered > 0 && e.Checked == history.CheckedScore {
+					r.shortened, r.lowered, r.due = true, lowered, e.Time
+				}
 			}
 			if lost = -1; isLoss(e.Why) {
 				lost, owed = i, due
@@ -246,6 +252,10 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 				r.undone, r.promised = lost, owed
 			}
 			due = e.Until
+			if lowered = 0; isLower(e.Value, score) {
+				lowered = i
+			}
+			score = e.Value
 		case e.Of == owner && !t.inVain(i):
 			r.shortened = r.shortened || lasts != history.Never && e.Until-e.Time < lasts-rounding
 			if lasts == history.Never {
@@ -258,6 +268,13 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 			r.overwrote = i
 		}
 	}
+}
+
+// isLower reports whether a score of a sorted set is lower than another. Both must be numbers.
+func isLower(score, than string) bool {
+	a, errA := strconv.ParseFloat(score, 64)
+	b, errB := strconv.ParseFloat(than, 64)
+	return errA == nil && errB == nil && a < b
 }
 
 // replaces reports whether setting a key removed another attempt's key, because that key was in the same place and had
@@ -426,10 +443,10 @@ func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 // endingSession finds the faults that ended the session of a holder. The holder's key disappeared with the session at
 // position gone.
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
-	since := -1 // last position at which a key of an earlier session disappeared
+	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {
 		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
-			t.ProcessOf(e.Of) == holder {
+			t.ProcessOf(e.Of) == holder && e.Time < t.History.Events[gone].Time {
 			since = i
 		}
 	}
@@ -497,17 +514,20 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
-		f.member, f.asking = foundMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
+		f.member, f.asking = setsMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
 	}
 	f.keyless = t.hasNoKeys(c.lock)
 	return f
 }
 
+// setsMember reports whether a member of a key was set, such as the field of a hash.
+func setsMember(e *history.Event) bool { return e.F == history.KeySet && e.Member != "" }
+
 // foundMember reports whether a key was set by a request that had looked up the same member of the key, such as the
 // field of a hash.
 func foundMember(e *history.Event) bool {
-	return e.F == history.KeySet && e.Member != "" && e.Checked == history.CheckedValue
+	return setsMember(e) && e.Checked == history.CheckedValue
 }
 
 // deletedWhileAsking reports whether the key of the event at a position was deleted by a client that was asking for the
@@ -544,6 +564,9 @@ func (t *judge) witness(c *clash, recorded []record) []int {
 	w := t.witnessOfCrowd(c)
 	for _, r := range recorded {
 		w = append(w, r.set[0], r.set[1], r.at)
+		if r.lowered > 0 {
+			w = append(w, r.lowered)
+		}
 	}
 	return w
 }

@@ -100,11 +100,23 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 			first.Process, t.name(first.Of), first.Time, t.Grants[a.Grant].Process, t.Time(a.At), t.Time(b.At))
 	}
 	if second.F == history.KeyGone {
-		return sentence("%s had an element for each: %s took one at %v, and %s another at %v", second.Process,
-			t.name(first.By), first.Time, t.name(second.By), second.Time)
+		return sentence("%s had an element for each: %s took one at %v, and %s another at %v%s", second.Process,
+			t.name(first.By), first.Time, t.name(second.By), second.Time, t.earlyReturn(r.at))
 	}
 	return sentence("%s, set at %v, was still there when the key of %s was set at %v, and nothing prevented the "+
 		"second key", key, first.Time, t.name(second.Of), second.Time)
+}
+
+// earlyReturn names the client that put an element of a list back before it released the lock, if a request took that
+// element at a position.
+func (t *judge) earlyReturn(at int) string {
+	e := &t.History.Events[at]
+	owner, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
+	set := t.LastSet(trace.Change{At: at, Owner: e.Of, By: e.By})
+	if !granted || set < t.Grants[owner].OK || set > t.Grants[owner].Release {
+		return ""
+	}
+	return sentence(", which %s had put back at %v, before it released the lock", t.name(e.Of), t.Time(set))
 }
 
 // miscountedStory describes a key that expired on time although its holder relied on it for longer.
@@ -126,8 +138,12 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		return sentence("%s had expired at %v as it should, but %s considered its lease extended at %v, until %v",
 			key, e.Time, holder, lease.Granted, lease.Until)
 	}
-	return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, holder,
-		lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+	since := "as it should"
+	if r.lowered > 0 {
+		since = sentence("since its holder had lowered its score at %v", t.Time(r.lowered))
+	}
+	return sentence("%s expired at %v %s, but %s counted its lease until %v%s", key, e.Time, since, holder, lease.Until,
+		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
 // lapseStory describes a key that was removed because a second key, which its holder must keep extending, had expired.

@@ -122,7 +122,8 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	a, turn := &t.Asks[b.idle.Ask], t.History.Header.Order.Turn
 	name, cause, witness, why := t.Locks[a.Lock].Name, Cause{Kind: LeftFree}, []int{a.Call}, ""
 	var about history.Process
-	if x := t.abandonedPlace(a, b.at); x != nil {
+	x := t.abandonedPlace(a, b.at, b.idle.Until)
+	if x != nil {
 		cause.Detail, about, witness = AbandonedPlace, x.Process, append(witness, x.Call, t.Waited(x))
 		did := "had given up"
 		if x.Outcome == 0 {
@@ -135,6 +136,7 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	if found == nil {
 		return
 	}
+	t.facts.givenUp = x != nil && x.Outcome != 0
 	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
 	found.violated(t, cause, sentence("%s asked for %s at %v. From %v on nobody held the lock and %s, yet nobody was "+
@@ -145,9 +147,10 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 
 // abandonedPlace looks for a client that left its place in the queue ahead of a waiter: its acquire was called before
 // the waiter's, it had given up or crashed by position at, and since then the lock was granted to nobody who had asked
-// after it. abandonedPlace returns the first such acquire, or nil.
-func (t *judge) abandonedPlace(waiter *trace.Ask, at int) *trace.Ask {
-	l := &t.Locks[waiter.Lock]
+// after it. abandonedPlace returns the first such acquire, or nil. If places are renewed, an abandoned one ends within a
+// turn: it is not the reason why the lock was free for longer, until the given time.
+func (t *judge) abandonedPlace(waiter *trace.Ask, at int, until history.Time) *trace.Ask {
+	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter
 	for _, n := range l.Asks {
 		if a := &t.Asks[n]; a.Process == waiter.Process && a.Call <= at {
@@ -157,7 +160,8 @@ func (t *judge) abandonedPlace(waiter *trace.Ask, at int) *trace.Ask {
 	for _, n := range l.Asks {
 		x := &t.Asks[n]
 		gone := t.Waited(x)
-		if x.Call >= current.Call || x.Grant >= 0 || gone > at {
+		if x.Call >= current.Call || x.Grant >= 0 || gone > at ||
+			h.Applies(history.RenewedPlaces) && t.Time(gone)+h.Order.Turn < until {
 			continue
 		}
 		passed := slices.ContainsFunc(l.Grants, func(n int32) bool {

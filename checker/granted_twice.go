@@ -66,8 +66,11 @@ func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 }
 
 // beside reports whether the victim's key was still there when the other key was set, so that both existed at once.
+// This is normal for a service with one log, where clients that wait have keys, too.
 func (t *judge) beside(r *record) bool {
-	victim, other := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
-	return !t.History.Header.OneService() && victim.Process == other.Process && victim.Member != other.Member &&
-		(t.Expiries || other.Time < r.stood)
+	victim, other, h := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]], &t.History.Header
+	if h.OneService() || h.Service.Kind().OneLog {
+		return false
+	}
+	return victim.Process == other.Process && victim.Member != other.Member && (t.Expiries || other.Time < r.stood)
 }

@@ -157,7 +157,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	}
 	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
 	t.facts.extending = t.extending(e.By, e.Lock, at)
-	t.facts.member, t.facts.asking = foundMember(e), t.deletedWhileAsking(at)
+	t.facts.member, t.facts.asking = setsMember(e), t.deletedWhileAsking(at)
 	t.facts.oneClient = t.ProcessOf(e.By) == t.ProcessOf(owner)
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }

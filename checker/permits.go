@@ -143,12 +143,15 @@ func (s *situation) advice() []advice {
 // cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
-		"by the server's clock."}},
-	RemovedByNonOwner: {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
-	ExpiredEarly:      {earlyByTaker},
-	HolderOutlivedLease: {{text: "Let the protected resource itself limit how many clients it serves at once: a " +
-		"permit with a lease does not stop a holder that does not know that its lease has ended."}},
+		"by the server's clock.", when: not(isTaken)}},
+	RemovedByNonOwner:   {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
+	ExpiredEarly:        {earlyByTaker},
+	HolderOutlivedLease: {limitedResource},
+	SessionExpired:      {limitedResource},
 }
+
+var limitedResource = advice{text: "Let the protected resource itself limit how many clients it serves at once: a " +
+	"permit with a lease does not stop a holder that does not know that its lease has ended."}
 
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."

@@ -178,10 +178,11 @@ var remedies = map[CauseKind][]advice{
 			{text: "Let the key that shows that a client is alive last as long as its lease: extend it while the " +
 				"lock is held.", when: isLapsed},
 			{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, " +
-				"it shortens the lock on the others.", only: anyRedis, when: all(counted, isShortened)},
-			{text: pxNotPXAT,
-				unless: history.RelativeExpiry, only: anyRedis,
-				when: all(counted, isOffset)},
+				"it shortens the lock on the others.", only: byMajority, when: all(counted, isShortened)},
+			{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that " +
+				"does not get the answer, counts on the longer lease.", only: oneRedis, when: all(counted, isShortened)},
+			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
+				when: all(counted, isOffset, unlessAgainst(history.PacesClock))},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
 				when: all(counted, against(history.SetsClock))},
 			{text: "Count the lease from when the request that extended it was sent, not from its answer.",
@@ -192,10 +193,15 @@ var remedies = map[CauseKind][]advice{
 			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
 				when: func(s *situation) bool { return !s.unending }},
 			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
-				when: all(counted, against(history.PacesClock))},
+				when: all(counted, against(history.PacesClock), not(isOffset))},
 			{text: moreAllowance, given: history.DriftAllowance,
 				only: anyRedis, when: all(counted, against(history.PacesClock))},
-		}, guards),
+		},
+		together( // a deadline by a clock that drifts is wrong by more and more, and so is the time that has passed
+			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
+			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},
+			"Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for "+
+				"clock drift from the validity."), guards),
 	NeverRenewed: append([]advice{
 		{text: "Renew the lock while the work is going on, several times within each lease, and stop the work " +
 			"when a renewal fails."},
@@ -405,13 +411,19 @@ var remedies = map[CauseKind][]advice{
 			"be over: no fault delays these requests, and a message that gets lost wakes nobody.",
 			when: all(isSlow, sleepsOn)},
 	},
-	Overtaken: {{text: "Give the free lock only to the client whose place is first in line, in the step that checks " +
-		"this, and keep a place for as long as its client waits."}},
+	Overtaken: together(
+		advice{text: "Give the free lock only to the client whose place is first in line, in the step that checks " +
+			"this.", unless: history.FirstInLine},
+		advice{text: "Keep a place for as long as its client waits.", unless: history.KeptPlaces},
+		"Give the free lock only to the client whose place is first in line, in the step that checks this, and keep "+
+			"a place for as long as its client waits."),
 	LeftFree: {
-		{text: "Give each place a time-out by the server's clock, which its client renews while it waits and which " +
-			"does not depend on the places before it, and remove the place of a client that gives up.",
-			when: not(isUngranted)},
-		{text: slowNetwork, when: isUngranted},
+		{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which " +
+			"does not depend on the places before it.", unless: history.RenewedPlaces, when: not(isUngranted)},
+		{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces, when: isGivenUp},
+		{text: slowNetwork, when: func(s *situation) bool {
+			return s.ungranted || s.cause.Detail == "" && s.Applies(history.RenewedPlaces)
+		}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no single failure affects a majority."}},
@@ -422,7 +434,7 @@ var remedies = map[CauseKind][]advice{
 			when: all(not(isFar), not(isRefused))},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
 			only: asOne,
-			when: all(not(isFar), not(isRefused), not(isTurnedAway))},
+			when: all(not(isFar), not(isRefused), not(isTurnedAway), not(isSpent))},
 		takenByWhat,
 		{text: slowNetwork, when: func(s *situation) bool {
 			return !s.spent && (s.far || !s.refused && s.Applies(history.ShortTimeout) && len(s.faults) == 0)
@@ -431,7 +443,7 @@ var remedies = map[CauseKind][]advice{
 			when: all(isRefused, not(isFar), not(isTurnedAway))},
 		{text: "Release on every server, even if one of them does not answer.",
 			only: byMajority,
-			when: all(isUnanswered, against(history.Kills, history.ShutsDown, history.Parts, history.Stops))},
+			when: all(isUnanswered, strikesServer)},
 	},
 	ReleaseRefused: {
 		{text: serverClocks, only: anyRedis, when: serverSet},

@@ -46,6 +46,7 @@ type facts struct {
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
 	member    bool         // the request found the member and overwrote it: two attempts use the same member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
+	givenUp   bool         // a place in the queue that kept a lock free belonged to a client that had given up
 	gaveUp    bool         // the holder's own request had deleted the key before the holder stopped working
 	keyless   bool         // no server ever had a key of the lock
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
@@ -86,6 +87,15 @@ func against(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
 	}
+}
+
+// strikesServer reports whether the story names a fault that kills, stops or cuts off a server.
+func strikesServer(s *situation) bool {
+	return s.names(func(f *trace.Fault) bool {
+		silences := f.Does == history.Kills || f.Does == history.ShutsDown || f.Does == history.Parts ||
+			f.Does == history.Stops
+		return silences && slices.ContainsFunc(s.Servers, f.Strikes)
+	})
 }
 
 // unlessAgainst returns a condition for advice that does not help if the explanation names only faults with these
@@ -157,6 +167,7 @@ func isQuick(s *situation) bool       { return s.quick }
 func isHasty(s *situation) bool       { return s.hasty }
 func isSpent(s *situation) bool       { return s.spent }
 func isUngranted(s *situation) bool   { return s.ungranted }
+func isGivenUp(s *situation) bool     { return s.givenUp }
 func isUnreleased(s *situation) bool  { return s.unreleased }
 func isEarlierTry(s *situation) bool  { return s.earlierTry }
 func isHeldUp(s *situation) bool      { return s.heldUp }
@@ -167,6 +178,12 @@ func isSplit(s *situation) bool       { return s.split }
 
 // counted reports whether the stated end of a lease was wrong for another reason than a key that had already expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
+
+// driftingDeadline reports whether the validity was miscounted because a clock had drifted since before the lease
+// began.
+func driftingDeadline(s *situation) bool {
+	return counted(s) && s.offset && against(history.PacesClock)(s)
+}
 
 // serversExpire reports whether the servers remove an expired key.
 func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
@@ -214,7 +231,9 @@ func isSlow(s *situation) bool {
 
 // isSharedMember reports whether an attempt overwrote the member of another attempt, in a lock whose attempts are known
 // not to have their own values.
-func isSharedMember(s *situation) bool { return s.member && !s.MayApply(history.OwnValue) }
+func isSharedMember(s *situation) bool {
+	return s.member && s.StatesMeasures() && !s.MayApply(history.OwnValue)
+}
 
 // keepsKey reports whether, as far as is known, no extension sets the key again.
 func keepsKey(s *situation) bool {

@@ -202,5 +202,9 @@ func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 		{history.LooksAgain, s.everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
 		{history.Parallel, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
 		{history.Recheck, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
+		{history.FirstInLine, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.FirstInLine) })},
+		{history.KeptPlaces, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.KeptPlaces) })},
+		{history.RenewedPlaces, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.RenewedPlaces) })},
+		{history.LeftPlaces, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.LeftPlaces) })},
 	}
 }

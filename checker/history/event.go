@@ -131,10 +131,13 @@ const (
 	// CheckedLapse means that the request checked that another key of the owner had expired. That key shows that the
 	// owner is alive.
 	CheckedLapse
+	// CheckedScore means that the request removed the members of a sorted set whose score was low enough, whoever owned
+	// them: they had expired.
+	CheckedScore
 )
 
 var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presence", CheckedValue: "value",
-	CheckedLapse: "lapse"}
+	CheckedLapse: "lapse", CheckedScore: "score"}
 
 // String returns the word for the check in a history, or "" if the check is not recorded.
 func (c Check) String() string {

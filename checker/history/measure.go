@@ -43,6 +43,11 @@ const (
 	StopFirst Measure = "stop-first"
 	// a waiter checks the lock again by itself, or the service reports every end of a hold, including expiry
 	LooksAgain Measure = "looks-again"
+	// The measures of a fair lock.
+	FirstInLine   Measure = "first-in-line"  // a free lock goes only to the client whose place is first in line
+	KeptPlaces    Measure = "kept-places"    // a client keeps its place while it waits
+	RenewedPlaces Measure = "renewed-places" // a place ends a fixed time after its client has last asked
+	LeftPlaces    Measure = "left-places"    // a client that gives up removes its place
 )
 
 // Lapse is something unsafe that the requests of a lock show. It is used if the lock's code is unknown.

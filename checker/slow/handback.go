@@ -78,7 +78,8 @@ func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
 	if s.release == r.none || h.Quorum <= 0 || len(h.Servers) == 0 || h.Bound <= 0 ||
-		h.Service.Kind().ClientsExpire || r.time(s.release) >= r.leaseEnd(s) || r.insideAgain(s) {
+		h.Service.Kind().ClientsExpire || r.time(s.release) >= r.leaseEnd(s) || r.insideAgain(s) ||
+		r.lendsKeys(s) {
 		return false, 0, false
 	}
 	over = r.after(s.release, func(e *history.Event) bool { return e.Time > due }) - 1
@@ -131,6 +132,14 @@ func (r *reading) insideAgain(s *section) bool {
 	})
 }
 
+// lendsKeys reports whether another client shared the lock, without a key of its own, when the section was released.
+func (r *reading) lendsKeys(s *section) bool {
+	return s.shared && slices.ContainsFunc(r.sections, func(o *section) bool {
+		shares := o.shared && o.process != s.process && o.lock == s.lock && o.ok < s.release && s.release < o.end
+		return shares && len(r.keysOf(o.process, s.lock, s.release)) == 0
+	})
+}
+
 type standingKey struct {
 	copied
 	of    history.Attempt
@@ -171,12 +180,19 @@ func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey
 	return k
 }
 
-// ownKeys returns the keys that the section's client owns when the section's release is called.
-func (r *reading) ownKeys(s *section) (own []*standingKey) {
+// ownKeys returns the keys that the section's client owns when the section's release is called, without those that
+// were put back.
+func (r *reading) ownKeys(s *section) []*standingKey {
+	return slices.DeleteFunc(r.keysOf(s.process, s.lock, s.release),
+		func(k *standingKey) bool { return r.putBack(k, s.lock) })
+}
+
+// keysOf returns the keys of a lock that a client owns at a position.
+func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own []*standingKey) {
 	var seen []copied
-	for i := range s.release {
+	for i := range by {
 		e := &r.Events[i]
-		if e.F != history.KeySet || e.Lock != s.lock {
+		if e.F != history.KeySet || e.Lock != lock {
 			continue
 		}
 		at := copied{r.group(e.Process)[0], e.Member}
@@ -184,15 +200,15 @@ func (r *reading) ownKeys(s *section) (own []*standingKey) {
 			continue
 		}
 		seen = append(seen, at)
-		if k := r.keyBefore(s.lock, at, s.release); k != nil && r.processOf(k.of) == s.process &&
-			!r.putBack(k, s.lock) {
+		if k := r.keyBefore(lock, at, by); k != nil && r.processOf(k.of) == client {
 			own = append(own, k)
 		}
 	}
 	return own
 }
 
-// putBack reports whether the key was set by a release, that is, by an attempt that had called its release before.
+// putBack reports whether the key was set by a release, that is, by an attempt that had called its release before, or
+// by an attempt that had the lock by then and had got it by taking such a key.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {
@@ -200,7 +216,17 @@ func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 			by = s
 		}
 	}
-	return by != nil && by.release < k.set
+	if by == nil || by.release < k.set {
+		return by != nil
+	}
+	for n := range by.ok {
+		o := &r.Events[n]
+		if by.ok < k.set && r.takesOut(n) && o.By == by.attempt && o.Lock == lock &&
+			slices.Contains(r.group(r.Events[k.set].Process), o.Process) {
+			return true
+		}
+	}
+	return false
 }
 
 // takenBy reports whether these keys keep the lock taken: the servers without them are too few for a quorum.

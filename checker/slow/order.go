@@ -90,7 +90,8 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 
 // offered reports whether a request at position i takes a key that never stood for a hold. The request must be by a
 // client that was asking for the lock. The attempt that had set the key must not have obtained the lock by setting it:
-// it was never granted the lock, or it took a key itself after setting this one and before it was granted the lock.
+// it was never granted the lock, or it took a key itself before it was granted the lock, and set this key earlier than
+// that, or between its grant and its release.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -128,7 +129,7 @@ func (r *reading) offered(i int, owner, by history.Attempt) bool {
 			took = n
 		}
 	}
-	return 0 <= set && set < took
+	return 0 <= set && 0 <= took && (set < took || s.ok < set && set < s.release)
 }
 
 // takesOut reports whether the event at position i deletes a key for a request that checked only that the key exists.

@@ -10,7 +10,9 @@ import (
 
 // Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
 // called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on so many
-// servers that they keep the lock taken. Keys that an earlier release set do not count.
+// servers that they keep the lock taken. Keys that an earlier release set do not count. A release is not examined if
+// another client shares the lock without a key of its own, because the keys then stand for the other's hold, too: a
+// counter of readers is an example.
 //
 // The release had an effect if, after its call, one of these keys is deleted, overwritten or given an earlier deadline.
 // (A client that sets its own key to the same value again only extends it.) It also had an effect if another client is
@@ -135,12 +137,13 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key set at a position was set by a release. Examples are a release that puts back a
-// token or writes a value that means "free".
+// handedBack reports whether the key set at a position does not stand for a hold, because a release set it, or because
+// its attempt put it back before its release. Examples are a release that puts back a token or writes a value that
+// means "free".
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
-	return granted && t.Grants[n].Release < at
+	return granted && (t.Grants[n].Release < at || t.putsBack(at, n))
 }
 
 // beginWatch starts to watch the keys of grant n, which is being released.
@@ -154,7 +157,8 @@ func (t *Trace) beginWatch(n int32) {
 			soonest = min(soonest, key.until)
 		}
 	}
-	if another || g.Until <= now || !t.keepsTaken(h.own[from:]) || soonest-now <= t.History.Header.TTL/10 {
+	if another || t.lendsKeys(n) || g.Until <= now || !t.keepsTaken(h.own[from:]) ||
+		soonest-now <= t.History.Header.TTL/10 {
 		h.own = h.own[:from]
 		return
 	}
@@ -198,6 +202,27 @@ func (t *Trace) holdsAnother(n int32) bool {
 	*by = slices.DeleteFunc(*by, func(m int32) bool { return t.Grants[m].End < g.Release })
 	return slices.ContainsFunc(*by,
 		func(m int32) bool { return m != n && t.Grants[m].Lock == g.Lock && t.Grants[m].End > g.Release })
+}
+
+// lendsKeys reports whether, when grant n is released, another client shares the lock without a key of its own.
+func (t *Trace) lendsKeys(n int32) bool {
+	h, g := &t.handbacks, &t.Grants[n]
+	if !g.Shared {
+		return false
+	}
+	for p, sections := range h.inside {
+		has := func(k int32) bool { return t.Number[h.keys.all[k].of] == int32(p) }
+		if int32(p) == t.Number[g.Process] || slices.ContainsFunc(h.stand[g.Lock], has) {
+			continue
+		}
+		if slices.ContainsFunc(sections, func(m int32) bool {
+			o := &t.Grants[m]
+			return o.Lock == g.Lock && o.Shared && o.OK < g.Release && g.Release < o.End
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // noteKey updates the keys that are present, and the releases being watched, with the record at a position.

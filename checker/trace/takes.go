@@ -16,9 +16,9 @@ func (t *Trace) takes(at int) bool {
 // LastTaken returns the position of the last event before the given position at which an attempt removed a key of a
 // lock from unit, the servers that share one copy. It returns -1 if there is none.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
-	for _, at := range slices.Backward(t.Keys) {
+	for _, at := range slices.Backward(t.taken) {
 		e := &t.History.Events[at]
-		if int(at) < before && e.By == of && e.Lock == lock && t.takes(int(at)) && t.Unit(e.Process) == t.Unit(unit) {
+		if int(at) < before && e.By == of && e.Lock == lock && t.Unit(e.Process) == t.Unit(unit) {
 			return int(at)
 		}
 	}
@@ -27,8 +27,9 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 
 // WasOffered reports whether a change takes a key that stood for the free lock. An example is a token that the first
 // client puts into a list, and that a client takes when it acquires the lock. Such a key belonged to nobody, although
-// it was set by an attempt that was asking for the lock. That attempt did not get the lock by setting the key: it was
-// not granted the lock, or it later took such a key itself.
+// it was set by an attempt of a client. That attempt did not get the lock by setting the key: it was not granted the
+// lock, or it took such a key itself after it had set this one, or it got the lock by taking such a key and then put it
+// back.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
 	if !t.takes(c.At) || !t.AskedWhenSent(c) {
@@ -38,8 +39,15 @@ func (t *Trace) WasOffered(c Change) bool {
 	if !granted {
 		return true
 	}
-	set := t.lastSet(c)
-	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
+	set := t.LastSet(c)
+	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.putsBack(set, n))
+}
+
+// putsBack reports whether the event at a position puts a key back that its attempt had taken to get the lock in grant
+// n, and has not released yet.
+func (t *Trace) putsBack(at int, n int32) bool {
+	e, g := &t.History.Events[at], &t.Grants[n]
+	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
 // Spent reports whether, at a position, a lock has no element left that a client could take: each was taken and not put
@@ -61,9 +69,9 @@ func (t *Trace) Spent(lock int32, at int) bool {
 	return taken
 }
 
-// lastSet returns the last position before a change at which the owner set its key in the same place. It returns -1 if
+// LastSet returns the last position before a change at which the owner set its key in the same place. It returns -1 if
 // that is not recorded.
-func (t *Trace) lastSet(c Change) int {
+func (t *Trace) LastSet(c Change) int {
 	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {
 		if k := &t.History.Events[at]; int(at) < c.At && t.sets(at, c.Owner, e.Lock) && k.Member == e.Member &&

@@ -111,6 +111,7 @@ type Trace struct {
 	reports    []report
 	Data       []int32 // positions of the resource's records and of the clients' reads and writes
 	Keys       []int32 // positions of the servers' records about keys
+	taken      []int32 // positions at which requests took a key that any client may take
 	crashes    []int32 // positions at which processes crashed
 	Expiries   bool    // whether the servers record when keys expire
 	Interval   interval
@@ -144,6 +145,9 @@ func (t *Trace) Read(h *history.History) {
 		switch e.F {
 		case history.KeySet, history.KeyGone, history.KeyProlonged:
 			t.Keys = append(t.Keys, int32(i))
+			if t.takes(i) {
+				t.taken = append(t.taken, int32(i))
+			}
 			t.Expiries = t.Expiries || e.Why == history.Expired || e.Why == history.NotRecorded
 		case history.Apply, history.Read, history.Write:
 			t.Data = append(t.Data, int32(i))
@@ -207,7 +211,7 @@ func (t *Trace) reset(h *history.History) {
 	t.Locks, t.processes = t.Locks[:0], t.processes[:0]
 	t.Asks, t.Grants, t.extensions = t.Asks[:0], t.Grants[:0], t.extensions[:0]
 	t.Faults, t.Cited, t.Data, t.Keys = t.Faults[:0], t.Cited[:0], t.Data[:0], t.Keys[:0]
-	t.crashes = t.crashes[:0]
+	t.crashes, t.taken = t.crashes[:0], t.taken[:0]
 	t.handbacks.reset()
 }
 

@@ -79,6 +79,8 @@ var confirmations = []confirmation{
 	{text: "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT).",
 		changes: []string{"lock.expiry: relative"}},
 	{text: "Subtract an allowance for clock drift from the validity.", apply: allowance},
+	{text: "Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for " +
+		"clock drift from the validity.", apply: relativeWithAllowance},
 	{text: "Count the lease from when the request that extended it was sent, not from its answer.",
 		changes: []string{"lock.count-from: sending"}},
 	{text: "Allow for more clock drift than now.", apply: allowance},
@@ -217,6 +219,8 @@ var confirmations = []confirmation{
 		"deadline, the retry period and the timeout of a request: without a deadline it does not notice that its " +
 		"lease is over.",
 		apply: renewDeadline},
+	{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that does not get " +
+		"the answer, counts on the longer lease.", apply: longExtension},
 	{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, it shortens " +
 		"the lock on the others.", changes: []string{"lock.holders: own-lease"}, apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
@@ -225,12 +229,15 @@ var confirmations = []confirmation{
 		changes: []string{"lock.listener: on"}},
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
 		"after a random delay.", apply: ordered},
+	{text: "Give the free lock only to the client whose place is first in line, in the step that checks this.",
+		changes: []string{"lock.barging: off"}},
 	{text: "Give the free lock only to the client whose place is first in line, in the step that checks this, and " +
 		"keep a place for as long as its client waits.",
-		changes: []string{"lock.barging: off", "lock.places: renewed"}},
-	{text: "Give each place a time-out by the server's clock, which its client renews while it waits and which does " +
-		"not depend on the places before it, and remove the place of a client that gives up.",
-		changes: []string{"lock.places: renewed", "lock.withdraw: on", "lock.places: renewed and lock.withdraw: on"}},
+		changes: []string{"lock.barging: off and lock.places: renewed"}},
+	{text: "Keep a place for as long as its client waits.", changes: []string{"lock.places: renewed"}},
+	{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which does " +
+		"not depend on the places before it.", changes: []string{"lock.places: renewed"}},
+	{text: "Remove the place of a client that gives up.", changes: []string{"lock.withdraw: on"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
 	{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another client's lease " +
 		"from when it began to ask.",
@@ -242,7 +249,8 @@ var confirmations = []confirmation{
 	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no single " +
 		"failure affects a majority.", apply: serversBack},
 	{text: "Run three members: the others still have what one of them loses.",
-		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3"}},
+		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3",
+			"servers.consul: 3"}},
 	{text: "Give a request far more time than a round trip takes, and a lease far more than that: no fault delays " +
 		"these requests.", apply: fastNetwork},
 	{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must be " +
@@ -267,7 +275,7 @@ var confirmations = []confirmation{
 	{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
 		reason: "it is about what others recorded"},
 	{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
-		changes: []string{"lock.release: script"}},
+		changes: []string{"lock.release: script", "lock.extension.mode: checked"}},
 	{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
 		"hold that it counted.", reason: librariesOnly},
 	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when the " +
@@ -481,6 +489,11 @@ func fastNetwork(b *subject, _ *nemesis.Plan) (edits []edit) {
 		}
 	}
 	return edits
+}
+
+// relativeWithAllowance lets the server add the TTL to its own clock, and subtracts an allowance for clock drift.
+func relativeWithAllowance(b *subject, p *nemesis.Plan) []edit {
+	return append(allowance(b, p), b.set("lock.expiry", "relative").edits...)
 }
 
 // fastAndAwake does the same as fastNetwork, and also makes waiters check again after a TTL.

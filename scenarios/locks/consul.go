@@ -40,7 +40,7 @@ func init() {
 			if own.unlock == releasesKey {
 				list = append(list, history.OwnerCheck)
 			}
-			if own.sequencer == modifyIndex || own.behavior == consul.Release {
+			if own.sequencer == modifyIndex || own.behavior == consul.Release && own.unlock == releasesKey {
 				list = append(list, history.GrantToken)
 			}
 			if !own.monitorOnly {

@@ -36,10 +36,8 @@ func init() {
 			"place-timeout": "all clients stand in one queue: set place-timeout under lock",
 			"places":        "all clients stand in one queue: set places under lock",
 		},
-		make: makeFair,
-		Measures: func(*Config) []history.Measure {
-			return []history.Measure{history.OwnerCheck, history.OwnValue, history.RelativeExpiry}
-		},
+		make:     makeFair,
+		Measures: fairMeasures,
 		Refused: func(c *Config, _ int) []Refusal {
 			own := ownOf[fairConfig](c)
 			if longest := c.Retry.Hi + c.Timeout; own.places == renewedPlaces && own.timeout <= longest {
@@ -66,6 +64,24 @@ type fairConfig struct {
 	places   placeTimes    // default renewed
 	barging  bool          // default off
 	withdraw bool          // default on
+}
+
+// fairMeasures returns the safety measures of a fair lock.
+func fairMeasures(c *Config) []history.Measure {
+	own, ms := ownOf[fairConfig](c), []history.Measure{history.OwnerCheck, history.OwnValue, history.RelativeExpiry}
+	if !own.barging {
+		ms = append(ms, history.FirstInLine)
+	}
+	if own.places == renewedPlaces || own.places == keptPlaces {
+		ms = append(ms, history.KeptPlaces)
+	}
+	if own.places == renewedPlaces {
+		ms = append(ms, history.RenewedPlaces)
+	}
+	if own.withdraw {
+		ms = append(ms, history.LeftPlaces)
+	}
+	return ms
 }
 
 // placeTimes says when a place in the queue ends.

@@ -108,7 +108,9 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		}
 		h := Holding{Name: name, Member: m, Owner: k.members[m]}
 		gone := h.Gone(history.Expired)
-		if !c.Expired {
+		if c.Expired {
+			gone.Checked = history.CheckedScore
+		} else {
 			gone.By, gone.Why = d.Attempt, history.Deleted
 			gone.Checked = d.checked(gone.By, name, m, gone.Of)
 		}

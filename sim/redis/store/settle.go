@@ -10,6 +10,7 @@ func (d *Data) Settle(name string, c Change) {
 	case kind == "" && k == nil:
 		return
 	case kind == "" && c.Expired:
+		d.settleMembers(name, k, c)
 		d.gone(name, k, history.Expired, "")
 		return
 	case kind == "":
