@@ -180,7 +180,8 @@ var remedies = map[CauseKind][]advice{
 			{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, " +
 				"it shortens the lock on the others.", only: byMajority, when: all(counted, isShortened)},
 			{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that " +
-				"does not get the answer, counts on the longer lease.", only: oneRedis, when: all(counted, isShortened)},
+				"does not get the answer, counts on the longer lease.",
+				only: oneRedis, when: all(counted, isShortened)},
 			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, isOffset, unlessAgainst(history.PacesClock))},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
