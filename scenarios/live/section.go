@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -184,7 +185,25 @@ func (k *client) leaves(h *hold, r *report, ok func()) {
 		e.Type, e.Why = history.Info, history.NoReply
 	}
 	k.record(e)
-	k.pass(sim.Released, ok)
+	k.pass(sim.Released, func() {
+		ok()
+		if k.traced != nil && k.hasFinished() { // an interpreter takes longer to end than the sections have taken
+			k.traced.Kill()
+			k.exited(nil)
+		}
+	})
+}
+
+// hasFinished reports whether the client has had all its sections, and holds nothing and waits for nothing.
+func (k *client) hasFinished() bool {
+	want, had := k.config.Work.Cycles, 0
+	if k.config.Work.Take != scenarios.TakeOne {
+		want *= len(k.locks)
+	}
+	for _, h := range k.holds {
+		had += h.section
+	}
+	return had >= want && k.unfinished() == ""
 }
 
 func (h *hold) event(t history.Type, f history.F, lock history.Lock) history.Event {

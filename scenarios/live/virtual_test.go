@@ -123,6 +123,33 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 	}
 }
 
+// TestClientsEndWithTheirLastSection runs a worker that never ends by itself. Each client ends when it has released its
+// last section, and not before.
+func TestClientsEndWithTheirLastSection(t *testing.T) {
+	worker := strings.Fields(redisPy(t))[1]
+	code := fmt.Sprintf(`import runpy, time; runpy.run_path("%s"); time.sleep(1e9)`, worker)
+	const text = "name: endless\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 10s}\n" +
+		"work: {cycles: 3}\n"
+	s, err := scenarios.Parse("endless.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = inVirtualTimeOf(t, s, python+" -c '"+code+"'")
+	r, err := planned(t, s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	releases := 0
+	for _, e := range r.History.Events {
+		if e.F == history.Release && e.Type == history.OK && e.Process != history.Probe {
+			releases++
+		}
+	}
+	if releases != 6 || r.Limited || r.EndedEarly != "" {
+		t.Errorf("%d releases; limited: %t; ended early: %q", releases, r.Limited, r.EndedEarly)
+	}
+}
+
 // TestEqualSeedsGiveEqualRunsOfPrograms checks that runs with equal seeds have equal digests, even on another thread
 // and after other runs, and that runs with different seeds have different digests.
 func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {

@@ -61,6 +61,7 @@ func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 		return nil, err
 	}
 	t.watch = newWatchdog(t.busy)
+	quietStops()
 	pin(number)
 	return t, nil
 }
