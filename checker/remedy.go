@@ -334,8 +334,10 @@ var remedies = map[CauseKind][]advice{
 		{text: "Renew a lock while waiting.", unless: history.Renewal,
 			when: unlessAgainst(history.Kills, history.ShutsDown, history.Stops, history.Parts)},
 	}, guards),
-	StaleEffect: append([]advice{{text: "Let the resource compare fencing tokens on reads and writes and refuse " +
-		"lower ones.", unless: history.Fencing}}, tokens(fences)...),
+	StaleEffect: append([]advice{
+		{text: "Commit before you release: release the lock only when the last write has been answered.", when: isLetGo},
+		{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
+			unless: history.Fencing}}, tokens(fences)...),
 	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, or " +
 		"compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
 		[]advice{{text: "Or let the resource accept a write only if the value is still the one that the writer read " +

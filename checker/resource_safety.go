@@ -129,6 +129,15 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		"grant of %s is the later one (%s).",
 		t.who(a, b), e.Time, effect.Op, t.who(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
 	w := []int{a.OK, b.OK, by.At, at}
+	if called, done := t.calledWrite(at); called >= 0 && a.Release < done {
+		t.facts.letGo = true
+		w = append(w, called, a.Release)
+		how := sentence("and the write only at %v", t.Time(called))
+		if called < a.Release {
+			how = sentence("before the write that it had called at %v was answered", t.Time(called))
+		}
+		story += sentence(" The writer called release at %v, %s.", t.Time(a.Release), how)
+	}
 	if a.Lease != nil {
 		end := a.Lease.Granted
 		if last := t.LastWindow(lock, n); last != nil {
@@ -138,6 +147,7 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		story += t.blameStory(a.Process, why)
 		w = append(w, why.witness()...)
 		switch {
+		case t.facts.letGo:
 		case a.GaveBack(&t.Trace, e.Time):
 			story += sentence(" It had called release at %v.", t.Time(a.Release))
 		case end <= e.Time:
@@ -146,6 +156,24 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	}
 	story += " The resource did not know that the writer was no longer the holder."
 	found.violated(t, cause, story, w)
+}
+
+// calledWrite returns the positions at which the client called a write that the resource accepted, and at which it
+// returned: trace.Open if it did not. called is -1 if the history does not record the call.
+func (t *judge) calledWrite(at int) (called, done int) {
+	applied := &t.History.Events[at]
+	called, done = -1, trace.Open
+	for i := range t.History.Events {
+		e := &t.History.Events[i]
+		switch {
+		case e.F != history.Write || e.Attempt != applied.Of || e.Lock != applied.Lock || e.Value != applied.Value:
+		case e.Type == history.Invoke && i < at:
+			called, done = i, trace.Open
+		case e.Type != history.Invoke && called >= 0 && done == trace.Open:
+			done = i
+		}
+	}
+	return called, done
 }
 
 func (t *judge) orderText(a, b *trace.Grant) string {

@@ -48,6 +48,7 @@ type facts struct {
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
 	givenUp   bool         // a place in the queue that kept a lock free belonged to a client that had given up
 	gaveUp    bool         // the holder's own request had deleted the key before the holder stopped working
+	letGo     bool         // the holder called release before its write had been answered
 	keyless   bool         // no server ever had a key of the lock
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
 	// the lease states no end and lasted longer than its key, because the holder was not told in time
@@ -168,6 +169,7 @@ func isHasty(s *situation) bool       { return s.hasty }
 func isSpent(s *situation) bool       { return s.spent }
 func isUngranted(s *situation) bool   { return s.ungranted }
 func isGivenUp(s *situation) bool     { return s.givenUp }
+func isLetGo(s *situation) bool       { return s.letGo }
 func isUnreleased(s *situation) bool  { return s.unreleased }
 func isEarlierTry(s *situation) bool  { return s.earlierTry }
 func isHeldUp(s *situation) bool      { return s.heldUp }

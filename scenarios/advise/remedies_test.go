@@ -56,6 +56,8 @@ var confirmations = []confirmation{
 	{text: "Let the protected resource itself limit how many clients it serves at once: a permit with a lease does " +
 		"not stop a holder that does not know that its lease has ended.",
 		reason: "the resource of a scenario serves everybody"},
+	{text: "Commit before you release: release the lock only when the last write has been answered.",
+		keeps: checker.ResourceSafety, changes: []string{"work.release-before-write: off"}},
 	{text: "Send WAIT after setting the lock and obey its count.", apply: waiting},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},
