@@ -187,6 +187,34 @@ func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
+// workedOn checks when the writer called release and its write, and that the write was not answered before. The groups
+// of its pattern are TIME "and the write only at" TIME.
+func (p *proof) workedOn(m []string) string {
+	wrote := &p.History.Events[p.At]
+	for _, s := range p.sections {
+		if s.Attempt != wrote.Of || s.Release < 0 || !at(p.History.Events[s.Release].Time, m[1]) {
+			continue
+		}
+		for i := range p.History.Events {
+			e := &p.History.Events[i]
+			if e.F != history.Write || e.Attempt != s.Attempt || e.Value != wrote.Value {
+				continue
+			}
+			if e.Type != history.Invoke {
+				return unless(i > s.Release, "the write was answered before the release")
+			}
+			if !at(e.Time, m[3]) || (i > s.Release) != strings.HasPrefix(m[2], "and") {
+				return "the write was not called then"
+			}
+			if i > s.Release {
+				return ""
+			}
+		}
+		return ""
+	}
+	return "it called no release then"
+}
+
 // releaseCalled checks when release was called, and that the lease would have lasted longer. The groups of its pattern
 // are WHO TIME.
 func (p *proof) releaseCalled(m []string) string {
