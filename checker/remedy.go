@@ -335,7 +335,8 @@ var remedies = map[CauseKind][]advice{
 			when: unlessAgainst(history.Kills, history.ShutsDown, history.Stops, history.Parts)},
 	}, guards),
 	StaleEffect: append([]advice{
-		{text: "Commit before you release: release the lock only when the last write has been answered.", when: isLetGo},
+		{text: "Commit before you release: release the lock only when the last write has been answered.",
+			when: isLetGo},
 		{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 			unless: history.Fencing}}, tokens(fences)...),
 	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, or " +
