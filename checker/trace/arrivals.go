@@ -15,9 +15,8 @@ type Overtaking struct {
 
 // arrivals visits the grants of one lock in order, and knows who has asked for it by then.
 type arrivals struct {
-	t     *Trace
-	slack history.Time
-	asks  []int32
+	t    *Trace
+	asks []int32
 	// by index in asks: the position from which a fault may affect the acquire; only of those called before the grant
 	disturbed []int
 	first     int   // index in asks of the first acquire that later ones must not overtake
@@ -30,7 +29,7 @@ type arrivals struct {
 // be overtaken.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
-	v := arrivals{t: t, slack: t.History.Header.Order.Slack, asks: l.Asks}
+	v := arrivals{t: t, asks: l.Asks}
 	by := make(map[history.Process]*affected)
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -58,7 +57,7 @@ func (v *arrivals) overtaken(g *Grant) int {
 		switch late := v.isLate(b, a); {
 		case !late && v.t.Ascending:
 			return -1
-		case late && a.Process != g.Process && !v.isSettled(i, g.OK) && v.t.waitsFor(a, g, v.slack):
+		case late && a.Process != g.Process && !v.isSettled(i, g.OK) && v.t.waitsFor(a, g):
 			return i
 		}
 	}
@@ -67,7 +66,7 @@ func (v *arrivals) overtaken(g *Grant) int {
 
 // isLate reports whether b was called so much later than a that it must wait for a.
 func (v *arrivals) isLate(b, a *Ask) bool {
-	return a.Call < b.Call && v.t.Time(b.Call)-v.t.Time(a.Call) > v.slack
+	return a.Call < b.Call && v.t.Time(b.Call)-v.t.Time(a.Call) > v.t.History.Header.Order.Slack
 }
 
 // isSettled reports whether, by position at, an acquire has ended or a fault may have affected it.
@@ -98,12 +97,12 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 
 // waitsFor reports whether a process that waited when another one was granted the lock did not wait for something else
 // by then: for the answer to its own grant, or for that to giving up.
-func (t *Trace) waitsFor(a *Ask, g *Grant, slack history.Time) bool {
+func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
 		return t.decided(&t.Grants[a.Grant]) > t.decided(g)
 	case a.Outcome != 0:
-		return t.Time(a.Ret)-t.Time(g.OK) > slack
+		return t.Time(a.Ret)-t.Time(g.OK) > t.History.Header.Order.Slack
 	}
 	return true
 }

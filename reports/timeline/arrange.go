@@ -16,7 +16,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 		l: &Lanes{
 			end: h.Header.End, locks: slices.Clone(h.Header.Locks), history: h, witness: map[int]bool{},
 			clientOf: map[history.Process]int{}, serverOf: map[history.Process]int{},
-			madeBy: map[history.Attempt]history.Process{},
+			madeBy: map[history.Attempt]history.Process{}, bounded: bounded(h.Events),
 		},
 		locks:    map[history.Lock]bool{},
 		sections: map[holding]ref{}, waits: map[waiting][]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},

@@ -34,7 +34,8 @@ type Lanes struct {
 	effects   []effect     // reads and writes that the resource accepted or refused, in order
 	faults    []fault      // faults, in the order in which they struck
 	history   *history.History
-	witness   map[int]bool // positions of the events that violated laws name
+	bounded   map[*history.Event]history.Time // see describer.Bounded
+	witness   map[int]bool                    // positions of the events that violated laws name
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
@@ -331,7 +332,7 @@ func (l *Lanes) names() []string {
 
 func newDescriber(l *Lanes, long bool) describer {
 	return describer{Holder: l.holder, Apart: l.apart, Several: len(l.locks) > 1, Locks: l.locks,
-		Registers: l.registers, Long: long, Bounded: bounded(l.history.Events)}
+		Registers: l.registers, Long: long, Bounded: l.bounded}
 }
 
 // described is an event with its description.
