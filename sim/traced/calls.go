@@ -3,6 +3,7 @@
 package traced
 
 import (
+	"bytes"
 	"maps"
 	"strconv"
 
@@ -19,6 +20,10 @@ func allCalls() map[uint64]call {
 	}
 	for _, some := range []map[uint64]call{timeCalls, processCalls, ioCalls} {
 		maps.Copy(all, some)
+	}
+	for nr, name := range map[uint64]string{unix.SYS_CLOSE: "close", unix.SYS_CLOSE_RANGE: "close_range",
+		unix.SYS_DUP2: "dup2", unix.SYS_DUP3: "dup3"} {
+		all[nr] = call{name, (*thread).replacesOutput}
 	}
 	for nr, c := range fileCalls {
 		all[nr] = call{c.name, func(t *thread) outcome { return t.changesFile(c) }}
@@ -45,7 +50,7 @@ var timeCalls = map[uint64]call{
 
 var processCalls = map[uint64]call{
 	unix.SYS_GETRANDOM:         {"getrandom", (*thread).getrandom},
-	unix.SYS_GETPID:            {"getpid", (*thread).getpid},
+	unix.SYS_GETPID:            {"getpid", (*thread).ownNumber},
 	unix.SYS_GETPGRP:           {"getpgrp", (*thread).getpid},
 	unix.SYS_GETPGID:           {"getpgid", (*thread).getpid},
 	unix.SYS_GETSID:            {"getsid", (*thread).getpid},
@@ -139,6 +144,19 @@ func (t *thread) forbidsListening() outcome {
 }
 
 func (t *thread) getpid() outcome { return t.gives(int64(t.p.id)) }
+
+// ownNumber answers getpid. If the call was made by a function like that of the C library, the function is changed to
+// return the number without a call, because some libraries ask for it before each request.
+func (t *thread) ownNumber() outcome {
+	const length = 7
+	code, at := make([]byte, length), t.regs.Rip-length
+	asks := []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05} // mov eax, 39; syscall
+	if peek(t.tid, at, code) && bytes.Equal(code, asks) {
+		knows := append(le.AppendUint32([]byte{0xb8}, uint32(t.p.id)), 0x66, 0x90) // mov eax, id; nop
+		pokeCode(t.tid, at, knows)                                                 // if it fails, the next one is a call again
+	}
+	return t.getpid()
+}
 
 func (t *thread) setTidAddress() outcome {
 	t.began = t.regs.Rdi

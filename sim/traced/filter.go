@@ -3,6 +3,7 @@
 package traced
 
 import (
+	"maps"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +22,8 @@ var untouched = []uint32{
 	unix.SYS_SIGALTSTACK,
 	// open files, and information about files
 	unix.SYS_LSEEK, unix.SYS_IOCTL, unix.SYS_PREAD64, unix.SYS_PREADV, unix.SYS_ACCESS, unix.SYS_FACCESSAT,
-	unix.SYS_FACCESSAT2, unix.SYS_DUP, unix.SYS_DUP2, unix.SYS_DUP3, unix.SYS_FCNTL,
-	unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_GETCWD, unix.SYS_CHDIR, unix.SYS_FCHDIR, unix.SYS_READLINK,
+	unix.SYS_FACCESSAT2, unix.SYS_DUP, unix.SYS_FCNTL,
+	unix.SYS_GETCWD, unix.SYS_CHDIR, unix.SYS_FCHDIR, unix.SYS_READLINK,
 	unix.SYS_READLINKAT, unix.SYS_STAT, unix.SYS_FSTAT, unix.SYS_LSTAT, unix.SYS_NEWFSTATAT, unix.SYS_STATX,
 	unix.SYS_STATFS, unix.SYS_FSTATFS, unix.SYS_GETDENTS, unix.SYS_GETDENTS64, unix.SYS_FADVISE64, unix.SYS_UMASK,
 	unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR, unix.SYS_READAHEAD,
@@ -36,34 +37,102 @@ var untouched = []uint32{
 	unix.SYS_SCHED_GET_PRIORITY_MAX, unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_RESTART_SYSCALL,
 }
 
-// Operations of classic BPF that the filter uses.
+// Operations of classic BPF that the filters use.
 const (
-	load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-	ifEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-	give    = unix.BPF_RET | unix.BPF_K
+	load      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	ifEqual   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	ifGreater = unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K
+	give      = unix.BPF_RET | unix.BPF_K
 )
 
+// Offsets in seccomp_data: the number of the call, the architecture, and the arguments.
+const (
+	callNumber, architecture    = 0, 4
+	firstArgument, argumentSize = 16, 8
+)
+
+// The files to which a program prints, which are its output from the start.
+const standardOutput, standardError = 1, 2
+
+// replacers maps the calls by which a program can replace its output with another file to the number of the argument
+// that names the replaced file. They stop the thread only if that file is the output, or the standard input.
+var replacers = map[uint32]uint32{unix.SYS_CLOSE: 0, unix.SYS_CLOSE_RANGE: 0, unix.SYS_DUP2: 1, unix.SYS_DUP3: 1}
+
 // filter returns the seccomp program. Calls of other architectures kill the process, because their numbers have other
-// meanings.
+// meanings. What a program prints goes to its output without a stop, since an interpreter that shows an error makes
+// hundreds of calls.
 func filter() []byte {
-	const number, arch = 0, 4 // offsets in seccomp_data
 	calls := slices.Sorted(slices.Values(untouched))
 	program := []unix.SockFilter{
-		{Code: load, K: arch},
+		{Code: load, K: architecture},
 		{Code: ifEqual, Jt: 1, K: unix.AUDIT_ARCH_X86_64},
 		{Code: give, K: unix.SECCOMP_RET_KILL_PROCESS},
-		{Code: load, K: number},
+		{Code: load, K: callNumber},
 	}
+	for _, nr := range slices.Sorted(maps.Keys(replacers)) { // skipped by all other calls
+		program = append(program, unix.SockFilter{Code: ifEqual, Jf: 4, K: nr},
+			unix.SockFilter{Code: load, K: firstArgument + replacers[nr]*argumentSize},
+			unix.SockFilter{Code: ifGreater, Jf: 1, K: standardError},
+			unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW},
+			unix.SockFilter{Code: give, K: unix.SECCOMP_RET_TRACE})
+	}
+	program = append(program, unix.SockFilter{Code: ifEqual, Jf: 5, K: unix.SYS_WRITE},
+		unix.SockFilter{Code: load, K: firstArgument},
+		unix.SockFilter{Code: ifEqual, Jt: 2, K: standardOutput},
+		unix.SockFilter{Code: ifEqual, Jt: 1, K: standardError},
+		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_TRACE},
+		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW})
 	for i, nr := range calls {
 		program = append(program, unix.SockFilter{Code: ifEqual, Jt: uint8(len(calls) - i), K: nr})
 	}
-	program = append(program, unix.SockFilter{Code: give, K: unix.SECCOMP_RET_TRACE},
-		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW})
-	var b []byte
+	return encoded(append(program, unix.SockFilter{Code: give, K: unix.SECCOMP_RET_TRACE},
+		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}))
+}
+
+// stricter returns a seccomp program that is added when a program replaces its output. From then on, each write stops
+// the thread.
+func stricter() []byte {
+	return encoded([]unix.SockFilter{{Code: load, K: callNumber}, {Code: ifEqual, Jf: 1, K: unix.SYS_WRITE},
+		{Code: give, K: unix.SECCOMP_RET_TRACE}, {Code: give, K: unix.SECCOMP_RET_ALLOW}})
+}
+
+// encoded returns a seccomp program as the kernel reads it.
+func encoded(program []unix.SockFilter) (b []byte) {
 	for _, i := range program {
 		b = le.AppendUint16(b, i.Code)
 		b = append(b, i.Jt, i.Jf)
 		b = le.AppendUint32(b, i.K)
 	}
 	return b
+}
+
+// replacesOutput carries out a call that may replace the output.
+func (t *thread) replacesOutput() outcome {
+	if t.p.replaced {
+		return passes
+	}
+	program := stricter()
+	sp := t.regs.Rsp - 256 // below what the thread may use there
+	head := le.AppendUint64(le.AppendUint64(nil, uint64(len(program)/8)), sp+16)
+	added := append(head, program...)
+	before, call := make([]byte, len(added)), t.regs
+	if !peek(t.tid, sp, before) || !poke(t.tid, sp, added) {
+		t.p.m.fail(t, t.name, "and its stack cannot be written")
+		return gone
+	}
+	result := t.through(func(r *unix.PtraceRegs) {
+		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+			unix.SECCOMP_FILTER_FLAG_TSYNC, sp
+	})
+	poke(t.tid, sp, before)
+	if result != 0 {
+		t.p.m.fail(t, t.name, "and the kernel refused to trace what it writes: "+unix.Errno(-result).Error())
+		return gone
+	}
+	t.p.replaced = true
+	t.regs = call
+	t.regs.Rip -= 2 // it makes the call again
+	t.regs.Rax, t.regs.Orig_rax = call.Orig_rax, ^uint64(0)
+	unix.PtraceSetRegs(t.tid, &t.regs)
+	return answered
 }

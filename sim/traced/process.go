@@ -21,25 +21,26 @@ import (
 
 // Process is a program that the machine runs.
 type Process struct {
-	m       *Machine
-	command Command
-	pid     int // process number on the host
-	handle  int // pidfd
-	id      int // process number that the process itself sees
-	lastID  int // number of its latest thread
-	threads []*thread
-	conns   []*Conn
-	timers  []*timer
-	rand    *rand.Rand
-	clock   clock
-	paused  int
-	ended   bool
-	exit    Exit
-	left    int64 // how far its clocks were allowed to advance when it was last resumed
-	dirty   bool  // one of its threads may have made a file ready
-	output  int   // file that contains what the process prints
-	copied  bool  // copied from a checkpoint, to which the file belongs
-	refused []string
+	m        *Machine
+	command  Command
+	pid      int // process number on the host
+	handle   int // pidfd
+	id       int // process number that the process itself sees
+	lastID   int // number of its latest thread
+	threads  []*thread
+	conns    []*Conn
+	timers   []*timer
+	rand     *rand.Rand
+	clock    clock
+	paused   int
+	ended    bool
+	exit     Exit
+	left     int64 // how far its clocks were allowed to advance when it was last resumed
+	dirty    bool  // one of its threads may have made a file ready
+	output   int   // file that contains what the process prints
+	copied   bool  // copied from a checkpoint, to which the file belongs
+	replaced bool  // it may have replaced its output with another file
+	refused  []string
 }
 
 // thread is one thread of a process.

@@ -15,7 +15,7 @@ import (
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	real := realEcho(t)
 	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end", "absolute",
-		"options", "timerfd"} {
+		"options", "timerfd", "output"} {
 		t.Run(what, func(t *testing.T) {
 			want := onTheHost(t, goProgram(t, what, real)...)
 			got := newStage(t, 0).run(1, 0, nil, goProgram(t, what, echoing)...)
@@ -75,6 +75,27 @@ func TestASeedDecides(t *testing.T) {
 	}
 	if !strings.HasSuffix(a.printed, " 1000 1\n") || !strings.HasSuffix(b.printed, " 1000 1\n") {
 		t.Errorf("the numbers of the process and of its parent are %q and %q", a.printed, b.printed)
+	}
+}
+
+// TestAProgramKnowsItsNumber: a program that uses the C library asks for its number once, and gets the same number each
+// time. What it prints takes no call either.
+func TestAProgramKnowsItsNumber(t *testing.T) {
+	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
+	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)
+	if want := strings.Repeat("1000", 100); r.printed != want || r.err != nil {
+		t.Errorf("%q (%v), want %q", r.printed, r.err, want)
+	}
+	for _, name := range []string{"getpid", "write"} {
+		n := 0
+		for _, c := range r.calls {
+			if c.Name == name {
+				n++
+			}
+		}
+		if n > 1 {
+			t.Errorf("it stops at %d calls of %s", n, name)
+		}
 	}
 }
 
