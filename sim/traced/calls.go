@@ -146,14 +146,15 @@ func (t *thread) forbidsListening() outcome {
 func (t *thread) getpid() outcome { return t.gives(int64(t.p.id)) }
 
 // ownNumber answers getpid. If the call was made by a function like that of the C library, the function is changed to
-// return the number without a call, because some libraries ask for it before each request.
+// return the number without a call, because some libraries ask for it before each request. If it
+// cannot be changed, it goes on to make the call.
 func (t *thread) ownNumber() outcome {
 	const length = 7
 	code, at := make([]byte, length), t.regs.Rip-length
 	asks := []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05} // mov eax, 39; syscall
 	if peek(t.tid, at, code) && bytes.Equal(code, asks) {
 		knows := append(le.AppendUint32([]byte{0xb8}, uint32(t.p.id)), 0x66, 0x90) // mov eax, id; nop
-		pokeCode(t.tid, at, knows)                                                 // if it fails, the next one is a call again
+		pokeCode(t.tid, at, knows)
 	}
 	return t.getpid()
 }
