@@ -125,12 +125,12 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	x := t.abandonedPlace(a, b.at, b.idle.Until)
 	if x != nil {
 		cause.Detail, about, witness = AbandonedPlace, x.Process, append(witness, x.Call, t.Waited(x))
-		did := "had given up"
+		did := "gave up"
 		if x.Outcome == 0 {
-			did = "had crashed"
+			did = "crashed"
 		}
-		why = sentence(" %s, which had asked at %v, %s at %v; nobody that asked after it was granted the lock since.",
-			capital(string(x.Process)), t.Time(x.Call), did, t.Time(t.Waited(x)))
+		why = sentence(" %s had asked at %v and %s at %v. Since then, nobody who had asked later than %s got the lock.",
+			capital(string(x.Process)), t.Time(x.Call), did, t.Time(t.Waited(x)), x.Process)
 	}
 	found := t.breach(f, cause, b.at, name, a.Process)
 	if found == nil {
@@ -140,7 +140,7 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
 	found.violated(t, cause, sentence("%s asked for %s at %v. From %v on nobody held the lock and %s, yet nobody was "+
-		"granted it for %v; at most %v is allowed.%s", capital(string(a.Process)), quoted(name), t.Time(a.Call),
+		"granted it for %v; the limit is %v.%s", capital(string(a.Process)), quoted(name), t.Time(a.Call),
 		b.idle.Since, calm, b.idle.Until-b.idle.Since, turn, why), witness)
 	found.About = about
 }

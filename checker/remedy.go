@@ -81,7 +81,7 @@ const (
 	valueOfTheCall = "Keep the owner value with the call that acquired the lock, and not in a field that several " +
 		"tasks share: the next task to acquire the lock overwrites it."
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
-	moreAllowance = "Allow for more clock drift than now."
+	moreAllowance = "Allow for more clock drift than you do now."
 	anAllowance   = "Subtract an allowance for clock drift from the validity."
 	pxNotPXAT     = "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT)."
 	keptExtension = "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop " +
@@ -170,7 +170,7 @@ var remedies = map[CauseKind][]advice{
 		[]advice{
 			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when " +
 				"the deadline has passed, whether or not the servers answer.", when: all(isUntold, serversExpire)},
-			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
+			{text: "Count the validity from before the first request and refuse the lock if none of it is left.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended), not(isLapsed))},
 			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +
 				"nothing is left of it.",

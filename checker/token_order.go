@@ -109,17 +109,17 @@ func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 
 // tokenStory reports two grants of a lock whose tokens break the law.
 func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
-	cause, how := Cause{Kind: TokenWentBack}, sentence("lower than the %d that", a.Token)
+	cause, which := Cause{Kind: TokenWentBack}, sentence("the higher token %d", a.Token)
 	if a.Token == b.Token {
-		cause, how = Cause{Kind: TokenRepeated}, "the same token that"
+		cause, which = Cause{Kind: TokenRepeated}, "the same token"
 	}
 	found := t.breach(f, cause, b.OK, t.Locks[b.Lock].Name, a.Process, b.Process)
 	if found == nil {
 		return
 	}
-	story := sentence("%s was granted the lock %s at %v with fencing token %d, %s %s had been granted at %v: a "+
-		"resource that compares tokens cannot tell which of the two is stale.", capital(t.who(b, a)),
-		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
+	story := sentence("%s was granted the lock %s at %v with fencing token %d, although %s had been granted %s at %v. "+
+		"A resource that compares tokens cannot tell which of the two grants is stale.", capital(t.who(b, a)),
+		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, t.who(a, b), which, t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" In between, the counter had been lost%s.", t.faultText(lost...))
 	} else if set := t.deposedGrant(a, b); set != nil {

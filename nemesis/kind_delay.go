@@ -38,7 +38,7 @@ var DelayLink = register(definition{
 	},
 
 	placement: Placement{Order: 2,
-		Why: always("any number of messages may be late, by any time")},
+		Why: always("any number of messages may be delayed, by any amount of time")},
 })
 
 // DelayMessage is the kind of fault that delays one message. Its number or its content identifies the message.

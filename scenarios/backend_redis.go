@@ -62,8 +62,8 @@ var (
 		format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 			"how long a master must be silent before the Sentinel replaces it").Recurring(),
 		format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
-			redis.DefaultReconfigureAfter, "how long a deposed master goes on "+
-				"serving after the Sentinel can reach it"),
+			redis.DefaultReconfigureAfter, "how long a deposed master continues to "+
+				"serve once the Sentinel can reach it again"),
 	}
 )
 
@@ -87,8 +87,8 @@ func checkRedis(f *file) {
 	}
 	for _, key := range ofSentinel {
 		if place, given := f.inServers[key]; given && s.Cluster {
-			f.Problem(place, "", "%s is a setting of the Sentinel, and a Cluster has none: leave it out, or write "+
-				"node-timeout", key)
+			f.Problem(place, "", "%s is a setting of the Sentinel, but a Cluster has no Sentinel: leave it out, "+
+				"or write node-timeout", key)
 		}
 	}
 }

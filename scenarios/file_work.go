@@ -87,9 +87,8 @@ func (f *file) workFields(w *Work, s scope) []field {
 	return append(append(begin, t.fields("")...), other,
 		field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
 			doc: doc{values: "list of names", standard: "none",
-				meaning: "several locks, taken in this order and given back " +
-					"in the " +
-					"opposite one; without it the lock's own name"}})
+				meaning: "several locks, acquired in this order and released in " +
+					"the reverse order; if omitted, the lock's own name is used"}})
 }
 
 // staggerOf returns the interval between the starts of two clients. A scenario stores only the start of each client.

@@ -111,7 +111,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 			`line 1: index 9223372036854775807 is too large`},
 		{`{"time":1.5}`, `line 1: "time": want a whole number, found a fraction or an exponent`},
 		{`{"time":"1"}`, `line 1: "time": want a whole number, found '"' in column 9`},
-		{`{"time":99999999999999999999}`, `line 1: "time": 99999999999999999999 does not fit 64 bits`},
+		{`{"time":99999999999999999999}`, `line 1: "time": 99999999999999999999 does not fit in 64 bits`},
 		{`{"time":1-1}`, `line 1: "time": "1-1" is not a number`},
 		{`{"process":null}`, `line 1: "process": want text in double quotes, found 'n' in column 12`},
 		{`{"process":"a`, `line 1: "process": text without its closing quote`},

@@ -38,7 +38,7 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	case !whole:
 		return 0, fmt.Errorf("%s %s is not a whole number", key, show(v))
 	case !n.IsInt64():
-		return 0, fmt.Errorf("%s %s does not fit 64 bits", key, n)
+		return 0, fmt.Errorf("%s %s does not fit in 64 bits", key, n)
 	}
 	return T(n.Int64()), nil
 }
@@ -146,7 +146,7 @@ func wrongNumber(word string) string {
 	}
 	last := word[len(word)-1]
 	if _, err := strconv.ParseInt(word, 10, 64); ednInteger.MatchString(word) && last != 'N' && err != nil {
-		return word + " does not fit 64 bits: EDN writes such a number with an N at its end"
+		return word + " does not fit in 64 bits: EDN writes such a number with an N at its end"
 	}
 	if _, err := strconv.ParseFloat(word, 64); ednFloat.MatchString(word) && last != 'M' && err != nil {
 		return word + " is too large for a floating-point number: EDN writes such a number with an M at its end"

@@ -162,7 +162,7 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	case next == '.' || next == 'e' || next == 'E':
 		return 0, errors.New("want a whole number, found a fraction or an exponent")
 	case errors.Is(err, strconv.ErrRange) || int64(T(v)) != v:
-		return 0, fmt.Errorf("%s does not fit 64 bits", digits)
+		return 0, fmt.Errorf("%s does not fit in 64 bits", digits)
 	case err != nil:
 		return 0, fmt.Errorf("%q is not a number", digits)
 	}

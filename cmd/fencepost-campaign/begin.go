@@ -60,7 +60,7 @@ func (r *request) register(c *cobra.Command) {
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
 		"with --verify: with several faults, continue from every end of the earlier ones")
 	f.BoolVar(&r.options.Requests, "requests", false,
-		"with --verify: try every single fault in one run, the one of --seed, with that run's delays")
+		"with --verify: try each possible fault alone, in the run of --seed and with that run's delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
 		"with --verify: keep the scenario's own faults in every run")
 	output.Count(c, &r.options.Budget, "budget", 0, 1, 0,

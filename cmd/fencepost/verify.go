@@ -73,7 +73,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	f.BoolVar(&o.Orders, "orders", false, "also try two other orders of simultaneous messages")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, continue from every end of the earlier ones")
 	f.BoolVar(&o.Requests, "requests", false,
-		"try every single fault in one run, the one of --seed, with that run's delays")
+		"try each possible fault alone, in the run of --seed and with that run's delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")
 	f.StringVar(&j.client, "client", "", task.ClientUsage)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")

@@ -48,7 +48,7 @@ func (c *chart) card() html.Part {
 		html.El("div", html.Class("bar"), html.El("h2", html.Text("Timeline")), html.Raw(hints),
 			html.El("span", html.Class("buttons"), html.Raw(buttons), html.If(len(c.Pins) > 0, html.Raw(witnessButton)),
 				html.El("button", html.Attr("type", "button", "data-do", "true", "aria-pressed", c.Linear,
-					"title", "one second is as long everywhere"), html.Text("true scale")))), html.Newline,
+					"title", "one second has the same width everywhere"), html.Text("true scale")))), html.Newline,
 		html.El("div", html.Attr("class", "plot", "tabindex", 0, "role", "group",
 			"aria-label", "timeline: plus and minus zoom, the arrows move, 0 shows the whole run"), c.svg()),
 		html.Newline,

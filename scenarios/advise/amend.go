@@ -53,7 +53,7 @@ func apply(d *format.Document, edits []edit) {
 }
 
 // errStyle is the error for text that cannot be changed in place because of the way it is written.
-var errStyle = errors.New("the file writes this in a way that cannot be changed in place")
+var errStyle = errors.New("the file contains this in a form that cannot be changed in place")
 
 // rewritten makes the edits in the text of a scenario. If an edit cannot be made in place, the error names it.
 func rewritten(text []byte, edits []edit) ([]byte, error) {

@@ -69,7 +69,7 @@ var confirmations = []confirmation{
 			"servers.persistence.append-fsync: always", "lock.value: per-acquire and lock.resource-version: compared",
 			"lock.protocol: etcd"}},
 	{text: "The checker knows no remedy against this.", none: true, reason: "it asks for no change"},
-	{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
+	{text: "Count the validity from before the first request and refuse the lock if none of it is left.",
 		changes: []string{"lock.elapsed-check: on"}},
 	{text: "Count the validity, also of an extension, from before the first request and refuse the lock if nothing " +
 		"is left of it.",
@@ -85,7 +85,7 @@ var confirmations = []confirmation{
 		"clock drift from the validity.", apply: relativeWithAllowance},
 	{text: "Count the lease from when the request that extended it was sent, not from its answer.",
 		changes: []string{"lock.count-from: sending"}},
-	{text: "Allow for more clock drift than now.", apply: allowance},
+	{text: "Allow for more clock drift than you do now.", apply: allowance},
 	{text: "Keep the servers' wall clocks from jumping (slew them, never step them).", apply: slewing},
 	{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory refuses new " +
 		"keys and removes none. Or give the lock its own servers with enough memory.",

@@ -20,7 +20,7 @@ func (p *proof) tokens(m []string) string {
 		i := p.acquire(history.OK, name, attempt, m[3], when)
 		return unless(i != Open && token(&p.History.Events[i]) == number, "no such grant")
 	}
-	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[7], m[8], m[9], cmp.Or(m[6], m[5])))
+	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[6], m[7], m[9], cmp.Or(m[8], m[5])))
 }
 
 // trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. The groups

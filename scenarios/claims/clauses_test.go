@@ -56,8 +56,8 @@ var clauses = []clause{
 	says(`NAMED waited for another lock, LOCK, from TIME(?: to TIME)?`, (*proof).waited),
 
 	// tokens, owners and data
-	says(`WHO was granted the lock LOCK at TIME with fencing token COUNT, (?:the same token that|lower than the `+
-		`COUNT that) WHO had been granted at TIME`, (*proof).tokens),
+	says(`WHO was granted the lock LOCK at TIME with fencing token COUNT, although WHO had been granted (?:the same `+
+		`token|the higher token COUNT) at TIME`, (*proof).tokens),
 	says(`On NAMED, a request of WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME although it `+
 		`belonged to WHO`, (*proof).trespass),
 	says(`accepted a write of WHO at TIME although it had accepted a (read|write) of WHO at TIME, whose grant of `+
@@ -69,15 +69,15 @@ var clauses = []clause{
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
 	// clients that were stuck, and the clients for which they waited
-	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; at most TIME`,
+	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; the limit is TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
 	says(`NAMED asked for LOCK at TIME and was granted it at TIME, although NAMED had asked at TIME and still waited`,
 		(*proof).overtaken),
 	says(`the lock promises its order to clients that ask more than TIME apart`, (*proof).orderSlack),
 	says(`NAMED asked for LOCK at TIME. From TIME on nobody held the lock and[a-z, ]*, yet nobody was granted it for `+
-		`TIME; at most TIME is allowed`, (*proof).leftFree),
-	says(`NAMED, which had asked at TIME, had (given up|crashed) at TIME`, (*proof).leftItsPlace),
+		`TIME; the limit is TIME`, (*proof).leftFree),
+	says(`NAMED had asked at TIME and (gave up|crashed) at TIME`, (*proof).leftItsPlace),
 	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
 	says(`Each holds what the next one wants: ([^.]+)`, (*proof).circle),
 	says(`NAMED had held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),

@@ -131,7 +131,7 @@ var troubles = []Trouble{
 			"Redis fsyncs each second, as it ships."},
 	{Name: "power-always", Title: "power+",
 		Text: "A server that the lock hangs on loses power and is back at once, with an fsync before each " +
-			"answer, as etcd and ZooKeeper always have it."},
+			"answer, as is always the case in etcd and ZooKeeper."},
 	{Name: "failover", Title: "failover",
 		Text: "Master or leader dies for 5 s while one replica or follower has not yet heard of the " +
 			"lock; another takes over."},

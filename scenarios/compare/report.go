@@ -32,7 +32,7 @@ func (r *Report) Document() *document.Document {
 	}
 	return &document.Document{
 		Title: document.Title{Name: "Locks compared", Size: text.Count(r.Seeds, "seed"),
-			Summary: "The same work and the same faults, over all locks."},
+			Summary: "The same work and the same faults for every lock."},
 		Body: []document.Block{
 			document.Section{Heading: "What survives", Body: []document.Block{survival,
 				document.InText{Block: survival.Key()}, signs, document.InText{Block: locks}}},

@@ -142,7 +142,7 @@ var mutants = []Mutant{
 
 	{"barging", "fair", "whoever asks while the lock is free gets it, past the queue", "",
 		edits(set("lock.barging", "on")), soon, breaks(order)},
-	{"fixed-places", "fair", "a place ends although its client still waits", "redisson 3004",
+	{"fixed-places", "fair", "a place in the queue ends while its client is still waiting", "redisson 3004",
 		edits(set("lock.places", "fixed")), soon, breaks(order)},
 
 	{"small-quorum", "redlock", "one of three is enough", "",

@@ -166,7 +166,7 @@ var words = [Things]string{
 	removedByOlder:        "a key was removed by an older attempt of its client",
 	removedByAnother:      "a key was removed by another client while nobody held the lock by that key",
 	removedDuringSection:  "a release took effect while another client was in its critical section",
-	releasedKeyExpired:    "a released key existed until it expired",
+	releasedKeyExpired:    "a released key remained until it expired",
 	crashedInside:         "a holder crashed",
 	crashedAsking:         "a client that had set a key crashed",
 	crashedReleasing:      "a client crashed while it released",

@@ -23,7 +23,7 @@ var syntaxProblems = []struct{ words, say string }{
 		"{key: value, key: value}"},
 	{"flow map", "a mapping is not closed, or a comma between two keys is missing: write " +
 		"{key: value, key: value}"},
-	{"found ','", "two commas follow one another: write [one, two]"},
+	{"found ','", "two commas in a row: write [one, two]"},
 	{"sequence", "write a list with one entry per line, each after - and with the same indentation, or in " +
 		"brackets: [one, two]"},
 }

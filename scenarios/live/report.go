@@ -66,7 +66,7 @@ func parseReport(args []string) (r report, err error) {
 	}
 	at := slices.Index(words, strings.ToUpper(args[0]))
 	if at < 0 {
-		return r, fmt.Errorf("FENCEPOST %s is not a known report%s", args[0], meant(args[0], words))
+		return r, fmt.Errorf("unknown report: FENCEPOST %s%s", args[0], meant(args[0], words))
 	}
 	g := grammar[at]
 	r.word = g.word

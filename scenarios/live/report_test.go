@@ -43,8 +43,8 @@ func TestReportsAreRead(t *testing.T) {
 func TestReportsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "FENCEPOST must be followed by one of these words: ACQUIRING, ACQUIRED",
-		"AQUIRED lock v":                 "FENCEPOST AQUIRED is not a known report (did you mean ACQUIRED?)",
-		"xyz":                            "FENCEPOST xyz is not a known report",
+		"AQUIRED lock v":                 "unknown report: FENCEPOST AQUIRED (did you mean ACQUIRED?)",
+		"xyz":                            "unknown report: FENCEPOST xyz",
 		"ACQUIRING":                      "FENCEPOST ACQUIRING has no lock: send FENCEPOST ACQUIRING lock",
 		"ACQUIRED":                       "FENCEPOST ACQUIRED has no lock: send FENCEPOST ACQUIRED lock attempt",
 		"ACQUIRED lock":                  "FENCEPOST ACQUIRED has no attempt: send FENCEPOST ACQUIRED lock attempt",

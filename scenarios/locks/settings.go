@@ -160,7 +160,7 @@ var (
 			"the release as well"),
 		format.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
 			"send WAIT on the connection that set the lock, because WAIT covers only that connection's writes; "+
-				"`off`: send it to the master known by then, which is another one after a failover"))
+				"`off`: send it to the current master, which is another one after a failover"))
 )
 
 // common are the keys above, in the order of the reference.

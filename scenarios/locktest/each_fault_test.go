@@ -54,7 +54,7 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 		for _, want := range []string{fmt.Sprintf("break each of %d requests and answers lost once: %[1]d runs", lost),
 			fmt.Sprintf("%d places, %d runs", len(p.listed.Longest), len(p.runs)),
 			"two faults at once, and other seeds",
-			"crash: the scenario's mix does not draw it"} {
+			"crash: the scenario's mix does not include it"} {
 			if !strings.Contains(summary, want) {
 				t.Errorf("%q is missing in\n%s", want, p.summary())
 			}

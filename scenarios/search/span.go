@@ -40,7 +40,7 @@ type Identity struct {
 // Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
-		return Span{}, fmt.Errorf("there are no %d seeds from %d on", seeds, from)
+		return Span{}, fmt.Errorf("there are fewer than %d seeds from %d on", seeds, from)
 	}
 	if shard.Of > seeds {
 		return Span{}, fmt.Errorf("%d seeds cannot be divided into %d shards", seeds, shard.Of)

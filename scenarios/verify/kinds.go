@@ -35,7 +35,7 @@ func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 		why := ""
 		switch matters := k.Placement().Matters; {
 		case s.Mix.Weights[k] == 0:
-			why = "the scenario's mix does not draw it"
+			why = "the scenario's mix does not include it"
 		case ruledOut(s, &names, nemesis.Fault{Kind: k}):
 			why = notPromised
 		case len(candidates(subjects, k)) == 0:

@@ -404,8 +404,8 @@ func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 		{redis + "mix: {without: [pause of servers, pause of clients, pause of resource]}\n",
 			"[{pause " + notPromised + "}]"},
 		{redis + "mix: {weights: {" + weightsWithout(nemesis.DelayLink, nemesis.SlowFsync, nemesis.Break) + "}}\n",
-			"[{delay the scenario's mix does not draw it} {slow fsync the scenario's mix does not draw it} " +
-				"{break the scenario's mix does not draw it}]"},
+			"[{delay the scenario's mix does not include it} {slow fsync the scenario's mix does not include it} " +
+				"{break the scenario's mix does not include it}]"},
 		{"name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n", "[{jump no process reads its wall clock}]"},
 		{"name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n", "[{jump no process reads its wall clock}]"},
 	} {

@@ -33,7 +33,7 @@ func (t *thread) clone() outcome {
 	unix.PtraceCont(t.tid, 0)
 	st, err := wait(t.tid)
 	if err != nil || event(st) != unix.PTRACE_EVENT_CLONE {
-		m.fail(t, t.name, "and the kernel refused a thread")
+		m.fail(t, t.name, "and the kernel refused to create a thread")
 		return gone
 	}
 	tid, err := unix.PtraceGetEventMsg(t.tid)

@@ -189,7 +189,7 @@ type rowJSON struct {
 	Violated    []string      `json:"violated"` // in the simulated run
 	Differs     []differsJSON `json:"differs"`
 	Explanation string        `json:"explanation,omitempty"` // the explanation of the differences
-	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what the real servers do not record, so that it is not compared"`
+	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what is not compared, because the real servers do not record it"`
 }
 
 type differsJSON struct {

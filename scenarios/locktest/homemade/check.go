@@ -41,7 +41,7 @@ func (f *Family) strike(c *locktest.Config) {
 }
 
 // Reports runs the lock as a Showing describes. The violation must be reported with its cause and the expected clients,
-// and every other violation must also follow from the lock's mistake; otherwise the test fails.
+// and every other violation must also follow from the lock's mistake. Otherwise the test fails.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	t.Helper()
 	c := l.Config(d, dial)

@@ -17,11 +17,11 @@ import (
 )
 
 // seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If it is set, each lock is tested
-// in each dress and under each family, as at full size. It is not a flag, because worker processes inherit the
-// environment of the test, but not its flags.
+// in every dress and under every family of faults, as at full size. It is not a flag, because worker processes inherit
+// the environment of the test, but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
-// thorough reports whether each lock is tested in each dress and under each family.
+// thorough reports whether each lock is tested in every dress (see Dress) and under every family of faults.
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
 // seeds returns the number of seeds for the test of each lock under random faults.
@@ -35,8 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf returns the promises of a lock. Unless the test is thorough, it merges promises with the same laws, except
-// the promise without faults.
+// promisesOf returns the promises of a lock. Unless the test is thorough, it merges promises with the same laws, but it
+// keeps the promise without faults separate.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -52,8 +52,8 @@ func promisesOf(l *SoundLock) []Promise {
 	return []Promise{all}
 }
 
-// TestSoundLocksKeepTheirPromises checks that each sound lock keeps its promise under each family of faults, in each
-// dress.
+// TestSoundLocksKeepTheirPromises checks that each sound lock, in each dress (see Dress), keeps its promise under each
+// family of faults.
 func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
@@ -69,10 +69,10 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause pauses a holder, which can then neither renew its lock nor announce the loss. The
-// report must name the pause as the cause, whenever it begins, and whether the lock reports its end, announces its
-// loss, or does both. Unless the test is thorough, it uses a lock whose key has no expiry, so that only the clients'
-// clocks end a lease.
+// TestRenewedLocksSurviveEachPause pauses a holder, which then can neither renew its lock nor announce the loss. The
+// report must name the pause as the cause, whenever the pause begins. It does not matter whether the lock reports its
+// end, announces its loss, or does both. Unless the test is thorough, it uses a lock whose key has no expiry, so that
+// only the clients' clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
@@ -98,8 +98,7 @@ func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	}
 }
 
-// TestMistakesAreReported checks that each mistake is reported with the law, the cause and the clients that follow from
-// it.
+// TestMistakesAreReported checks that each mistake is reported with the law, the cause and the clients that it affects.
 func TestMistakesAreReported(t *testing.T) {
 	for i, l := range BrokenLocks() {
 		for _, d := range dressesOf(i) {
@@ -164,8 +163,8 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes checks that the first line of the trial's report names a mistake that shows without faults.
-// Locks with other mistakes pass the trial.
+// TestTrialReportsMistakes checks the first line of the trial's report. It must name the mistake if the mistake has an
+// effect without faults. Locks with other mistakes pass the trial.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")
@@ -192,7 +191,7 @@ func TestTrialReportsMistakes(t *testing.T) {
 	}
 }
 
-// TestEachLockIsStated checks that each lock has a unique name and the explanations that a reader needs.
+// TestEachLockIsStated checks that each lock has a unique name and all explanations that a reader needs.
 func TestEachLockIsStated(t *testing.T) {
 	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {

@@ -25,7 +25,7 @@ type Recipe struct {
 	// have granted it; 0 means a majority.
 	Servers, Quorum int
 	Version         string   // version of the servers, as for Servers.OfVersion
-	Owner           Owner    // how often the owner value changes
+	Owner           Owner    // how often a client changes its owner value
 	Also            []string // names of other keys of the lock, in addition to @lock
 	// Take asks a server for the lock once. Give releases the lock, and returns false if the lock was no longer there.
 	// Undo, if set, cleans up after an attempt that did not succeed. Renew, if set, extends the lease.
@@ -52,10 +52,10 @@ type Step func(c *Call) (bool, error)
 type Owner int
 
 const (
-	PerTry     Owner = iota // each attempt to acquire the lock has a new value
-	PerAcquire              // each call of Lock has a new value, however often it retries
-	PerClient               // each client has one value
-	Nobody                  // all clients have the same value
+	PerTry     Owner = iota // each attempt to acquire the lock uses a new value
+	PerAcquire              // each call of Lock uses a new value, however often it retries
+	PerClient               // each client uses one value
+	Nobody                  // all clients use the same value
 )
 
 // Renewal says who renews a lock.
@@ -65,10 +65,10 @@ const (
 	Unrenewed Renewal = iota
 	ByWatchdog
 	ByUser // the client calls Extend
-	Asleep // nobody renews the lock, although it has a channel for announcing its loss
+	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Dress is one way to write a recipe. The choice must not affect the results.
+// Dress is one way to write a recipe, such as a certain order of a script's arguments. It must not affect the results.
 type Dress struct {
 	Name string
 	// Reversed reverses the order of a script's keys and of its arguments.
@@ -210,7 +210,7 @@ func (f fenced) FencingToken() int64                 { return f.token }
 func (s shared) Shared() bool                        { return s.reads() }
 func (s sharedTimed) Shared() bool                   { return s.reads() }
 
-// holder is the lock of one client.
+// holder is one client's handle on the lock.
 type holder struct {
 	recipe *Recipe
 	dress  Dress
@@ -222,7 +222,7 @@ type holder struct {
 	n        int    // number of owner values so far
 	owner    string // owner value of the latest attempt
 	token    int64
-	seen     map[string]string // what a recipe stores between attempts of the same Lock
+	seen     map[string]string // data that a recipe keeps between the attempts of one Lock
 
 	mu    sync.Mutex
 	held  string // the owner value while the lock is held, otherwise ""
@@ -323,7 +323,7 @@ func (h *holder) Close() error {
 }
 
 // ask carries out a step on all servers at the same time. granted reports whether a quorum has granted it. unclear is
-// set if too few servers answered to know that.
+// set if this is not known because too few servers answered.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -358,8 +358,8 @@ func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (g
 	return votes >= need, votes < need && votes+silent >= need, c
 }
 
-// drift returns the duration that is subtracted from the validity of a lock on several servers, because their clocks
-// may differ.
+// drift returns the duration that is subtracted from the validity of a lock on several servers. It allows for
+// differences between their clocks.
 func (h *holder) drift() time.Duration {
 	if len(h.conns) == 1 {
 		return 0

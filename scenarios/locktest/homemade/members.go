@@ -171,7 +171,7 @@ return made`)}, Of: "hash-field",
 			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so the lease never ends.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
 				By: "client-1", Why: "client-1 has crashed, and no client ever notices that its lease is over."}},
-			// The same happens if a release does not reach the server.
+			// If a release does not reach the server, the lock also stays held forever.
 			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("ZREMRANGEBYRANK", c.key("lock"), "0", "0"))
@@ -183,7 +183,7 @@ return made`)}, Of: "hash-field",
 			Mistake: "The lock is acquired by ZCARD and ZADD instead of by one script.",
 			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
 				Way: Way{leaseExclusion, twice},
-				Why: "client-1 counts no members, and neither does client-2, 10 ms later, which adds its own. " +
+				Why: "client-1 counts no members. 10 ms later, client-2 counts none either and adds its own. " +
 					"client-1's member is added after that. No member has disappeared: the server granted both."}},
 			// Then the PEXPIRE of client-1 extends the set that contains client-2's member. If client-1 gets no answer
 			// to ZADD, it never sends PEXPIRE, and the set stays forever.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Scripts contain names in place of numbers. @lock is the lock's key, and @queue another key of the lock; $owner and
+// Scripts contain names instead of numbers. @lock is the lock's key, and @queue is another key of the lock. $owner and
 // $ttl are arguments. The function numbered assigns the numbers.
 
 var names = regexp.MustCompile(`[@$][a-z]+`)

@@ -27,8 +27,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal sets the key if it does not exist. If it does, waitsForSignal waits for the signal that a releasing
-// client puts into a list, and then carries out the step then.
+// waitsForSignal sets the key if it does not exist. If the key exists, waitsForSignal waits for the signal that a
+// releasing client puts into a list. It then carries out the step then.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -206,7 +206,7 @@ var brokenSeveral = []BrokenLock{
 				Way: Way{deadlock, nobodyHolds},
 				Why: "The same happens to a token that client-1 has created. The token never meant that client-1 " +
 					"held the lock, so client-2 may take it."}},
-		// Nobody holds the lock then, but no acquire can succeed either.
+		// In this case nobody holds the lock, but no acquire can succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))
@@ -331,7 +331,8 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The keys are set at 0 s and expire at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
 				"relies on the lock until 8.37 s."}},
-		Found: []Family{Network}, Hold: 9 * time.Second}, // for the same reason as string-counts-from-the-reply
+		// Hold is 9 s for the same reason as in string-counts-from-the-reply.
+		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
 		Mistake: "Unlock does nothing.", Trial: `the key "lock" was still there after Unlock of worker-10`,

@@ -15,7 +15,8 @@ type Family struct {
 	Without []string
 }
 
-// Families lists the families of package locktest, and one without faults. Restarts do not lose data that was synced.
+// Families lists the families of faults of package locktest, and one without faults. Restarts do not lose data that was
+// synced.
 var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
@@ -31,9 +32,9 @@ type Promise struct {
 	Laws []checker.Law
 }
 
-// Leased lists the promises of a lock whose lease ends by a server's clock, with owner values that cannot be mistaken
-// for another client's. Without faults no client is paused, so no critical section outlasts its lease. If servers'
-// clocks jump or drift, leases may end at any time, but no client changes another client's key.
+// Leased lists the promises of a lock whose lease ends by a server's clock and whose owner values cannot be mistaken
+// for another client's. Without faults, no client is paused, so no critical section lasts longer than its lease. If
+// servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
@@ -53,7 +54,7 @@ type SoundLock struct {
 	Late bool
 }
 
-// BrokenLock is a sound lock into which one mistake was put.
+// BrokenLock is a sound lock with one mistake added.
 type BrokenLock struct {
 	Recipe
 	Of      string // name of the sound lock
@@ -67,7 +68,8 @@ type BrokenLock struct {
 	Found []Family
 	// Hold is how long a client holds the lock in the runs of Found; 0: half the TTL.
 	Hold time.Duration
-	// Trial is a regular expression that matches the report of the trial run. It is empty if the trial run passes.
+	// Trial is a regular expression that must match the report of the trial run. It is empty if the trial run must
+	// pass.
 	Trial string
 }
 
@@ -87,7 +89,7 @@ type Showing struct {
 	Seeds int
 	Way
 	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are
-	// regular expressions; an empty one accepts any client.
+	// regular expressions. An empty one accepts any client.
 	By, Of string
 	Why    string // why this must be reported
 	// Never lists text that would be untrue in the explanation.

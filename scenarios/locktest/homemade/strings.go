@@ -16,7 +16,8 @@ func setAlways(c *Call) (bool, error) {
 	return granted(c.Do("SET", c.key("lock"), c.owner, "PX", millis(TTL)))
 }
 
-// deleteOwn deletes the key if its value is the owner value. prolongOwn extends its expiry under the same condition.
+// deleteOwn deletes the key if its value is the owner value. prolongOwn extends the key's expiry under the same
+// condition.
 var (
 	deleteOwn  = script(`if redis.call('get', @lock) == $owner then return redis.call('del', @lock) end return 0`)
 	prolongOwn = script(
@@ -133,9 +134,9 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale takes over a record that has not changed for a TTL by the client's own clock. If sinceVersion is set,
-// the TTL counts from when the client first saw the present version. Otherwise it counts from when the client first
-// found the lock taken.
+// replaceStale takes over a record that has not changed for a TTL, by the client's own clock. If sinceVersion is set,
+// the TTL counts from the time when the client first saw the current version. Otherwise it counts from the time when
+// the client first found the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -210,8 +211,8 @@ if not value or cjson.decode(value).by ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// giveReadBack compares the key with the value that it has just read from the same key. It should compare it with its
-// own value.
+// giveReadBack compares the key with the value that it has just read from the same key. This is the mistake: it should
+// compare the key with the client's own value.
 func giveReadBack(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil || value == "" {
@@ -371,7 +372,8 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's key."), Found: []Family{Quiet}},
 }
 
-// brokenRecords returns broken locks whose string states that the lock is free, or since when or until when it is held.
+// brokenRecords returns broken locks with a string that states that the lock is free, or since when or until when it is
+// held.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {

@@ -91,7 +91,7 @@ var All = []Library{
 		valkeyKeys},
 }
 
-// fence is the part of an adapter that obtains fencing tokens.
+// fence obtains the fencing tokens of an adapter.
 type fence struct {
 	on    bool
 	token int64

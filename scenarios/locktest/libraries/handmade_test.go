@@ -104,7 +104,7 @@ func answer(said any, err error) (string, error) {
 	return fmt.Sprint(said), err
 }
 
-// handmade is SET NX PX as programmers write it by hand, with one of several kinds of release.
+// handmade is a lock that uses SET NX PX, as programmers write it by hand, with one of several kinds of release.
 type handmade struct {
 	driver
 	key, value string
@@ -138,7 +138,7 @@ func (l *handmade) Lock(ctx context.Context) error {
 			l.begun(asked)
 			return nil
 		case got || err != nil:
-			l.Unlock(ctx) // the key may have been set
+			l.Unlock(ctx) // delete the key, which may have been set
 		}
 		select {
 		case <-ctx.Done():

@@ -101,7 +101,7 @@ func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 				if !ok {
 					return
 				}
-				r.DifferingSeeds = nil // TestEqualSeedsGiveEqualDigests reports these seeds
+				r.DifferingSeeds = nil // already reported by TestEqualSeedsGiveEqualDigests
 				judgeable(t, r)
 				for _, b := range r.Breaches {
 					why := known(l.Name, b.Law, b.Cause.Kind)

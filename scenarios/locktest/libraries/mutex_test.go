@@ -24,8 +24,8 @@ var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TT
 		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
 	}}
 
-// notified is SET NX PX with waiters that subscribe to keyspace notifications, as in many locks, and do not poll. To
-// subscribe, go-redis dials while it holds a mutex that its pings need.
+// notified is a lock that uses SET NX PX. As in many locks, waiting clients subscribe to keyspace notifications and do
+// not poll. To subscribe, go-redis dials while it holds a mutex that its pings need.
 type notified struct {
 	client *redis.Client
 	key    string
@@ -51,7 +51,7 @@ func (l *notified) Lock(ctx context.Context) error {
 			return nil
 		}
 		if ok || err != nil {
-			l.Unlock(ctx) // the key may have been set
+			l.Unlock(ctx) // delete the key, which may have been set
 		}
 		look := time.After(2 * time.Second) // in case a notification was lost
 		for waits := true; waits; {

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// radixLock is SET NX PX, with a script for the release, on one connection of radix, which does not come with a lock.
-// It does not use radix's pool. The pool waits for the network while it holds a mutex, and that stops the clock of a
-// bubble.
+// radixLock is a lock that uses SET NX PX and a script for the release, on one connection of radix, which has no lock
+// of its own. It does not use radix's pool, because the pool waits for the network while it holds a mutex, which stops
+// the clock of a bubble.
 type radixLock struct {
 	conn radix.Conn // nil: no connection is open
 	c    *locktest.Client

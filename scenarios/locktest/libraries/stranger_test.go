@@ -21,7 +21,7 @@ import (
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
 // mistakes. The watchdog extends the key whoever holds it, so the lock's holder never learns that it has lost the lock.
-// And Unlock deletes the key whoever holds it.
+// Unlock also deletes the key whoever holds it.
 type watchdog struct {
 	client *redis.Client
 	key    string

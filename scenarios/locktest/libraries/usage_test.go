@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// The code between the marks is shown in a README verbatim.
+// A README shows the code between the marks verbatim.
 
 // mutex: begin
 
@@ -76,7 +76,7 @@ func (f *fenced) FencingToken() int64 { return f.token }
 
 // fenced: end
 
-var _ = testMutex // the test fails, as the README says and as the next test checks
+var _ = testMutex // testMutex is not run, since it fails, as the README says and as the next test checks.
 
 func TestTheMutexOfTheReadmeFails(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second,
