@@ -163,7 +163,7 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	} else {
 		never = append(never, "before releasing it")
 	}
-	_, why, _ := strings.Cut(f.Explanation, "is allowed.")
+	_, why, _ := strings.Cut(f.Explanation, "+ hold + slack).")
 	if !strings.Contains(strings.ToLower(why), string(owner)) {
 		t.Errorf("%+v: %s is not named: %s", k, owner, why)
 	}
