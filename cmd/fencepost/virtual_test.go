@@ -34,7 +34,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	} {
 		t.Run(c.worker+c.argument, func(t *testing.T) {
 			if err := traced.Allowed(); err != nil {
-				t.Skip(err)
+				testkit.Lacks(t, err)
 			}
 			command := strings.TrimPrefix(workerCommand(t, c.worker), "exec ") + c.argument
 			const twice = 32 // a run is made twice if its seed is one more than a multiple of this number
@@ -128,7 +128,7 @@ func asPasted(report string) string {
 // is cut short and remains undecided.
 func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
-		t.Skip(err)
+		testkit.Lacks(t, err)
 	}
 	worker := strings.TrimPrefix(workerCommand(t, "redis-py"), "exec ")
 	dir := t.TempDir()
@@ -177,7 +177,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 // write, save the lock of a program. At the everyday size the search ends early, undecided.
 func TestAdviceForPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
-		t.Skip(err)
+		testkit.Lacks(t, err)
 	}
 	worker := strings.TrimPrefix(workerCommand(t, "redsync"), "exec ")
 	file := filepath.Join(t.TempDir(), "lock.yaml")

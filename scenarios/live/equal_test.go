@@ -56,6 +56,13 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 			testkit.Lacks(t, fmt.Errorf("%s: %w\n%s", command, err, out))
 		}
 	}
+	exists := func(path string) func() {
+		return func() {
+			if _, err := os.Stat(path); err != nil {
+				testkit.Lacks(t, err)
+			}
+		}
+	}
 	for _, c := range []struct {
 		name, command   string
 		everyday, seeds int
@@ -66,8 +73,10 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 		{"static Go", filepath.Join(built, "redsync"), 0, 200, func() {
 			build(at("workers", "redsync"), "go", "build", "-o", filepath.Join(built, "redsync"), ".")
 		}},
-		{"rust", at("workers", "redis-rs", "target", "release", "redis-rs"), 0, 200, nil},
-		{"node", "node " + at("workers", "redlock-js", "using.js"), 0, 200, nil},
+		{"rust", at("workers", "redis-rs", "target", "release", "redis-rs"), 0, 200,
+			exists(at("workers", "redis-rs", "target", "release", "redis-rs"))},
+		{"node", "node " + at("workers", "redlock-js", "using.js"), 0, 200,
+			exists(at("workers", "redlock-js", "node_modules", "redlock"))},
 		{"java", "java -Xmx64m -XX:TieredStopAtLevel=1 -cp '" + at("workers", "jedis", "lib") + "/*:" + built +
 			"' Worker", 0, 200, func() {
 			build(at("workers", "jedis"), "javac", "-cp", "lib/*", "-d", built, "Worker.java")

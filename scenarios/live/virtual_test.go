@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim/traced"
@@ -26,7 +27,7 @@ const python = "/usr/bin/python3"
 func redisPy(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command(python, "-c", "import redis").Run(); err != nil {
-		t.Skip(python, " has no redis-py: ", err)
+		testkit.Lacks(t, fmt.Errorf("%s has no redis-py: %w", python, err))
 	}
 	return python + " workers/redis-py/worker.py"
 }
@@ -45,7 +46,7 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 func inVirtualTimeOf(t *testing.T, s *scenarios.Scenario, command string) *scenarios.Scenario {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {
-		t.Skip(err)
+		testkit.Lacks(t, err)
 	}
 	v, err := NewVirtual(s, command)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // program builds the static Go program in testdata and returns its path.
@@ -58,9 +60,7 @@ func goProgram(t *testing.T, args ...string) []string {
 func python(t *testing.T, args ...string) []string {
 	t.Helper()
 	const path = "/usr/bin/python3"
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("there is no ", path)
-	}
+	testkit.Needs(t, path)
 	return append([]string{path}, args...)
 }
 
@@ -161,7 +161,7 @@ type stage struct {
 func allowed(t *testing.T) {
 	t.Helper()
 	if err := Allowed(); err != nil {
-		t.Skip(err)
+		testkit.Lacks(t, err)
 	}
 }
 
