@@ -36,8 +36,9 @@ type record struct {
 	undone    int          // position of the data loss that reset the key to an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
-	lowered   int          // the set that gave the victim's member the lower score by which it expired; 0 if none did
-	stood     history.Time // deadline that the key had when the other key was set
+	// position at which the victim's member was set to the lower score with which it expired; 0 if there is none
+	lowered int
+	stood   history.Time // deadline that the key had when the other key was set
 	// position at which another attempt first set a key on the same server while the victim's key was there, or -1
 	overwrote int
 	at        int // position of the record; -1 if this server has none
@@ -215,7 +216,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	due := t.History.Events[from].Until
 	lost, owed := -1, history.Time(0)                 // position of the last loss, and the key's deadline before it
 	lasts := history.Never                            // time to live that the key had when it was set
-	score, lowered := t.History.Events[from].Value, 0 // of a member of a sorted set
+	score, lowered := t.History.Events[from].Value, 0 // score of the victim's member, if the key is a sorted set
 	if due != history.Never {
 		lasts = due - t.History.Events[from].Time
 	}

@@ -107,8 +107,8 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		"second key", key, first.Time, t.name(second.Of), second.Time)
 }
 
-// earlyReturn names the client that put an element of a list back before it released the lock, if a request took that
-// element at a position.
+// earlyReturn is about an element of a list that a request took at a position. If a client had put the element back
+// before it released the lock, earlyReturn names this client.
 func (t *judge) earlyReturn(at int) string {
 	e := &t.History.Events[at]
 	owner, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]

@@ -147,8 +147,8 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 
 // abandonedPlace looks for a client that left its place in the queue ahead of a waiter: its acquire was called before
 // the waiter's, it had given up or crashed by position at, and since then the lock was granted to nobody who had asked
-// after it. abandonedPlace returns the first such acquire, or nil. If places are renewed, an abandoned one ends within
-// a turn: it is not the reason why the lock was free for longer, until the given time.
+// after it. abandonedPlace returns the first such acquire, or nil. If places are renewed, an abandoned place ends
+// within a turn. It then cannot be the reason why the lock was free for longer, until the given time.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, until history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

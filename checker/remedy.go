@@ -198,7 +198,8 @@ var remedies = map[CauseKind][]advice{
 			{text: moreAllowance, given: history.DriftAllowance,
 				only: anyRedis, when: all(counted, against(history.PacesClock))},
 		},
-		together( // a deadline by a clock that drifts is wrong by more and more, and so is the time that has passed
+		// the longer a clock drifts, the larger is the error of a deadline, and also of the time that has passed
+		together(
 			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
 			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},
 			"Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for "+

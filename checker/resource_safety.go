@@ -158,8 +158,9 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	found.violated(t, cause, story, w)
 }
 
-// calledWrite returns the positions at which the client called a write that the resource accepted, and at which it
-// returned: trace.Open if it did not. called is -1 if the history does not record the call.
+// calledWrite is about a write that the resource accepted. It returns the positions at which the client called the
+// write and at which the call returned. called is -1 if the history does not record the call. The second result is
+// trace.Open if the call did not return.
 func (t *judge) calledWrite(at int) (called, done int) {
 	applied := &t.History.Events[at]
 	called, done = -1, trace.Open

@@ -48,7 +48,7 @@ type facts struct {
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
 	givenUp   bool         // a place in the queue that kept a lock free belonged to a client that had given up
 	gaveUp    bool         // the holder's own request had deleted the key before the holder stopped working
-	letGo     bool         // the holder called release before its write had been answered
+	letGo     bool         // the holder called release before its write was answered
 	keyless   bool         // no server ever had a key of the lock
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
 	// the lease states no end and lasted longer than its key, because the holder was not told in time
@@ -90,7 +90,7 @@ func against(effects ...history.Effect) func(*situation) bool {
 	}
 }
 
-// strikesServer reports whether the story names a fault that kills, stops or cuts off a server.
+// strikesServer reports whether the explanation names a fault that kills, stops or cuts off a server.
 func strikesServer(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		silences := f.Does == history.Kills || f.Does == history.ShutsDown || f.Does == history.Parts ||

@@ -145,9 +145,9 @@ func (t *thread) forbidsListening() outcome {
 
 func (t *thread) getpid() outcome { return t.gives(int64(t.p.id)) }
 
-// ownNumber answers getpid. If the call was made by a function like that of the C library, the function is changed to
-// return the number without a call, because some libraries ask for it before each request. If it
-// cannot be changed, it goes on to make the call.
+// ownNumber answers getpid. If a function like that of the C library made the call, ownNumber changes this function so
+// that it returns the number without a call, because some libraries ask for the number before each request. If the
+// function cannot be changed, it continues to make the call.
 func (t *thread) ownNumber() outcome {
 	const length = 7
 	code, at := make([]byte, length), t.regs.Rip-length

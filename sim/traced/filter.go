@@ -69,7 +69,7 @@ func filter() []byte {
 		{Code: give, K: unix.SECCOMP_RET_KILL_PROCESS},
 		{Code: load, K: callNumber},
 	}
-	for _, nr := range slices.Sorted(maps.Keys(replacers)) { // skipped by all other calls
+	for _, nr := range slices.Sorted(maps.Keys(replacers)) { // all other calls skip these checks
 		program = append(program, unix.SockFilter{Code: ifEqual, Jf: 4, K: nr},
 			unix.SockFilter{Code: load, K: firstArgument + replacers[nr]*argumentSize},
 			unix.SockFilter{Code: ifGreater, Jf: 1, K: standardError},
@@ -112,7 +112,7 @@ func (t *thread) replacesOutput() outcome {
 		return passes
 	}
 	program := stricter()
-	sp := t.regs.Rsp - 256 // below what the thread may use there
+	sp := t.regs.Rsp - 256 // below the part of the stack that the thread may use
 	head := le.AppendUint64(le.AppendUint64(nil, uint64(len(program)/8)), sp+16)
 	added := append(head, program...)
 	before, call := make([]byte, len(added)), t.regs
@@ -131,7 +131,7 @@ func (t *thread) replacesOutput() outcome {
 	}
 	t.p.replaced = true
 	t.regs = call
-	t.regs.Rip -= 2 // it makes the call again
+	t.regs.Rip -= 2 // the thread makes the call again
 	t.regs.Rax, t.regs.Orig_rax = call.Orig_rax, ^uint64(0)
 	unix.PtraceSetRegs(t.tid, &t.regs)
 	return answered

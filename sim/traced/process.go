@@ -39,7 +39,7 @@ type Process struct {
 	dirty    bool  // one of its threads may have made a file ready
 	output   int   // file that contains what the process prints
 	copied   bool  // copied from a checkpoint, to which the file belongs
-	replaced bool  // it may have replaced its output with another file
+	replaced bool  // the process may have replaced its output with another file
 	refused  []string
 }
 

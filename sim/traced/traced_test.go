@@ -78,8 +78,8 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestAProgramKnowsItsNumber: a program that uses the C library asks for its number once, and gets the same number each
-// time. What it prints takes no call either.
+// TestAProgramKnowsItsNumber: a program that uses the C library makes only one call to get its number, and gets the
+// same number each time. Printing takes no such call either.
 func TestAProgramKnowsItsNumber(t *testing.T) {
 	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
 	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)
