@@ -160,7 +160,7 @@ func (s *story) why() string {
 		return "nobody renewed the lease of " + who + ", whose work took longer"
 	case checker.ExpiredEarly:
 		if s.f.Cause.Detail == checker.ClientClock {
-			return "by another's clock the lease of " + who + " was over too early"
+			return "another client counted the lease of " + who + " as over too early"
 		}
 		return "by a server's wrong clock the key of " + who + " expired early"
 	case checker.LeaseNotRechecked:
