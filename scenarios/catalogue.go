@@ -31,7 +31,7 @@ var Sections = []Section{
 		"fence-refuses-equal", "pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
 		"resource-compare-and-set", "idempotent-resource", "release-before-commit", "release-before-commit-fenced",
 		"try-lock-leaves-key", "try-lock-cleans-up", "shared-lock-object", "shared-lock-object-value-of-call",
-		"single-redis-down", "single-restart-forgets",
+		"reentrant-uncounted", "reentrant-counted", "single-redis-down", "single-restart-forgets",
 		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always", "evicted-lock",
 		"operator-deletes-lock", "operator-flushes-server", "client-pause"}},
 	{"Redlock, five masters", []string{
