@@ -59,6 +59,9 @@ var Sections = []Section{
 		"wait-blocks-nobody-else", "failover-loses-release", "semi-sync", "semi-sync-degraded", "tair-cad-release",
 		"tair-cas-renewal", "delex-release", "split-brain-old-master", "min-replicas-window",
 		"redlock-failover-loses-locks", "redlock-failover-wait", "redlock-until-majority", "redlock-asks-all"}},
+	{"Redis Cluster", []string{
+		"cluster-failover-loses-lock", "cluster-failover-wait", "cluster-failover-wait-other-replica",
+		"cluster-minority-master"}},
 	{"etcd", []string{
 		"etcd-lease-pause", "etcd-lease-pause-fenced", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 		"etcd-keepalive-lost", "etcd-keepalive-lost-ignored", "etcd-keepalive-counted-from-receipt",

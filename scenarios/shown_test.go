@@ -87,6 +87,8 @@ var changes = []change{
 	{"tair-cas-renewal", "limit: none", "limit: 1", "mutual-exclusion", checker.HolderOutlivedLease},
 	{"redlock-failover-wait", "wait: {timeout: 20ms}", "wait: {timeout: 20ms, obey: off}", "lease-exclusion",
 		checker.LostInFailover},
+	{"cluster-failover-wait", "wait: {timeout: 100ms}", "wait: {timeout: 100ms, obey: off}", "lease-exclusion",
+		checker.LostInFailover},
 	{"redlock-asks-all", "ask: all", "ask: until-quorum", "lease-exclusion", checker.LostInFailover},
 
 	{"etcd-lease-pause-fenced", "fencing: on", "fencing: off", "resource-safety", checker.StaleEffect},
