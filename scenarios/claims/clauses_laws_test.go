@@ -421,7 +421,8 @@ func (p *proof) grant(m []string) string {
 func (p *proof) overtaken(m []string) string {
 	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
 	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
-	return unless(asked != Open && granted != Open && waiting < asked && granted < p.returned(waiting),
+	return unless(asked != Open && granted != Open && waiting != Open && waiting < asked &&
+		granted < p.returned(waiting),
 		"no such client still waited")
 }
 

@@ -151,12 +151,13 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum returns how many servers must grant a lock with these settings.
+// Quorum returns how many servers must grant a lock with these settings. In a Redis Cluster, one master serves the
+// lock.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
 		return d.quorum(c)
-	case d.Several:
+	case d.Several && !c.Cluster:
 		return len(c.Servers)/2 + 1
 	}
 	return 1

@@ -113,6 +113,8 @@ type Config struct {
 type Servers struct {
 	kind                 locks.Backend // default Redis
 	n, replicas          int
+	cluster              bool
+	nodeTimeout          time.Duration
 	persistence, version string
 }
 
@@ -138,6 +140,12 @@ func (s Servers) text() string {
 	if s.replicas > 0 {
 		text += fmt.Sprintf(", replicas: %d", s.replicas)
 	}
+	if s.cluster {
+		text += ", cluster: on"
+	}
+	if s.nodeTimeout != 0 {
+		text += fmt.Sprintf(", node-timeout: %v", s.nodeTimeout)
+	}
 	if s.version != "" {
 		text += ", version: " + s.version
 	}
@@ -150,9 +158,18 @@ func (s Servers) text() string {
 	return "{" + text + "}"
 }
 
-// Replicated gives each Redis n replicas, and a Sentinel that can promote one of them.
+// Replicated gives each Redis n replicas, and a Sentinel that can promote one of them. A Cluster has no Sentinel.
 func (s Servers) Replicated(n int) Servers {
 	s.replicas = n
+	return s
+}
+
+// Clustered makes the Redis servers the masters of a Redis Cluster, each of which serves a share of the keys. There must
+// be at least three. A master that has been silent for nodeTimeout is replaced by a replica that the other masters
+// elect; 0 stands for 15 s, the default of Redis. All keys of a lock must be in one slot: write a part of each key in
+// braces, as in "{lock}:token".
+func (s Servers) Clustered(nodeTimeout time.Duration) Servers {
+	s.cluster, s.nodeTimeout = true, nodeTimeout
 	return s
 }
 
@@ -194,7 +211,7 @@ var (
 // no token counter survives them.
 //
 // A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
-// Sentinel replaces a master by a replica (Replicated) that has not received all its writes. Under such faults, and
+// Sentinel or a Cluster replaces a master by a replica that has not received all its writes. Under such faults, and
 // under every family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the data.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)

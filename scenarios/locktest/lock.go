@@ -81,7 +81,8 @@ type Sharer interface {
 type Client struct {
 	Name string // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
 	Key  string // name of the lock, and its key on the servers unless Config.Keys says otherwise
-	// addresses of the servers: first the masters, then the replicas and, if there are replicas, the Sentinel
+	// addresses of the servers: first the masters, then the replicas and, if there are replicas but no Cluster, the
+	// Sentinel
 	Addrs []string
 	guest *bubble.Guest
 }

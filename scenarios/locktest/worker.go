@@ -10,7 +10,6 @@ import (
 	"io"
 	"math/rand"
 	mathrand "math/rand/v2"
-	"net"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -244,14 +243,6 @@ func (w *worker) turnTo(text string) error {
 	return err
 }
 
-// lookup refuses to resolve host names: the bubble has no name server.
-func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
-	err := errors.New("the code under test looked up a host's name: give it the addresses that locktest.Client.Addrs " +
-		"has")
-	w.Fail(err)
-	return nil, err
-}
-
 // worker performs runs one after another.
 type worker struct {
 	*host
@@ -288,7 +279,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
 	w.random.seed(0) // servers that are created before the first run use it, without effect
 	cryptorand.Reader = w.random
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
+	resolve(h)
 	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
 	w.runner = scenarios.NewRunner(w.scenario)
 	return w

@@ -56,6 +56,14 @@ func (r *run) addr(server sim.ProcessID) *net.TCPAddr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(r.servers, server))).To4(), Port: r.front.Port()}
 }
 
+// Host returns the IP address of the server with the given name. It returns nil if no server has that name.
+func (r *run) Host(name string) net.IP {
+	if server := sim.ProcessID(name); slices.Contains(r.servers, server) {
+		return r.addr(server).IP
+	}
+	return nil
+}
+
 // AddressError reports a dial to an address that is not a server of the world.
 type AddressError struct {
 	Client  sim.ProcessID

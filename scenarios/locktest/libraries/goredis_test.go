@@ -19,27 +19,32 @@ func goRedis(c *locktest.Client, i int) *redis.Client {
 }
 
 // following returns a go-redis client for a replicated server. It dials an address that always leads to the master.
-func following(c *locktest.Client) *redis.Client {
+func following(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(0),
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
 }
 
 // failover returns go-redis's own client for a replicated server. It asks the Sentinel for the master.
-func failover(c *locktest.Client) *redis.Client {
+func failover(c *locktest.Client) redis.UniversalClient {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
 		Dialer: c.DialContext})
 }
 
+// cluster returns go-redis's client for a Redis Cluster. It learns from the members which of them serves a key.
+func cluster(c *locktest.Client) redis.UniversalClient {
+	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext})
+}
+
 // redislockLock is a lock of redislock.
 type redislockLock struct {
-	client *redis.Client
+	client redis.UniversalClient
 	c      *locktest.Client
 	token  string // the token of every attempt; empty: each attempt has a random token
 	held   *redislock.Lock
 	fence
 }
 
-func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) (locktest.Lock, error) {
+func newRedislock(client func(*locktest.Client) redis.UniversalClient) func(*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 		return &redislockLock{client: client(c), c: c, fence: fence{on: fenced}}, nil
 	}
@@ -51,7 +56,7 @@ func newRedislockOwnToken(c *locktest.Client, fenced bool) (locktest.Lock, error
 	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}, nil
 }
 
-func single(c *locktest.Client) *redis.Client { return goRedis(c, 0) }
+func single(c *locktest.Client) redis.UniversalClient { return goRedis(c, 0) }
 
 func (l *redislockLock) Lock(ctx context.Context) (err error) {
 	l.held, err = redislock.New(l.client).Obtain(ctx, l.c.Key, TTL,
@@ -71,14 +76,14 @@ func (l *redislockLock) Close() error                     { return l.client.Clos
 
 // setNX is the lock that many programmers write by hand with go-redis.
 type setNX struct {
-	client *redis.Client
+	client redis.UniversalClient
 	c      *locktest.Client
 	n      int
 	fence
 	until
 }
 
-func newSetNX(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) (locktest.Lock, error) {
+func newSetNX(client func(*locktest.Client) redis.UniversalClient) func(*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 		return &setNX{client: client(c), c: c, fence: fence{on: fenced}}, nil
 	}

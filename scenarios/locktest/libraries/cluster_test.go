@@ -1,0 +1,69 @@
+package libraries
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
+)
+
+// onCluster returns the configuration of redislock on a Redis Cluster.
+func onCluster(t *testing.T) locktest.Config {
+	for _, l := range All {
+		if l.Name == "redislock-cluster" {
+			return l.config(false)
+		}
+	}
+	t.Fatal("no library redislock-cluster")
+	return locktest.Config{}
+}
+
+// TestAClusterLosesALockInAFailover: the default faults show that a replica that the Cluster elects can grant a lock
+// that the old master has granted.
+func TestAClusterLosesALockInAFailover(t *testing.T) {
+	c := onCluster(t)
+	c.Laws, c.Seeds = []checker.Law{checker.LeaseExclusion}, 0
+	r, ok := locktest.Explore(t, c)
+	if !ok {
+		return
+	}
+	judgeable(t, r)
+	for _, b := range r.Breaches {
+		t.Logf("%s: %s from seed %d", b.Law, b.Cause.Kind, b.Seed)
+		if b.Law == checker.LeaseExclusion && b.Cause.Kind == checker.LostInFailover {
+			return
+		}
+	}
+	t.Errorf("no lock was lost in a failover: %+v", r.Breaches)
+}
+
+// impatient returns a client for a Redis Cluster that soon asks another member if one does not answer. By default it
+// dials a member that is down five times, for five seconds each, and nobody gets the lock meanwhile.
+func impatient(c *locktest.Client) redis.UniversalClient {
+	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext,
+		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: 500 * time.Millisecond})
+}
+
+// TestALockOnAClusterIsEfficient: under all faults, a lock on a Cluster keeps what a lock for efficiency promises, if
+// its client does not wait long for a member that is down.
+func TestALockOnAClusterIsEfficient(t *testing.T) {
+	c := onCluster(t)
+	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }
+	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(200, 5000)
+	locktest.Run(t, c)
+}
+
+// TestEqualSeedsOnAClusterGiveEqualRuns: redirections, elections and reloads of the slots are the same in equal runs.
+// The runs are short, because a minute after it has read the slots, a ClusterClient puts its members into the order of
+// a map, which differs.
+func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
+	c := onCluster(t)
+	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }
+	c.Cycles, c.Hold = 2, time.Second
+	matrixtest.EqualSeedsGiveEqualRuns(t, c, testkit.Size(200, 2000))
+}

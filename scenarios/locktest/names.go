@@ -1,0 +1,73 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// resolve makes h answer all lookups of host names in this process. It must be called outside a bubble.
+func resolve(h *host) {
+	// The first lookup makes a channel that later ones share. A channel that is made in a bubble cannot be used in another.
+	none := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
+	first := net.Resolver{PreferGo: true, Dial: none}
+	first.LookupHost(context.Background(), "redis-1")
+	net.DefaultResolver = &net.Resolver{PreferGo: true,
+		Dial: func(context.Context, string, string) (net.Conn, error) { return &nameServer{host: h}, nil }}
+}
+
+// nameServer is a connection to a name server that knows the servers of the current run. Redis Cluster reports the names
+// of its members, and some clients look them up. A query is answered at once, and a query for an unknown name fails the
+// run.
+type nameServer struct {
+	host   *host
+	answer []byte // the rest of the answer, behind its length
+}
+
+var errUnknownName = errors.New("the code under test looked up a host's name: give it the addresses that " +
+	"locktest.Client.Addrs has")
+
+// Write receives a query, which is preceded by its length, as on every connection that is a stream.
+func (n *nameServer) Write(b []byte) (int, error) {
+	var query dnsmessage.Message
+	if err := query.Unpack(b[min(len(b), 2):]); err != nil {
+		return 0, err
+	}
+	asked := query.Questions[0]
+	name, _, _ := strings.Cut(asked.Name.String(), ".") // the host may append its domain to the name
+	address := n.host.Host(name)
+	if address == nil {
+		n.host.Fail(errUnknownName)
+		return 0, errUnknownName
+	}
+	answer := dnsmessage.Message{Questions: query.Questions}
+	answer.Header = dnsmessage.Header{ID: query.ID, Response: true, RecursionAvailable: true}
+	if asked.Type == dnsmessage.TypeA {
+		answer.Answers = []dnsmessage.Resource{{Body: &dnsmessage.AResource{A: [4]byte(address)},
+			Header: dnsmessage.ResourceHeader{Name: asked.Name, Class: dnsmessage.ClassINET}}}
+	}
+	packed, err := answer.Pack()
+	n.answer = append([]byte{byte(len(packed) >> 8), byte(len(packed))}, packed...)
+	return len(b), err
+}
+
+func (n *nameServer) Read(b []byte) (int, error) {
+	if len(n.answer) == 0 {
+		return 0, io.EOF
+	}
+	read := copy(b, n.answer)
+	n.answer = n.answer[read:]
+	return read, nil
+}
+
+func (*nameServer) Close() error                     { return nil }
+func (*nameServer) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (*nameServer) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (*nameServer) SetDeadline(time.Time) error      { return nil }
+func (*nameServer) SetReadDeadline(time.Time) error  { return nil }
+func (*nameServer) SetWriteDeadline(time.Time) error { return nil }
