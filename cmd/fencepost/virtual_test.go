@@ -24,6 +24,8 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		{"redis-py", " fenced", "fenced-gc-pause", "resource-safety holds"},
 		{"redsync", "", "kleppmann-gc-pause", outlived},
 		{"redlock-js", "", "kleppmann-gc-pause", outlived},
+		{"redlock-js", " cluster", filepath.Join(workers, "redlock-js", "cluster.yaml"),
+			"lease-exclusion violated: lost in failover"},
 		{"jedis", "", "kleppmann-gc-pause", outlived},
 		{"redis-rs", "", "kleppmann-gc-pause", outlived},
 		{"kazoo", "", "zookeeper-pause", outlived},

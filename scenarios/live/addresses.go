@@ -79,7 +79,7 @@ func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {
 	case s.conn.Server == scenarios.Observer:
 		return s.said.Translate(b)
-	case namesServers:
+	case namesServers, redisserver.Redirects(b):
 		return s.client.book.Translate(b)
 	}
 	return b

@@ -25,9 +25,11 @@ const equalVariable = "FENCEPOST_TEST_EQUAL"
 // equalCommand is the variable for the command.
 const equalCommand = "FENCEPOST_TEST_COMMAND"
 
-// onOne and onThree are the scenarios of the runs that are compared.
+// onOne, onCluster and onThree are the scenarios of the runs that are compared.
 const (
-	onOne   = "name: one\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s}\nwork: {hold: 1s}\n"
+	onOne     = "name: one\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s}\nwork: {hold: 1s}\n"
+	onCluster = "name: cluster\nservers: {redis: 3, replicas: 1, cluster: on, node-timeout: 1s}\n" +
+		"lock: {protocol: set-nx-px, ttl: 3s}\nwork: {hold: 1s}\n"
 	onThree = "name: three\nservers: {redis: 3}\nlock: {protocol: redlock, ttl: 3s}\nwork: {compute: 4s}\n"
 )
 
@@ -76,6 +78,8 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 		{"rust", at("workers", "redis-rs", "target", "release", "redis-rs"), 0, 200,
 			exists(at("workers", "redis-rs", "target", "release", "redis-rs"))},
 		{"node", "node " + at("workers", "redlock-js", "using.js"), 0, 200,
+			exists(at("workers", "redlock-js", "node_modules", "redlock"))},
+		{"node on a Cluster", "node " + at("workers", "redlock-js", "worker.js") + " cluster", 0, 200,
 			exists(at("workers", "redlock-js", "node_modules", "redlock"))},
 		{"java", "java -Xmx64m -XX:TieredStopAtLevel=1 -cp '" + at("workers", "jedis", "lib") + "/*:" + built +
 			"' Worker", 0, 200, func() {
@@ -128,6 +132,9 @@ func runsOf(t *testing.T, command string, seeds int) string {
 // hash of its calls.
 func printRuns(t *testing.T, command string, seeds int) {
 	text := onOne
+	if strings.HasSuffix(command, " cluster") {
+		text = onCluster
+	}
 	if strings.Contains(command, "using.js") || strings.Contains(command, "redsync") {
 		text = onThree
 	}

@@ -330,6 +330,8 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		"lock: {protocol: etcd, ttl: 5s}", `faults: ['delay the 1st "/etcdserverpb.KV/Txn" of client-1 to etcd-1 by 1s']`)}
 	partial := user("jump redis-1 clock by +1s at 0s")
 	partial.Fleet = without{}
+	cluster := user("")
+	cluster.Scenario = scenario(t, "set-nx-px", "servers: {redis: 3, cluster: on}")
 	for _, test := range []struct {
 		o    Options
 		want string
@@ -341,6 +343,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{user("cut client-1 | redis-1 after quorum-reached for 1s"), "quorum-reached is inside"},
 		{user("delay the SET of client-1 to redis-1 in attempt 1 by 1s"), "only the client's library knows"},
 		{partial, "these servers have no clocks of their own"},
+		{cluster, "has a Redis Cluster, which there is in virtual time only: use run or explore"},
 		{passing, "without being decoded, so a fault cannot name a request"},
 	} {
 		o := test.o

@@ -35,9 +35,9 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	case o.Command != "" && o.Fleet.Front(s.Servers.Front()) == nil:
 		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own "+
 			"cannot reach: leave --client out", s.Name, s.Servers.Backend)}
-	case s.Servers.Cluster:
-		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which only simulated clients can " +
-			"use: write cluster: off, or leave --client out and simulate it with run or explore"}
+	case s.Servers.Cluster && o.Virtual == nil:
+		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which there is in virtual time only: use run or " +
+			"explore, with or without --client, or write cluster: off"}
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
 			"program, with --client"}

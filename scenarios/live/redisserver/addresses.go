@@ -5,6 +5,7 @@ package redisserver
 // connections in CLIENT LIST, and those that a script requests.
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,9 +39,15 @@ var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
 // NamesServers reports whether the reply to a command may contain addresses of servers. Every reply of a Sentinel may.
 func NamesServers(args []string) bool {
-	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
+	return slices.ContainsFunc([]string{"role", "info", "config", "cluster"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
 	})
+}
+
+// Redirects reports whether a reply sends the client to another member of a Redis Cluster. Any command may get such a
+// reply.
+func Redirects(reply []byte) bool {
+	return bytes.HasPrefix(reply, []byte("-MOVED ")) || bytes.HasPrefix(reply, []byte("-ASK "))
 }
 
 // Translate replaces the addresses in a sequence of complete RESP values.
@@ -63,7 +70,7 @@ func (b *Book) translate(v *resp.Value) {
 		b.pair(v.List[i:])
 		b.translate(&v.List[i])
 	}
-	if len(v.List) == 0 && !v.IsError() {
+	if len(v.List) == 0 && (!v.IsError() || Redirects(v.Append(nil))) {
 		v.Text = b.inText(v.Text)
 	}
 }
@@ -71,6 +78,9 @@ func (b *Book) translate(v *resp.Value) {
 // pair replaces the address at the start of a list, if there is one. The port follows the host directly, or after the
 // name of the field for the port.
 func (b *Book) pair(list []resp.Value) {
+	if list[0].Text == "port" {
+		b.fields(list)
+	}
 	port := 1
 	if len(list) > 2 && strings.HasSuffix(list[1].Text, "port") {
 		port = 2
@@ -80,6 +90,16 @@ func (b *Book) pair(list []resp.Value) {
 	}
 	if to, known := b.to[Address{list[0].Text, list[port].Text}]; known {
 		list[0].Text, list[port].Text = to.Host, to.Port
+	}
+}
+
+// fields replaces the address of a member of a Cluster, whose port comes before the fields that name its host (CLUSTER
+// SHARDS).
+func (b *Book) fields(list []resp.Value) {
+	for i, from := 3, list[min(1, len(list)-1)].Text; i < len(list); i += 2 {
+		if to, known := b.to[Address{list[i].Text, from}]; known {
+			list[1].Text, list[i].Text = to.Port, to.Host
+		}
 	}
 }
 

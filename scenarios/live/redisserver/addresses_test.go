@@ -75,7 +75,13 @@ var said = []struct {
 	{"INFO of a master", '=', []string{"slave0:ip=redis-1-replica-1,port=6379,state=online\r\n"},
 		[]string{"slave0:ip=127.0.0.1,port=4002,state=online\r\n"}},
 	{"CONFIG GET replicaof", '%', []string{"replicaof", "redis-1 6379"}, []string{"replicaof", "127.0.0.1 4001"}},
+	{"a member in CLUSTER SLOTS", '*', []string{"redis-1", ":6379", "1f"}, []string{"127.0.0.1", ":4001", "1f"}},
+	{"members in CLUSTER NODES", '=', []string{"1f redis-1:6379@16379,redis-1 master - 0 0 1 connected 0-5460\n"},
+		[]string{"1f 127.0.0.1:4001@16379,redis-1 master - 0 0 1 connected 0-5460\n"}},
+	{"a member in CLUSTER SHARDS", '*', []string{"id", "1f", "port", ":6379", "ip", "redis-1", "endpoint", "redis-1"},
+		[]string{"id", "1f", "port", ":4001", "ip", "127.0.0.1", "endpoint", "127.0.0.1"}},
 	// replies that name no server in the Book
+	{"a port alone", '*', []string{"redis", "port"}, []string{"redis", "port"}},
 	{"ROLE of a Sentinel", '*', []string{"sentinel", "redis-1"}, []string{"sentinel", "redis-1"}},
 	{"another port", '*', []string{"redis-1", "63790", "redis-1:63790"}, []string{"redis-1", "63790", "redis-1:63790"}},
 	{"longer names", '*', []string{"redis-1-replica-12", "6379", "a-redis-1:6379", "110.0.0.1:700", "10a0.0.1:700"},
@@ -124,9 +130,24 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestRedirectionsNameAnotherPort: a client of a Cluster follows redirections, with which any command may be answered.
+func TestRedirectionsNameAnotherPort(t *testing.T) {
+	for text, want := range map[string]string{
+		"-MOVED 866 redis-1:6379\r\n":         "-MOVED 866 127.0.0.1:4001\r\n",
+		"-ASK 866 redis-1-replica-1:6379\r\n": "-ASK 866 127.0.0.1:4002\r\n",
+	} {
+		if got := string(ports.Translate([]byte(text))); got != want || !Redirects([]byte(text)) {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	if Redirects([]byte("-ERR redis-1:6379 is none\r\n")) || Redirects([]byte("+MOVED 866 redis-1:6379\r\n")) {
+		t.Error("another reply is taken for a redirection")
+	}
+}
+
 // TestWhatTellsAddresses checks NamesServers with commands in upper and lower case.
 func TestWhatTellsAddresses(t *testing.T) {
-	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
+	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true, "cluster SLOTS": true,
 		"GET role": false, "CLIENT LIST": false, "": false} {
 		if got := NamesServers(strings.Fields(command)); got != want {
 			t.Error(fmt.Sprint(command, " names servers: ", got))

@@ -1,6 +1,7 @@
 // A client of `fencepost live`: node-redlock guards a read and a write of the protected resource.
 //
-// Where there is a Sentinel, it tells the masters. With the argument "checks" it looks at the lock's expiration before it goes in.
+// Where there is a Sentinel, it tells the masters. With the argument "cluster", the servers form a Redis Cluster. With the argument
+// "checks" it looks at the lock's expiration before it goes in.
 import Redis from "ioredis"
 import Redlock from "redlock"
 
@@ -9,11 +10,13 @@ const lock = told("LOCK"), ttl = Number(told("TTL_MS")), hold = Number(told("HOL
 const sentinel = told("SENTINEL") && new URL(told("SENTINEL"))
 const password = sentinel?.password // of all servers
 const sentinels = [{host: sentinel?.hostname, port: sentinel?.port}]
-const servers = []
-for (let n = 1; told((sentinel ? "MASTER_" : "REDIS_") + n); n++) {
+const clustered = process.argv.includes("cluster"), nodes = []
+for (let n = 1; clustered && told("REDIS_" + n); n++) nodes.push(told("REDIS_" + n))
+const servers = clustered ? [new Redis.Cluster(nodes)] : []
+for (let n = 1; !clustered && told((sentinel ? "MASTER_" : "REDIS_") + n); n++) {
   servers.push(new Redis(sentinel ? {sentinels, name: told("MASTER_" + n), password, sentinelPassword: password} : told("REDIS_" + n)))
-  servers.at(-1).on("error", () => {}) // one that is gone
 }
+servers.forEach(server => server.on("error", () => {})) // one that is gone
 const resource = new Redis(told("RESOURCE"))
 const report = (...words) => resource.call("FENCEPOST", ...words)
 const redlock = new Redlock(servers, {retryCount: 0})
