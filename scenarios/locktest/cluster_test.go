@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNamesOfServersHaveAddresses: clients of a Redis Cluster may look up the names that its members report, in each run.
+// TestNamesOfServersHaveAddresses: clients of a Redis Cluster may look up the names that its members report, in each
+// run.
 func TestNamesOfServersHaveAddresses(t *testing.T) {
 	lookUp := func(c *Client) error {
 		for i, name := range []string{"redis-1", "redis-2", "redis-3", "redis-1-replica-1"} {

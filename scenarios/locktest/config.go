@@ -164,10 +164,10 @@ func (s Servers) Replicated(n int) Servers {
 	return s
 }
 
-// Clustered makes the Redis servers the masters of a Redis Cluster, each of which serves a share of the keys. There must
-// be at least three. A master that has been silent for nodeTimeout is replaced by a replica that the other masters
-// elect; 0 stands for 15 s, the default of Redis. All keys of a lock must be in one slot: write a part of each key in
-// braces, as in "{lock}:token".
+// Clustered makes the Redis servers the masters of a Redis Cluster, each of which serves a share of the keys. There
+// must be at least three. A master that has been silent for nodeTimeout is replaced by a replica that the other masters
+// elect; 0 stands for 15 s, the default of Redis. Keys that a lock uses in one script or transaction must be in one
+// slot: write their common part in braces, as in "{lock}:token".
 func (s Servers) Clustered(nodeTimeout time.Duration) Servers {
 	s.cluster, s.nodeTimeout = true, nodeTimeout
 	return s

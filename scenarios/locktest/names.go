@@ -11,19 +11,20 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolve makes h answer all lookups of host names in this process. It must be called outside a bubble.
-func resolve(h *host) {
-	// The first lookup makes a channel that later ones share. A channel that is made in a bubble cannot be used in another.
+// resolver returns a Resolver that asks h for the addresses of host names. It must be called outside a bubble.
+func resolver(h *host) *net.Resolver {
+	// The first lookup in a process makes a channel that later ones share. If it were made in a bubble, it could not be
+	// used in another.
 	none := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
 	first := net.Resolver{PreferGo: true, Dial: none}
 	first.LookupHost(context.Background(), "redis-1")
-	net.DefaultResolver = &net.Resolver{PreferGo: true,
+	return &net.Resolver{PreferGo: true,
 		Dial: func(context.Context, string, string) (net.Conn, error) { return &nameServer{host: h}, nil }}
 }
 
-// nameServer is a connection to a name server that knows the servers of the current run. Redis Cluster reports the names
-// of its members, and some clients look them up. A query is answered at once, and a query for an unknown name fails the
-// run.
+// nameServer is a connection to a name server that knows the servers of the current run. Redis Cluster reports the
+// names of its members, and some clients look them up. A query is answered at once, and a query for an unknown name
+// fails the run.
 type nameServer struct {
 	host   *host
 	answer []byte // the rest of the answer, behind its length

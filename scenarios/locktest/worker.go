@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand"
 	mathrand "math/rand/v2"
+	"net"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -279,7 +280,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
 	w.random.seed(0) // servers that are created before the first run use it, without effect
 	cryptorand.Reader = w.random
-	resolve(h)
+	net.DefaultResolver = resolver(h)
 	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
 	w.runner = scenarios.NewRunner(w.scenario)
 	return w

@@ -147,8 +147,8 @@ func TestRedirectionsNameAnotherPort(t *testing.T) {
 
 // TestWhatTellsAddresses checks NamesServers with commands in upper and lower case.
 func TestWhatTellsAddresses(t *testing.T) {
-	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true, "cluster SLOTS": true,
-		"GET role": false, "CLIENT LIST": false, "": false} {
+	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
+		"cluster SLOTS": true, "GET role": false, "CLIENT LIST": false, "": false} {
 		if got := NamesServers(strings.Fields(command)); got != want {
 			t.Error(fmt.Sprint(command, " names servers: ", got))
 		}

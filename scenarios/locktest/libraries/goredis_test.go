@@ -13,6 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
+// goRedisClient makes a client of go-redis.
+type goRedisClient func(*locktest.Client) redis.UniversalClient
+
 // goRedis returns a go-redis client for one server.
 func goRedis(c *locktest.Client, i int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
@@ -44,7 +47,7 @@ type redislockLock struct {
 	fence
 }
 
-func newRedislock(client func(*locktest.Client) redis.UniversalClient) func(*locktest.Client, bool) (locktest.Lock, error) {
+func newRedislock(client goRedisClient) func(*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 		return &redislockLock{client: client(c), c: c, fence: fence{on: fenced}}, nil
 	}
@@ -83,7 +86,7 @@ type setNX struct {
 	until
 }
 
-func newSetNX(client func(*locktest.Client) redis.UniversalClient) func(*locktest.Client, bool) (locktest.Lock, error) {
+func newSetNX(client goRedisClient) func(*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 		return &setNX{client: client(c), c: c, fence: fence{on: fenced}}, nil
 	}
