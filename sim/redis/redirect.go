@@ -25,21 +25,34 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 		n.c.asking = c.Name == "asking" || c.Name == "multi"
 	}
 	if c.Name != "exec" || n.transaction() == nil {
-		return n.away(c.keysOf(args), c.Flags&write != 0, asking, isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE"))
+		keys := c.keysOf(args)
+		return n.away(keys, c.stored(keys), c.Flags&write != 0, asking, c.toShard())
 	}
-	var keys []string
+	var keys, stored []string
 	writes, publishes := false, false
 	for _, queued := range n.c.queue {
 		q := n.find(queued[0])
-		keys, writes = append(keys, q.keysOf(queued)...), writes || q.Flags&write != 0
+		of := q.keysOf(queued)
+		keys, stored, writes = append(keys, of...), append(stored, q.stored(of)...), writes || q.Flags&write != 0
 		publishes = publishes || isOneOf(q.Name, "PUBLISH", "SPUBLISH", "PUBSUB") || q.Flags&listener != 0
 	}
-	return n.away(keys, writes, asking, publishes)
+	return n.away(keys, stored, writes, asking, publishes)
 }
 
-// away returns the error for a request with the given keys, or "" if this node serves it. Messages on shard channels
-// are also served by replicas, and while the cluster is down.
-func (n *Node) away(keys []string, writes, asking, toShard bool) string {
+// toShard reports whether the keys of a command are shard channels.
+func (c *nodeCommand) toShard() bool { return isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE") }
+
+// stored returns the keys of a command that a node stores: none if they are shard channels.
+func (c *nodeCommand) stored(keys []string) []string {
+	if c.toShard() {
+		return nil
+	}
+	return keys
+}
+
+// away returns the error for a request with the given keys, or "" if this node serves it. stored lists those that are
+// not shard channels. Messages on shard channels are also served by replicas, and while the cluster is down.
+func (n *Node) away(keys, stored []string, writes, asking, toShard bool) string {
 	if len(keys) == 0 {
 		return ""
 	}
@@ -51,13 +64,13 @@ func (n *Node) away(keys []string, writes, asking, toShard bool) string {
 	if slices.ContainsFunc(keys, func(key string) bool { return KeySlot(key) != slot }) {
 		return crossSlot
 	}
-	missing := slices.ContainsFunc(keys, func(key string) bool { return n.data.Peek(key) == nil })
+	missing := slices.ContainsFunc(stored, func(key string) bool { return n.data.Peek(key) == nil })
 	several := slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] })
 	switch to := m.migrating[slot]; {
 	case !m.up && !toShard:
 		return "CLUSTERDOWN The cluster is down"
 	case owner == m.self && to != nil && missing:
-		if slices.ContainsFunc(keys, func(key string) bool { return n.data.Peek(key) != nil }) {
+		if slices.ContainsFunc(stored, func(key string) bool { return n.data.Peek(key) != nil }) {
 			return tryAgain
 		}
 		if to == m.self { // Redis allows an operator to cause this
@@ -161,7 +174,8 @@ func (n *Node) outOfReach(c *nodeCommand, args []string) string {
 	if n.repl.restricted && c.Flags&write != 0 && n.refusesWrites() != "" {
 		return "" // Redis first checks whether writes are refused
 	}
-	switch where := n.away(c.keysOf(args), c.Flags&write != 0, n.asking, false); {
+	keys := c.keysOf(args)
+	switch where := n.away(keys, c.stored(keys), c.Flags&write != 0, n.asking, false); {
 	case where == "":
 		return ""
 	case strings.HasPrefix(where, "CLUSTERDOWN The"):
