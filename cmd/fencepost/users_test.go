@@ -106,6 +106,9 @@ work: {hold: %s}
 limit: 60s
 `
 
+// patientLock is a lock whose TTL and timeout no stall of the host exceeds.
+const patientLock = "set-nx-px, ttl: 50s, timeout: 20s"
+
 // TestTheAgainLineRunsOnTheSameServers checks that the repeat command in the report, and the one in the plan file, run
 // on the same servers and that nothing is left on the servers afterwards.
 func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
@@ -114,7 +117,7 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	ask("SET mine 1")
 	t.Chdir(t.TempDir())
 	t.Setenv("FENCEPOST_TEST_ADDRESSES", "redis://"+here+"/0")
-	file := fmt.Appendf(nil, onUsers, "set-nx-px, ttl: 500ms", "5ms")
+	file := fmt.Appendf(nil, onUsers, patientLock, "5ms")
 	if err := os.WriteFile("on-users.yaml", file, 0o600); err != nil {
 		t.Fatal(err)
 	}
