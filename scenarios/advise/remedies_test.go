@@ -222,9 +222,9 @@ var confirmations = []confirmation{
 		"lease is over.",
 		apply: renewDeadline},
 	{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that does not get " +
-		"the answer, counts on the longer lease.", apply: longExtension},
+		"the answer, counts on the longer lease.", changes: []string{"lock.holders: own-lease"}, apply: longExtension},
 	{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, it shortens " +
-		"the lock on the others.", changes: []string{"lock.holders: own-lease"}, apply: longExtension},
+		"the lock on the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
 	{text: "Before asking for a lock again, give up an earlier hold of it: delete the client's key, or stop working " +
 		"and let the session end.",
