@@ -22,12 +22,14 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults because of which a holder's lease, as stated by the event at position at, ended later
-// than its key. The other holder set its own key at time other. There are two cases. Either the client was paused, its
-// answers were late, or a server waited for another server, between the first request of the grant and the grant
-// itself. Or the client's clock ran slow or was set back before the lease ended.
-func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
+// miscounted lists the faults because of which the victim's lease, as stated by its window, ended later than its key.
+// There are two cases. Either the client was paused, its answers were late, or a server waited for another server,
+// between the first request of the grant and the grant itself. Or the client's clock ran slow or was set back before
+// the lease ended and before the leases clashed.
+func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
+	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
+	other, clashed := t.History.Events[r.set[1-r.victim]].Time, t.Time(max(c.first.At, c.then.At))
 	l := lateness{grant: n, met: at, left: at, deadline: t.Time(at) - (lease.Until - other), ended: lease.Until}
 	counted := func(p history.Process) bool { return slices.Contains(lease.Counted, p) }
 	unit := func(p history.Process) bool {
@@ -36,7 +38,7 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	var delays []delay
 	for f := range t.suspects() {
 		from, to := max(t.Time(f.Start), lease.Since), t.Time(f.Over())
-		if from > lease.Until || to < lease.Since {
+		if from > min(lease.Until, clashed) || to < lease.Since {
 			continue
 		}
 		d := delay{fault: f}

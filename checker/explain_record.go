@@ -143,7 +143,7 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		since = sentence("since its holder had lowered its score at %v", t.Time(r.lowered))
 	}
 	return sentence("%s expired at %v %s, but %s counted its lease until %v%s", key, e.Time, since, holder, lease.Until,
-		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+		t.faultText(t.miscounted(c, r)...))
 }
 
 // lapseStory describes a key that was removed because a second key, which its holder must keep extending, had expired.
@@ -152,7 +152,7 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
 	return sentence("%s was removed at %v by %s, since the key that shows that %s is alive had expired, but %s "+
 		"counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
-		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
+		t.faultText(t.miscounted(c, r)...))
 }
 
 // keptLast returns the last position before the record at which the owner of the victim's key set or extended it.

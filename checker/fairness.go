@@ -122,7 +122,7 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	a, turn := &t.Asks[b.idle.Ask], t.History.Header.Order.Turn
 	name, cause, witness, why := t.Locks[a.Lock].Name, Cause{Kind: LeftFree}, []int{a.Call}, ""
 	var about history.Process
-	x := t.abandonedPlace(a, b.at, b.idle.Until)
+	x := t.abandonedPlace(a, b.at, b.when)
 	if x != nil {
 		cause.Detail, about, witness = AbandonedPlace, x.Process, append(witness, x.Call, t.Waited(x))
 		did := "gave up"
@@ -147,9 +147,9 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 
 // abandonedPlace looks for a client that left its place in the queue ahead of a waiter: its acquire was called before
 // the waiter's, it had given up or crashed by position at, and since then the lock was granted to nobody who had asked
-// after it. abandonedPlace returns the first such acquire, or nil. If places are renewed, an abandoned place ends
-// within a turn. It then cannot be the reason why the lock was free for longer, until the given time.
-func (t *judge) abandonedPlace(waiter *trace.Ask, at int, until history.Time) *trace.Ask {
+// after it. abandonedPlace returns the first such acquire, or nil. If places are renewed, an abandoned one ends within
+// a turn. It is not the reason if it had ended by the given time.
+func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter
 	for _, n := range l.Asks {
@@ -161,7 +161,7 @@ func (t *judge) abandonedPlace(waiter *trace.Ask, at int, until history.Time) *t
 		x := &t.Asks[n]
 		gone := t.Waited(x)
 		if x.Call >= current.Call || x.Grant >= 0 || gone > at ||
-			h.Applies(history.RenewedPlaces) && t.Time(gone)+h.Order.Turn < until {
+			h.Applies(history.RenewedPlaces) && t.Time(gone)+h.Order.Turn < when {
 			continue
 		}
 		passed := slices.ContainsFunc(l.Grants, func(n int32) bool {

@@ -178,10 +178,11 @@ var remedies = map[CauseKind][]advice{
 			{text: "Let the key that shows that a client is alive last as long as its lease: extend it while the " +
 				"lock is held.", when: isLapsed},
 			{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, " +
-				"it shortens the lock on the others.", only: byMajority, when: all(counted, isShortened)},
+				"it shortens the lock on the others.", only: byMajority,
+				when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
 			{text: "Never extend a lock by less than is left of it: another holder of the same key, or one that " +
 				"does not get the answer, counts on the longer lease.",
-				only: oneRedis, when: all(counted, isShortened)},
+				only: oneRedis, when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
 			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, isOffset, unlessAgainst(history.PacesClock))},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
@@ -427,7 +428,8 @@ var remedies = map[CauseKind][]advice{
 			"does not depend on the places before it.", unless: history.RenewedPlaces, when: not(isUngranted)},
 		{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces, when: isGivenUp},
 		{text: slowNetwork, when: func(s *situation) bool {
-			return s.ungranted || s.cause.Detail == "" && s.Applies(history.RenewedPlaces)
+			return s.ungranted ||
+				s.cause.Detail == "" && s.Applies(history.RenewedPlaces) && s.Applies(history.LeftPlaces)
 		}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
