@@ -522,7 +522,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	return f
 }
 
-// setsMember reports whether a member of a key was set, such as the field of a hash.
+// setsMember reports whether an event set a member of a key, such as the field of a hash.
 func setsMember(e *history.Event) bool { return e.F == history.KeySet && e.Member != "" }
 
 // foundMember reports whether a key was set by a request that had looked up the same member of the key, such as the
