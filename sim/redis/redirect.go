@@ -13,17 +13,25 @@ const (
 	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
 )
 
+// takeAsking notes whether a request follows ASKING, which applies to one request or transaction, even if the request is
+// refused. name is the command's name; "" if the command is unknown or the request is malformed.
+func (n *Node) takeAsking(name string) {
+	if n.member == nil || n.conn == 0 || n.inScript || n.inExec {
+		return
+	}
+	n.asking = n.c != nil && n.c.asking
+	if n.asking && n.transaction() == nil {
+		n.c.asking = name == "asking" || name == "multi"
+	}
+}
+
 // redirection returns the error with which a member of a cluster refuses a request because it does not serve the
 // request's keys (getNodeByQuery). It returns "" if the node serves them.
 func (n *Node) redirection(c *nodeCommand, args []string) string {
 	if n.conn == 0 || n.inScript || n.inExec {
 		return ""
 	}
-	asking := n.c != nil && n.c.asking
-	n.asking = asking
-	if asking && n.transaction() == nil {
-		n.c.asking = c.Name == "asking" || c.Name == "multi"
-	}
+	asking := n.asking
 	if c.Name != "exec" || n.transaction() == nil {
 		keys := c.keysOf(args)
 		return n.away(keys, c.stored(keys), c.Flags&write != 0, asking, c.toShard())

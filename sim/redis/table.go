@@ -141,10 +141,16 @@ func (n *Node) dispatch(args []string) {
 	}
 	c := n.find(args[0])
 	if c == nil {
+		n.takeAsking("")
 		n.refuse(nil, unknown(n.cfg.Version, args))
 		return
 	}
 	trouble := c.refusalOf(n.cfg.Version, args)
+	if trouble == "" || c.Name == "asking" {
+		n.takeAsking(c.Name)
+	} else {
+		n.takeAsking("")
+	}
 	if trouble == "" && n.cfg.Password != "" {
 		trouble = n.refusesStranger(c)
 	}
