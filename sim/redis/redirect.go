@@ -13,7 +13,7 @@ const (
 	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
 )
 
-// takeAsking notes whether a request follows ASKING, which applies to one request or transaction, even if the request is
+// takeAsking notes whether a request follows ASKING, which applies to one request or transaction even if that is
 // refused. name is the command's name; "" if the command is unknown or the request is malformed.
 func (n *Node) takeAsking(name string) {
 	if n.member == nil || n.conn == 0 || n.inScript || n.inExec {
