@@ -68,7 +68,8 @@ func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }
 
-// worthDrawing chooses locks by the preferences that Evidence states, and returns their indexes in ascending order.
+// worthDrawing chooses at most the given number of locks to draw, in the order of preference that Evidence documents.
+// It returns their indexes in ascending order, and the number of locks that it left out.
 func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
 	var byRank [3][]int
 	for n := range t.Locks {

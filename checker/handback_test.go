@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// afterRelease lists events that may happen after client-1 has called its release. Each event comes one second after
-// the previous one, or late seconds if late is set.
+// afterRelease lists events that may happen after client-1 has called its release. Each event happens one second after
+// the previous one. If its late field is set, it happens that many seconds after the previous one.
 var afterRelease = []history.Event{
 	{Process: "client-1", Type: history.OK, F: history.Release, Attempt: "client-1/1"},
 	{Process: "client-1", Type: history.Fail, F: history.Release, Attempt: "client-1/1"},

@@ -100,8 +100,8 @@ func inOrder(all []clash) (first []clash, more bool) {
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn returns at most mostBreaches clashes of a lock, in the order in which the history states their second spans
-// and then their first ones.
+// clashesIn returns at most mostBreaches clashes of lock number n. They are in the order in which the history states
+// their second spans. Clashes with the same second span are in the order of their first spans.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

@@ -303,7 +303,7 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
 `, []string{"ask for longer"}, nil, []string{"round trip"}},
-	// A release has not returned within its bound. Its request has not reached the server, or reaches it later.
+	// A release did not return within the bound, because its request reached the server late or never.
 	{"the key goes later", FaultTolerance, ReleaseWithoutEffect, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry end=30s
 0s client-1 acquire invoke

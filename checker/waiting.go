@@ -48,7 +48,8 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 	return ""
 }
 
-// longestTry returns the longest time for which a waiter asked without giving up, within a period.
+// longestTry returns the longest time for which a waiter kept asking for the lock without giving up, between since and
+// now.
 func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Asks {
 		a := &t.Asks[n]

@@ -15,8 +15,8 @@ type Installed struct {
 	passages
 }
 
-// Over reports whether no fault is still to begin or end at a known time. A fault that waits for a point or a message
-// does not count, nor does one that lasts forever.
+// Over reports whether every fault that begins or ends at a known time has begun and ended. Faults that wait for a
+// point or a message do not count, nor do faults that last forever.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
 // Install schedules the faults in a world, which must already have all its processes. The times and the passings of

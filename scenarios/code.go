@@ -79,7 +79,8 @@ func (s *Scenario) With(code *Code) *Scenario {
 	return &other
 }
 
-// OfPrograms reports whether the clients of s are programs of the host. The code of their locks is unknown.
+// OfPrograms reports whether the clients of s are real programs that run on the host. The simulator does not know the
+// code of their locks.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
 // Takes reports whether the clients of s know what a key of lock or work says. Programs know what they are given.

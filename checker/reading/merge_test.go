@@ -23,7 +23,7 @@ func part(t *testing.T, name string, lines ...string) Part {
 	return Part{Name: name, History: h}
 }
 
-// took returns the line for an acquire of a process that returns ok at a time.
+// took returns the line of a history that says that an acquire of the process returned ok at the given time.
 func took(process string, at int) string {
 	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
 		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)

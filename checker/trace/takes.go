@@ -43,8 +43,8 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.putsBack(set, n))
 }
 
-// putsBack reports whether the event at a position puts a key back that its attempt had taken to get the lock in grant
-// n, and has not released yet.
+// putsBack reports whether the event at a position puts back a key that its attempt had taken to get the lock in grant
+// n, before the attempt released the lock.
 func (t *Trace) putsBack(at int, n int32) bool {
 	e, g := &t.History.Events[at], &t.Grants[n]
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0

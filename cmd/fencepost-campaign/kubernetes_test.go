@@ -193,7 +193,7 @@ func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 	}
 }
 
-// Every command in the manifests is one that the programs in the image have. The Indexed Job has as many shards as
+// The programs in the image have every command that the manifests use. The Indexed Job has as many shards as
 // completions.
 func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	t.Parallel()

@@ -27,8 +27,8 @@ var (
 	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // a line break that a shell ignores
 )
 
-// Page returns an error if a page loads something, contains hidden characters or something that its policy forbids, or
-// is not well-formed XML. Its script need not be well-formed.
+// Page returns an error if a page loads another resource, contains hidden characters, contains something that its
+// content security policy forbids, or is not well-formed XML. Its script need not be well-formed.
 func Page(text string) error {
 	if err := safe(text); err != nil {
 		return err

@@ -38,7 +38,7 @@ func newRemedyTrials(t *testing.T, wrongs *claims.Wrongs) *remedyTrials {
 func (r *remedyTrials) idle() int    { return r.wrongs.Count("no help") + r.wrongs.Count("impossible") }
 func (r *remedyTrials) inForce() int { return r.wrongs.Count("in force") }
 
-// report logs how often each sentence was followed and how often it helped, and which sentences were not followed and
+// report logs how often each remedy was tried and how often it helped. It also logs which remedies were not tried, and
 // why.
 func (r *remedyTrials) report() {
 	r.t.Logf("%d applied: %d helped, %d did not, %d were in force already", r.applied,

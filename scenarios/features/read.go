@@ -50,8 +50,8 @@ type try struct {
 	until   history.Time // end of the attempt's validity
 }
 
-// key is a place where a lock's key can exist: on a server and, if several attempts can hold the key there, under one
-// of its members.
+// key is a place at which a lock's key can exist: a server and, if several attempts can hold the key at once, one of
+// the key's members.
 type key struct {
 	server history.Process
 	member string

@@ -90,7 +90,7 @@ const (
 	fromReceipt leaseCount = "receipt"
 )
 
-// lineKind says which key an etcd client puts.
+// lineKind says which key a client of etcd puts to wait in line.
 type lineKind string
 
 const (

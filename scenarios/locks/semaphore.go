@@ -127,7 +127,7 @@ redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
 ` + keepSet
 )
 
-// permitScripts are the scripts of a semaphore with certain settings.
+// permitScripts holds the Lua scripts of a semaphore. They depend on its settings.
 type permitScripts struct {
 	semaphoreConfig
 	take, extend string

@@ -52,8 +52,8 @@ type listed struct {
 	file    string
 }
 
-// enumerate makes a worker enumerate the single faults. It returns the numbers of all places or, if asked is not empty,
-// of the places asked for. If the enumeration fails, it returns none.
+// enumerate makes a worker list every place at which it can inject a single fault. It returns the numbers of all places
+// or, if asked is not empty, of the places in asked. If the worker fails, it returns none.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()

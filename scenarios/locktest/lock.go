@@ -445,7 +445,7 @@ func answered[T any](err error, yes, no T) T {
 	return yes
 }
 
-// Close calls Close.
+// Close calls the Close method of the user's lock.
 func (l *foreign) Close(env sim.Env) {
 	l.Call(env, "Close", func(context.Context) { l.object.close() })
 }

@@ -91,7 +91,7 @@ type ran struct {
 	Differs     bool     // a second run of the seed had a different result
 	// Ignored says that Failure mentions a function in Config.IgnoredGoroutines.
 	Ignored bool `json:",omitempty"`
-	// Kind is the kind of the single fault, with Config.EachFault.
+	// Kind is the kind of the fault that the run injects. It is set only for Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
 	// Plan is the plan of a run that broke a law or failed, with Config.EachFault. If runs guide plans, the plan is in
 	// Shown instead.

@@ -80,7 +80,7 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 // Environment is the name of an environment variable. If its value is Served, a test binary serves requests.
 const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 
-// Test is a test that calls locktest.Run, with the test binary of its package.
+// Test identifies a test that calls locktest.Run, and holds the test binary of its package.
 type Test struct {
 	folder, binary, name string
 	// folder of the binary, which Close removes; nil if the Test did not build one

@@ -332,7 +332,8 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 
 // TestAnInterruptedSweepTellsWhatItHas checks that a sweep that is interrupted after any number of runs reports their
 // outcomes. No point may have a different outcome than in the complete sweep, and points that were not run must not be
-// judged. Each edge must contain an edge of the complete sweep, although its sides may be further apart.
+// judged. Each range in which the interrupted sweep locates an edge may be wider than in the complete sweep, but must
+// contain an edge of it.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}

@@ -40,8 +40,8 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal stopped the verification before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample returns the number of faults in the placement that breaks a promise, without the scenario's own
-// faults, and the name of its assignment of delays.
+// counterexample describes the placement that breaks a promise. It returns the number of its faults, not counting the
+// scenario's own, and the name of its assignment of delays.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }

@@ -330,7 +330,8 @@ func alike(look, reply string, address *strings.Replacer) string {
 	return strings.Join(lines, "\n")
 }
 
-// sameLooks waits until all real nodes know the same about the cluster as the simulated nodes do after the given steps.
+// sameLooks waits until the real nodes report the same state of the cluster as the simulated nodes do after the given
+// steps.
 func (c *realCluster) sameLooks(after ...clusterStep) {
 	c.t.Helper()
 	c.play(after)

@@ -9,8 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// tickEvery is the time between two acknowledgments of a replica, and between two counts of the replicas by their
-// master.
+// tickEvery is how often a replica sends an acknowledgment, and how often a master counts its replicas.
 const tickEvery = time.Second
 
 // tickFirst sets the timer for the work that is done once a second. It is called when the process starts.

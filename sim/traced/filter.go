@@ -54,8 +54,9 @@ const (
 // The files to which a program prints, which are its output from the start.
 const standardOutput, standardError = 1, 2
 
-// replacers maps the calls by which a program can replace its output with another file to the number of the argument
-// that names the replaced file. They stop the thread only if that file is the output, or the standard input.
+// replacers holds the calls by which a program can replace one of its files with another one. For each call, it gives
+// the index of the argument that is the number of the replaced file. These calls stop the thread only if that file is
+// the standard input or the output.
 var replacers = map[uint32]uint32{unix.SYS_CLOSE: 0, unix.SYS_CLOSE_RANGE: 0, unix.SYS_DUP2: 1, unix.SYS_DUP3: 1}
 
 // filter returns the seccomp program. Calls of other architectures kill the process, because their numbers have other

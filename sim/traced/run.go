@@ -95,8 +95,8 @@ func (t *thread) stop() (unix.WaitStatus, error) {
 	}
 }
 
-// resume lets a stopped thread continue. It first writes the clocks of the thread's process to the page. It returns
-// false if the process has ended.
+// resume lets a stopped thread continue. It first writes the current clock readings of the thread's process to the
+// memory page that the process reads them from. It returns false if the process has ended.
 func (p *Process) resume(t *thread) bool {
 	m := p.m
 	left := min(m.until, m.deadline())

@@ -143,7 +143,7 @@ func (x *timer) reading() int64 {
 	return x.p.clock.advance(x.p.m.now)
 }
 
-// forward restarts a timer with an interval that has expired, and counts the intervals that have passed since.
+// forward restarts a periodic timer that has expired, and counts the intervals that have passed since it expired.
 func (x *timer) forward() {
 	if !x.expired || x.interval == 0 {
 		return

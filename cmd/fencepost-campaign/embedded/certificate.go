@@ -41,8 +41,8 @@ func certificate(f *access.Folder, before string) (tls.Certificate, string, erro
 	return pair, string(cert), err
 }
 
-// newCertificate creates a self-signed certificate. It never expires, because clients accept exactly this certificate
-// and do not compare clocks.
+// newCertificate creates a self-signed certificate. It never expires, because clients accept only this certificate, and
+// their clocks may differ from the server's.
 func newCertificate() (cert, key []byte, err error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -285,7 +285,7 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 	return false, f.give(ctx)
 }
 
-// part counts the next stored part, and reports whether there was a message.
+// part adds the results of the next stored part, if there is one, and reports whether there was one.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
 	if f.next == 0 {
 		return false, nil

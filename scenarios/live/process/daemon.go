@@ -116,8 +116,8 @@ func (d *Daemon) Died() error {
 }
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
-// error if the process has ended. If the process is not ready within patience, it returns a [LateError], which contains
-// the text does.
+// error if the process has ended. If the process is not ready within patience, it returns a [LateError] whose text
+// includes the string does.
 func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {

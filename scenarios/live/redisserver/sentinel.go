@@ -69,9 +69,9 @@ func (f *servers) launchSentinel() error {
 	return nil
 }
 
-// tune sets the periods of a Sentinel that its configuration file does not have. This needs Redis 7 or later. The
-// period of pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel uses
-// the same period.
+// tune sets those intervals of a Sentinel that its configuration file cannot set. This needs Redis 7 or later. The
+// interval between pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel
+// uses the same interval.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {

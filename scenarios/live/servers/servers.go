@@ -38,7 +38,7 @@ const (
 	zooKeeper = "zookeeper"
 )
 
-// kind is a kind of real servers that a run can start.
+// kind is a kind of real server that a run can start.
 type kind struct {
 	word    string
 	backend locks.Backend // the backend of the scenarios that these servers can run

@@ -136,7 +136,7 @@ func (m *member) votes() bool {
 	return true
 }
 
-// await waits until is returns true for a process that is starting.
+// await waits until a process that is starting is ready, which the given function reports.
 func (m *member) await(is func() bool) error {
 	return m.Daemon.Await(is, "serves nobody", patience, 10*time.Millisecond, nil)
 }
