@@ -49,7 +49,7 @@ func testScenarios(t *testing.T) {
 		`"pause client-1 for 10s after before-write"`: "holder outlived its lease (pause)",
 		`"crash lockd-1 losing everything at 1s, restart after 10ms", "crash lockd-2 losing everything at 1s, ` +
 			`restart after 10ms"`: "lost in crash (no persistence)",
-		"expire session of client-1 at 1s":              "expired early",
+		"expire session of client-1 at 1s":              "session expired",
 		"jump lockd-1 clock by +1h at 1s":               "holds",
 		"drift lockd-1 clock by +300000ppm from 0s":     "holds",
 		`"crash lockd-1 losing unsynced writes at 1s"`:  "holds",

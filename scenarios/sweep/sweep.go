@@ -85,7 +85,7 @@ func (o *Options) check(b *Subject) error {
 	case o.Workers < 0:
 		return fmt.Errorf("there are no %d workers", o.Workers)
 	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:
-		return fmt.Errorf("there are fewer than %d seeds from %d on", o.Seeds, o.From)
+		return fmt.Errorf("there are no %d seeds from %d on", o.Seeds, o.From)
 	}
 	for unit, standard := range map[Unit]int64{Durations: 1_000_000, Counts: 1, Rates: 1} {
 		if o.Resolution[unit] == 0 {
