@@ -367,6 +367,10 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 			if t.History.Header.Service.Kind().ClientsExpire || t.byTaker(r.gone) {
 				return r.gone, Cause{ExpiredEarly, ClientClock}
 			}
+			if gone.Checked == history.CheckedScore && !t.clockStruck(r.gone) { // its score was its deadline
+				r.due = gone.Time
+				return r.gone, Cause{Kind: ValidityMiscounted}
+			}
 			return r.gone, Cause{ExpiredEarly, ServerClock}
 		case r.undone >= 0:
 			return r.undone, lossCause(t.History.Events[r.undone].Why)

@@ -80,14 +80,18 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 // expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed
 // the server's clock, and either a fault changed a client's clock or the lock is a semaphore.
 func (t *judge) byTaker(gone int) bool {
-	e := &t.History.Events[gone]
-	if e.Member == "" || t.LastFault(gone,
-		func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(e.Process) }) != nil {
+	if t.History.Events[gone].Member == "" || t.clockStruck(gone) {
 		return false
 	}
 	return t.Permits() > 1 || t.LastFault(gone, func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(t.History.Header.Clients, f.Strikes)
 	}) != nil
+}
+
+// clockStruck reports whether, by a position, a fault had changed the clock of the server whose record is there.
+func (t *judge) clockStruck(at int) bool {
+	server := t.History.Events[at].Process
+	return t.LastFault(at, func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(server) }) != nil
 }
 
 // witnessOfCrowd returns the positions of the grants of a clash, and of the events that state their spans.

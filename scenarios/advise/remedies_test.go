@@ -172,7 +172,8 @@ var confirmations = []confirmation{
 	{text: "Take locks in one fixed order, and limit the wait for the next one to the time that is left of the " +
 		"first lease.",
 		apply: orderedAndBounded},
-	{text: "Renew a lock while waiting.", changes: []string{"lock.extension.mode: checked"}},
+	{text: "Renew a lock while waiting.", changes: []string{"lock.extension.mode: checked",
+		"lock.extension.in: background"}},
 	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 		changes: []string{"resource.fencing: on", "lock.protocol: etcd and resource.fencing: on"}},
 	{text: "Let the resource compare before it writes (a fencing token, or compare-and-set on the value read).",
