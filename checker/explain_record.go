@@ -113,7 +113,7 @@ func (t *judge) earlyReturn(at int) string {
 	e := &t.History.Events[at]
 	owner, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
 	set := t.LastSet(trace.Change{At: at, Owner: e.Of, By: e.By})
-	if !granted || set < t.Grants[owner].OK || set > t.Grants[owner].Release {
+	if !granted || set < 0 || !t.PutsBack(set, owner) {
 		return ""
 	}
 	return sentence(", which %s had put back at %v, before it released the lock", t.name(e.Of), t.Time(set))

@@ -77,13 +77,13 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 }
 
 // byTaker reports whether it was a client, not the server, that considered the key that disappeared at a position
-// expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed
-// the server's clock, and either a fault changed a client's clock or the lock is a semaphore.
+// expired. This is so if the key is a member of a set (servers never remove members by themselves), a fault changed a
+// client's clock, and no fault changed the server's clock.
 func (t *judge) byTaker(gone int) bool {
 	if t.History.Events[gone].Member == "" || t.clockStruck(gone) {
 		return false
 	}
-	return t.Permits() > 1 || t.LastFault(gone, func(f *trace.Fault) bool {
+	return t.LastFault(gone, func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(t.History.Header.Clients, f.Strikes)
 	}) != nil
 }

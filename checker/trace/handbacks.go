@@ -143,7 +143,7 @@ func (t *Trace) byRelease() []int32 {
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
-	return granted && (t.Grants[n].Release < at || t.putsBack(at, n))
+	return granted && (t.Grants[n].Release < at || t.PutsBack(at, n))
 }
 
 // beginWatch starts to watch the keys of grant n, which is being released.

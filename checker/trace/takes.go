@@ -40,12 +40,12 @@ func (t *Trace) WasOffered(c Change) bool {
 		return true
 	}
 	set := t.LastSet(c)
-	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.putsBack(set, n))
+	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.PutsBack(set, n))
 }
 
-// putsBack reports whether the event at a position puts back a key that its attempt had taken to get the lock in grant
+// PutsBack reports whether the event at a position puts back a key that its attempt had taken to get the lock in grant
 // n, before the attempt released the lock.
-func (t *Trace) putsBack(at int, n int32) bool {
+func (t *Trace) PutsBack(at int, n int32) bool {
 	e, g := &t.History.Events[at], &t.Grants[n]
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }

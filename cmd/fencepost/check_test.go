@@ -102,11 +102,11 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	keys := []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
 		"member", "by", "checked", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift",
 		"ppm", "tiem"}
-	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "cas", "everything", "value", true, false, []string{},
-		[]string{"a"}, 1.5, nil}
+	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "cas", "everything", "value", "score", "expired", true,
+		false, []string{}, []string{"a"}, 1.5, nil}
 	seen := map[bool]int{}
 	for _, name := range []string{"kleppmann-gc-pause", "failover-loses-lock", "zookeeper-session-expiry",
-		"restart-everysec", "partition-penalty", "skew-of-an-hour"} {
+		"restart-everysec", "partition-penalty", "skew-of-an-hour", "semaphore-clients-clock"} {
 		sc, err := scenarios.Named(name)
 		if err != nil {
 			t.Fatal(err)

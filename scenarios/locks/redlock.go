@@ -169,7 +169,7 @@ type ballot struct {
 	yes      []voter // the servers that granted the request
 	taken    bool    // a server replied that another client has the lock
 	settled  int     // number of requests that were sent and have an outcome
-	silent   int     // number of requests that were sent and have an outcome
+	silent   int     // number of servers that did not reply
 	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
 	says     func(*sim.Reply) bool // reports whether a reply grants the request

@@ -131,11 +131,11 @@ type host struct {
 	world          *sim.World                    // world of the run
 	waits          map[sim.ProcessID]*sim.Signal // for each client, a signal that the next answer raises
 	closeless      atomic.Bool                   // some Lock has no Close method
-	made           map[Lock]string               // some Lock has no Close method
-	objects        map[objectKey]*object         // the client of each Lock of the run; all Locks are pointers
-	together       bool                          // the lock objects of the run
-	permits        int                           // all servers grant a lock together, as one service
-	tasks          int                           // number of simultaneous holders that the Config allows
+	made           map[Lock]string               // the client of each Lock of the run; all Locks are pointers
+	objects        map[objectKey]*object         // the lock objects of the run
+	together       bool                          // all servers grant a lock together, as one service
+	permits        int                           // number of simultaneous holders that the Config allows
+	tasks          int                           // the largest number of tasks of a client
 }
 
 // open creates the lock of a client. If New returns an error, all calls of the lock return this error. The run fails if
