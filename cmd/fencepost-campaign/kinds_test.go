@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -106,6 +107,7 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 }
 
 // A rule ends an exploration. The report contains what was found until then, and says why the exploration ended.
+// Workers finish the ranges of seeds that they hold, so a rule that asks for one violation can report more.
 func TestRulesEndACampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -114,9 +116,9 @@ func TestRulesEndACampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"1 distinct violation found": {"kleppmann-gc-pause", "--until-findings", "1", "--seeds",
+		"seeds was ended early: [1-9][0-9]* distinct violations? found": {"kleppmann-gc-pause", "--until-findings", "1", "--seeds",
 			"3000"},
-		"fewer than ": {"keeps.yaml", "--until-rate", "0.05"},
+		"seeds was ended early: .*fewer than ": {"keeps.yaml", "--until-rate", "0.05"},
 		"kleppmann-gc-pause: seeds was ended early: the time limit of 1s ": {"kleppmann-gc-pause",
 			"--until-time", "1s"},
 		"kleppmann-gc-pause: parts with 0 faults was ended early: the time limit of 1ns ": {"kleppmann-gc-pause",
@@ -126,7 +128,7 @@ func TestRulesEndACampaign(t *testing.T) {
 		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", strings.Trim(args[1], "-"), "--patience",
 			"2s"},
 			args...)...))
-		if !strings.Contains(got.problems, want) || got.code != exitOtherwise && got.code != exitUndecided {
+		if !regexp.MustCompile(want).MatchString(got.problems) || got.code != exitOtherwise && got.code != exitUndecided {
 			t.Errorf("%v: exit %d\n%s\n%s", args, got.code, got.problems, got.out)
 		}
 	}
