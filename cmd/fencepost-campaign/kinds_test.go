@@ -116,8 +116,8 @@ func TestRulesEndACampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"seeds was ended early: [1-9][0-9]* distinct violations? found": {"kleppmann-gc-pause", "--until-findings", "1", "--seeds",
-			"3000"},
+		"seeds was ended early: [1-9][0-9]* distinct violations? found": {"kleppmann-gc-pause", "--until-findings",
+			"1", "--seeds", "3000"},
 		"seeds was ended early: .*fewer than ": {"keeps.yaml", "--until-rate", "0.05"},
 		"kleppmann-gc-pause: seeds was ended early: the time limit of 1s ": {"kleppmann-gc-pause",
 			"--until-time", "1s"},
@@ -128,7 +128,8 @@ func TestRulesEndACampaign(t *testing.T) {
 		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", strings.Trim(args[1], "-"), "--patience",
 			"2s"},
 			args...)...))
-		if !regexp.MustCompile(want).MatchString(got.problems) || got.code != exitOtherwise && got.code != exitUndecided {
+		if !regexp.MustCompile(want).MatchString(got.problems) ||
+			got.code != exitOtherwise && got.code != exitUndecided {
 			t.Errorf("%v: exit %d\n%s\n%s", args, got.code, got.problems, got.out)
 		}
 	}

@@ -264,14 +264,11 @@ func (n *Node) keysInSlot(args []string) {
 	}
 }
 
-// namesIn lists the keys in a slot.
-func (n *Node) namesIn(slot int) (names []string) {
-	for _, k := range n.data.Snapshot().Keys {
-		if KeySlot(k.Name) == slot {
-			names = append(names, k.Name)
-		}
-	}
-	return names
+// namesIn lists the keys in a slot. As in Redis 7.0, the key that was created last is the first. Redis before 7.0 sorts
+// them, and Redis from 7.4 on lists them in the order of a hash function with a random seed, so clients must not rely
+// on any order.
+func (n *Node) namesIn(slot int) []string {
+	return n.data.NewestFirst(func(name string) bool { return KeySlot(name) == slot })
 }
 
 // setSlot implements CLUSTER SETSLOT, with which operators move a slot from one master to another.

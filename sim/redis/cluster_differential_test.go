@@ -369,26 +369,58 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 
 // TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with those of real ones. The
 // commands concern keys of all slots, are sent to all nodes, also in scripts and transactions, and some are sent while
-// slots are being moved.
+// slots are being moved. At full size, the test uses three seeds, with 3,000 plays each.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
 	c := startCluster(t)
-	plays := 150
-	if testkit.Full() {
-		plays = 3000
+	for seed := range uint64(testkit.Size(1, 3)) {
+		random := rand.New(rand.NewPCG(38+seed, 9))
+		for range testkit.Size(150, 3000) {
+			c.differ(randomPlay(random))
+		}
 	}
-	random := rand.New(rand.NewPCG(38, 9))
-	for range plays {
-		var steps []clusterStep
-		for range 40 {
-			s := clusterStep{random.IntN(len(clusterNodes)), random.IntN(2), fill(random)}
-			if clusterNodes[s.node] == "redis-1-replica-1" {
-				steps = append(steps, clusterStep{command: "settle"})
-			}
-			if steps = append(steps, s); s.command == "ASKING" || random.IntN(3) == 0 {
-				s.command = fill(random)
-				steps = append(steps, s)
+}
+
+// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares transactions about one slot, on all nodes, while the
+// slot is being moved. Some of their commands concern shard channels, and some are refused.
+func TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster(t *testing.T) {
+	c := startCluster(t)
+	random := rand.New(rand.NewPCG(38, 10))
+	queued := []string{"SPUBLISH {}z hello", "SPUBLISH {}z hello", "SPUBLISH {2}z hello", "PUBLISH {}z hello",
+		"PUBSUB SHARDNUMSUB {}z", "GET {}z", "SET {}z 1", "EXISTS {}z", "PING", "WATCH {}z", "NOTHING"}
+	slot := strconv.Itoa(KeySlot("{}z"))
+	for range testkit.Size(100, 2000) {
+		node := random.IntN(len(clusterNodes))
+		var commands []string
+		for _, maybe := range [][]string{{"READONLY", ""}, {"SET {}z 1", ""}, {"", "WATCH {}z", "WATCH {}z"},
+			{"", "SET {}z 2"}, {"", "CLUSTER SETSLOT " + slot + " MIGRATING @redis-2",
+				"CLUSTER SETSLOT " + slot + " IMPORTING @redis-1"}, {"", "ASKING"}} {
+			commands = append(commands, maybe[random.IntN(len(maybe))])
+		}
+		commands = append(commands, "MULTI")
+		for range 1 + random.IntN(3) {
+			commands = append(commands, queued[random.IntN(len(queued))])
+		}
+		steps := []clusterStep{{command: "settle"}}
+		for _, command := range append(commands, "EXEC") {
+			if command != "" {
+				steps = append(steps, clusterStep{node: node, command: command})
 			}
 		}
 		c.differ(steps)
 	}
+}
+
+// randomPlay returns random commands for all nodes.
+func randomPlay(random *rand.Rand) (steps []clusterStep) {
+	for range 40 {
+		s := clusterStep{random.IntN(len(clusterNodes)), random.IntN(2), fill(random)}
+		if clusterNodes[s.node] == "redis-1-replica-1" {
+			steps = append(steps, clusterStep{command: "settle"})
+		}
+		if steps = append(steps, s); s.command == "ASKING" || random.IntN(3) == 0 {
+			s.command = fill(random)
+			steps = append(steps, s)
+		}
+	}
+	return steps
 }

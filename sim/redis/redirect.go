@@ -36,15 +36,13 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 		keys := c.keysOf(args)
 		return n.away(keys, c.stored(keys), c.Flags&write != 0, asking, c.toShard())
 	}
-	var keys, stored []string
-	writes, publishes := false, false
+	var keys []string
+	writes := false
 	for _, queued := range n.c.queue {
 		q := n.find(queued[0])
-		of := q.keysOf(queued)
-		keys, stored, writes = append(keys, of...), append(stored, q.stored(of)...), writes || q.Flags&write != 0
-		publishes = publishes || isOneOf(q.Name, "PUBLISH", "SPUBLISH", "PUBSUB") || q.Flags&listener != 0
+		keys, writes = append(keys, q.keysOf(queued)...), writes || q.Flags&write != 0
 	}
-	return n.away(keys, stored, writes, asking, publishes)
+	return n.away(keys, keys, writes, asking, false) // Redis 7.0 treats shard channels in a transaction as keys
 }
 
 // toShard reports whether the keys of a command are shard channels.

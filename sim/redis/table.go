@@ -171,7 +171,9 @@ func (n *Node) dispatch(args []string) {
 		return
 	}
 	if t := n.transaction(); t != nil && c.Flags&immediate == 0 {
-		t.queue = append(t.queue, append([]string(nil), args...))
+		if !t.refused && !t.dirty { // otherwise EXEC executes nothing, and does not look at the command's keys
+			t.queue = append(t.queue, append([]string(nil), args...))
+		}
 		n.data.ReplyStatus("QUEUED")
 		return
 	}

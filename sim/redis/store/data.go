@@ -26,6 +26,7 @@ type Entry struct {
 	members map[string]history.Attempt
 	When    int64  // deadline in ms on the wall clock; Never if the key does not expire
 	seq     uint64 // number of its entry in the heap of deadlines; 0 if there is none
+	born    uint64 // number of its creation
 	Text    bool   // the key is a string, whose value is written into records
 	Value   string // the value, if the key is a string
 	lent    bool   // miniredis has a copy of the string, with the same value
@@ -62,7 +63,8 @@ type Data struct {
 	free      []*Entry // entries of removed keys, for reuse
 	deadlines deadlines
 	seq       uint64
-	made      int // number of keys created since mini was created
+	births    uint64 // number of keys created
+	made      int    // number of keys created since mini was created
 
 	hidden []hiddenKey // in the order in which they expired; a hidden key is not in keys
 
@@ -172,7 +174,7 @@ func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 // Reset returns d to its initial state, for the next run.
 func (d *Data) Reset() {
 	d.Clear()
-	d.seq, d.Onlooker, d.Notifies = 0, nil, 0
+	d.seq, d.births, d.Onlooker, d.Notifies = 0, 0, nil, 0
 }
 
 // Clear removes all keys.
@@ -228,6 +230,7 @@ func (d *Data) drop(name string, k *Entry) {
 // add adds an entry for a new key and returns it.
 func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	d.made++
+	d.births++
 	var k *Entry
 	if last := len(d.free) - 1; last >= 0 {
 		k = d.free[last]
@@ -235,7 +238,7 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	} else {
 		k = new(Entry)
 	}
-	*k = Entry{of: of, When: Never, Text: text}
+	*k = Entry{of: of, When: Never, Text: text, born: d.births}
 	d.keys[name] = k
 	delete(d.lapsed, name)
 	d.Notify(Made, "new", name)

@@ -17,6 +17,7 @@ import (
 // hiddenKey is a key that exists but is not visible. Its value is stored here and not in miniredis.
 type hiddenKey struct {
 	Key
+	born uint64 // see Entry
 }
 
 // ExpireDue hides each key whose deadline has passed on this turn's clock, in the order of the deadlines.
@@ -34,7 +35,8 @@ func (d *Data) ExpireDue() {
 }
 
 func (d *Data) hide(name string) {
-	h, k := hiddenKey{d.look(name)}, d.keys[name]
+	k := d.keys[name]
+	h := hiddenKey{d.look(name), k.born}
 	h.ended = !d.silent()
 	d.recordGone(name, k, history.Expired, "")
 	d.lapse(name, k)
@@ -66,6 +68,7 @@ func (d *Data) show(h *hiddenKey) {
 			d.Apply(&e)
 		}
 	})
+	d.keys[h.Name].born = h.born
 }
 
 // Unveil makes all hidden keys visible.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -42,6 +43,31 @@ func (d *Data) Snapshot() *Snapshot {
 	}
 	slices.SortFunc(s.Keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	return s
+}
+
+// NewestFirst returns the names of the keys for which in returns true, also of hidden ones. The key that was created
+// last is the first.
+func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
+	type birth struct {
+		name string
+		born uint64
+	}
+	var list []birth
+	for name, k := range d.keys {
+		if in(name) {
+			list = append(list, birth{name, k.born})
+		}
+	}
+	for i := range d.hidden {
+		if h := &d.hidden[i]; in(h.Name) {
+			list = append(list, birth{h.Name, h.born})
+		}
+	}
+	slices.SortFunc(list, func(a, b birth) int { return cmp.Compare(b.born, a.born) })
+	for _, b := range list {
+		names = append(names, b.name)
+	}
+	return names
 }
 
 // look returns the state of one existing key.

@@ -45,6 +45,8 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 		was = t.of
 		d.overwrite(to, t, k.members != nil)
 		d.drop(to, t)
+		d.births++
+		t.born = d.births // Redis deletes the key and creates it again
 		d.Notify(Made, "new", to)
 	} else {
 		t = d.add(to, k.of, k.Text)
