@@ -11,8 +11,8 @@ import (
 var ClientPause = register(definition{
 	words: history.ClientPause,
 	parts: []part{words("on"), target, words("for"), lasting, trigger},
-	meaning: "a Redis node answers no client, as after an operator's CLIENT PAUSE; it goes on replicating, and does " +
-		"not carry out what a client asked that has hung up since",
+	meaning: "a Redis node answers no client, as after an operator's CLIENT PAUSE; it continues to replicate, and " +
+		"drops the requests of clients that disconnect in the meantime",
 	target: aRedisNode,
 
 	begin: func(s *striker) { s.w.ServerFault(s.Target, clientPause(s, true)) },
@@ -21,7 +21,8 @@ var ClientPause = register(definition{
 	possible: func(t *Targets) bool { return len(t.Redis) > 0 },
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Redis), d.Pause() },
 
-	placement: Placement{Order: 14, Why: always("what it holds up depends on messages that its start sets off")},
+	placement: Placement{Order: 14, Why: always("which requests it delays depends on messages that are sent when it " +
+		"begins")},
 })
 
 func clientPause(s *striker, begin bool) sim.ServerFault {

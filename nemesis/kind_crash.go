@@ -22,7 +22,7 @@ var Crash = register(definition{
 		case !isServer && f.Loss != LosesMemory:
 			v.failWord("losing", "a client has nothing on disk to lose: leave this out")
 		case !isServer && f.Restart > 0:
-			v.failWord("restart", "a client that has crashed does not come back: leave this out")
+			v.failWord("restart", "a crashed client does not restart: leave this out")
 		}
 	},
 

@@ -11,7 +11,7 @@ import (
 var Cut = register(definition{
 	words:   history.Cut,
 	parts:   []part{left, direction, right, trigger, maybeLasting},
-	meaning: "bytes wait until the cut heals, both ways or one way; without `for` to the end of the run",
+	meaning: "bytes wait until the cut heals, in both directions or one; without `for`, until the end of the run",
 	check:   checkCut,
 	endless: true,
 
@@ -23,7 +23,7 @@ var Cut = register(definition{
 	draw:     drawCut,
 
 	placement: Placement{Order: 10, At: AtLinks, Beside: func(*Subjects) string {
-		return "those of several links, or of both directions of one"
+		return "cuts of several links, or of both directions of a link"
 	}},
 })
 
@@ -42,7 +42,8 @@ func checkCut(v *validator, f *Fault) {
 			}
 		}
 	}
-	v.failWord(string(f.Right[0]), "nothing on the left talks to anything on the right: there is no link to cut")
+	v.failWord(string(f.Right[0]), "no process on the left exchanges messages with one on the right: there is no "+
+		"link to cut")
 }
 
 // drawCut cuts one process off from some or all of the processes to which it is linked.

@@ -11,7 +11,7 @@ import (
 var DelayLink = register(definition{
 	words:   history.Delay,
 	parts:   []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
-	meaning: "messages on the link arrive later: the next one, or with `for` all of that time",
+	meaning: "messages on the link arrive later: the next one or, with `for`, all during that time",
 	target:  anyProcess,
 	peer:    anyProcess,
 	check:   (*validator).linked,
@@ -43,13 +43,14 @@ var DelayLink = register(definition{
 
 // DelayMessage is the kind of fault that delays one message. Its number or its content identifies the message.
 var DelayMessage = register(definition{
-	words:   history.DelayMessage,
-	named:   history.Delay,
-	also:    "delay MESSAGE by DURATION",
-	parts:   []part{oneMessage, words("by"), by},
-	meaning: "one message on the link arrives later, by its number since the start, or by what it says",
-	target:  anyProcess,
-	peer:    anyProcess,
+	words: history.DelayMessage,
+	named: history.Delay,
+	also:  "delay MESSAGE by DURATION",
+	parts: []part{oneMessage, words("by"), by},
+	meaning: "one message on the link arrives later: the one with this number since the start, or the one with this " +
+		"command",
+	target: anyProcess,
+	peer:   anyProcess,
 	check: func(v *validator, f *Fault) {
 		v.linked(f)
 		v.asks(f)

@@ -6,7 +6,7 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 var Drift = register(definition{
 	words:   history.Drift,
 	parts:   []part{target, words("clock by"), rate, driftTrigger, maybeLasting},
-	meaning: "both its clocks run fast or slow, in millionths; without `for` to the end of the run",
+	meaning: "both clocks of the process run fast or slow, in millionths; without `for`, until the end of the run",
 	target:  anyProcess,
 	check:   checkClock,
 	endless: true,
@@ -21,6 +21,6 @@ var Drift = register(definition{
 	},
 
 	placement: Placement{Order: 1,
-		Why: always("what it does grows with its length: no few starts and ends stand for the others"),
+		Why: always("its effect grows with its length, so a few starts and ends cannot stand for all others"),
 	},
 })

@@ -37,7 +37,7 @@ var FailOver = register(definition{
 	},
 
 	placement: Placement{Order: 11,
-		Why: always("who takes over, and when, depends on messages that its start sets off"),
+		Why: always("who takes over, and when, depends on messages that are sent when it begins"),
 	},
 })
 

@@ -32,7 +32,7 @@ var Jump = register(definition{
 		Between:    func(*Fault) Instants { return Deadlines },
 		Beside: func(s *Subjects) string {
 			if slices.ContainsFunc(s.Wall, func(p sim.ProcessID) bool { return s.role(p) == client }) {
-				return "those of a client's clock by other sizes than the run without it suggests"
+				return "jumps of a client's clock by other amounts than the run without the jump suggests"
 			}
 			return ""
 		},
@@ -40,7 +40,7 @@ var Jump = register(definition{
 			if len(n.Consensus) > 0 || len(n.Groups) == 0 {
 				return ""
 			}
-			return "replicas are notified at once of the keys that it ends, at a time that depends on its start"
+			return "replicas are notified immediately of the keys that it expires, at a time that depends on its start"
 		},
 	},
 })
@@ -49,7 +49,7 @@ var Jump = register(definition{
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),
-			"the clocks of "+string(f.Target)+", whose code is a library's, can neither jump nor drift; "+
-				"let the servers' clocks do so instead, the other way")
+			"the clocks of "+string(f.Target)+", whose lock is a library, can neither jump nor drift: let the "+
+				"servers' clocks jump or drift in the opposite direction")
 	}
 }

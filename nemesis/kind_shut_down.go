@@ -9,7 +9,7 @@ import (
 var ShutDown = register(definition{
 	words:   history.ShutDown,
 	parts:   []part{target, trigger, restart},
-	meaning: "a server ends in good order and loses nothing, unless it has no persistence",
+	meaning: "a server shuts down cleanly and loses nothing, unless it has no persistence",
 	target:  lockServer,
 
 	begin: func(s *striker) { s.w.Stop(s.Target, sim.ShutDown) },
@@ -26,7 +26,7 @@ var ShutDown = register(definition{
 			if len(n.Consensus) == 0 && len(n.Groups) == 0 {
 				return ""
 			}
-			return "others are notified of it at once, and act at a time that depends on its start"
+			return "other servers are notified immediately, and act at a time that depends on its start"
 		},
 	},
 })

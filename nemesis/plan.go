@@ -83,8 +83,8 @@ func (p Plan) Validate(known Names) error {
 			return fmt.Errorf("fault %d, %q: %w", i+1, f.String(), err)
 		}
 		if p.slowest(i) > SlowestPPM {
-			return fmt.Errorf("fault %d, %q: with the drifts before it the clocks of %s could run at less than a "+
-				"tenth of the true rate",
+			return fmt.Errorf("fault %d, %q: together with the drifts before it, the clocks of %s could run at less "+
+				"than a tenth of the true rate",
 				i+1, f.String(), f.Target)
 		}
 	}
@@ -211,9 +211,9 @@ func badScenario(name string) string {
 	case name == "":
 		return "the plan names no scenario"
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, history.Unprintable):
-		return "the name of the scenario has characters that no line can hold"
+		return "the name of the scenario has characters that cannot be written in a line"
 	case len(line) > maxLine:
-		return "the name of the scenario is longer than a line may be"
+		return "the name of the scenario is too long for a line"
 	case strings.TrimSpace(name) != name || cutComment(line) != line:
 		return "the name of the scenario begins or ends with a space, or has one before a #"
 	}

@@ -106,10 +106,10 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 			`fault 2, "pause redis-9 for 2s at 1s": column 7: no process of this run is called redis-9 (did you mean "redis-1"?)`},
 		{parse("drift redis-1 clock by -500000ppm from 0s", "drift redis-2 clock by -500000ppm from 0s",
 			"drift redis-1 clock by -500000ppm from 1s"),
-			`fault 3, "drift redis-1 clock by -500000ppm from 1s": with the drifts before it the clocks of redis-1 could run at less than a tenth of the true rate`},
+			`fault 3, "drift redis-1 clock by -500000ppm from 1s": together with the drifts before it, the clocks of redis-1 could run at less than a tenth of the true rate`},
 		{Plan{Scenario: "a #b"}, "the name of the scenario begins or ends with a space, or has one before a #"},
-		{Plan{Scenario: "a\nb"}, "the name of the scenario has characters that no line can hold"},
-		{Plan{Scenario: strings.Repeat("a", maxLine)}, "the name of the scenario is longer than a line may be"},
+		{Plan{Scenario: "a\nb"}, "the name of the scenario has characters that cannot be written in a line"},
+		{Plan{Scenario: strings.Repeat("a", maxLine)}, "the name of the scenario is too long for a line"},
 		{Plan{}, "the plan names no scenario"},
 	} {
 		if err := test.plan.Validate(testNames); err == nil || err.Error() != test.want {

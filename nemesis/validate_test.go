@@ -17,7 +17,7 @@ var impossible = []badLine{
 	{"crash resource at 1s", 7, `expected a client or a lock server, but resource is the protected resource`, ""},
 	{"crash redis-2 at 1s", 7, `say what redis-2 loses: "losing unsynced writes" or "losing everything"`, ""},
 	{"crash client-1 losing everything at 1s", 16, `a client has nothing on disk to lose: leave this out`, ""},
-	{"crash client-1 at 1s, restart after 2s", 23, `a client that has crashed does not come back: leave this out`, ""},
+	{"crash client-1 at 1s, restart after 2s", 23, `a crashed client does not restart: leave this out`, ""},
 	{"fail over redis-1 to redis-2 at 1s", 22, `redis-2 does not replicate redis-1`, "redis-1-replica-1"},
 	{"fail over redis-1 to redis-1-replica-3 at 1s", 22, `no process of this run is called redis-1-replica-3`,
 		"redis-1-replica-1"},
@@ -25,10 +25,10 @@ var impossible = []badLine{
 	{"fail over redis-1 to redis-1 at 1s", 22, `redis-1 cannot take over from itself`, ""},
 	{"fail over etcd-1 to etcd-2 at 1s", 11, `expected a Redis node, but etcd-1 is a member of the cluster`, ""},
 	{"cut client-1 | client-1 redis-1 at 1s", 16, `client-1 is named twice`, ""},
-	{"cut client-1 | client-2 at 1s", 16, `nothing on the left talks to anything on the right: there is no link to cut`,
+	{"cut client-1 | client-2 at 1s", 16, `no process on the left exchanges messages with one on the right: there is no link to cut`,
 		""},
 	{"cut redis-1 | redis-2 resource at 1s", 15,
-		`nothing on the left talks to anything on the right: there is no link to cut`, ""},
+		`no process on the left exchanges messages with one on the right: there is no link to cut`, ""},
 	{"cut client-1 | redis-1 redis-8 at 1s", 24, `no process of this run is called redis-8`, ""},
 	{"delay redis-1 -> redis-2 by 3s at 1s", 18, `redis-1 sends nothing to redis-2`, ""},
 	{"delay message 1 of redis-1 -> redis-1 by 3s", 31, `redis-1 sends nothing to redis-1`, ""},
@@ -79,7 +79,7 @@ func TestValidateCountsColumnsInThePrintedLine(t *testing.T) {
 }
 
 func TestValidateRefusesWhatNoLineCanState(t *testing.T) {
-	stray := "the fault has values that its line cannot state"
+	stray := "the fault has values that its line cannot express"
 	for name, change := range map[string]struct {
 		f   Fault
 		msg string

@@ -51,7 +51,7 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 		}
 	}
 	library := strings.Replace(onValkey, "setnx", "library", 1)
-	const want = "no library can connect to valkey servers"
+	const want = "libraries cannot connect to simulated valkey servers"
 	if _, err := ParseWith("f.yaml", []byte(library), &Code{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a library before servers without a Front: %v", err)
 	}

@@ -76,7 +76,8 @@ func (f *file) fields() []field {
 			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "the " +
 				"scenario's name"}},
 		{name: "summary", read: into(&s.Summary, f.Prose),
-			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
+			doc: doc{values: "text", standard: "none", meaning: "a description of the situation for readers who do " +
+				"not know it"}},
 		{name: "source", read: into(&s.Source, f.Prose),
 			doc: doc{values: "text", standard: "none",
 				meaning: "where the situation is described: author, title and address of the document, or any text"}},

@@ -188,7 +188,7 @@ func TestDefaultsInWords(t *testing.T) {
 		// checked by TestBoundOfAnEnsembleAllowsForASilentLeader
 		"bound": "the lock's TTL; with several members of ZooKeeper, plus `sync-limit` times `tick-time`, " +
 			"and with Consul, plus `raft-multiplier` seconds, for which they may wait for a silent leader",
-		"work.start": "its place in the stagger", // checked by TestOverridesChangeOnlyWhatTheyName
+		"work.start": "the client's start according to stagger", // checked by TestOverridesChangeOnlyWhatTheyName
 		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
 		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL",
 		"mix.downtime": "TTL / 100 to 2 TTL",

@@ -178,7 +178,7 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 	if l.config.ReleaseOnFailure && l.config.Release == locks.ReleaseNothing {
 		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave "+
-			"release-on-failure out, or take release: script")
+			"release-on-failure out, or write release: script")
 	}
 	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
@@ -196,8 +196,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 		f.Problem(place, "", "tasks share one lock object only with %s, but the protocol is %s: leave tasks out",
 			format.Listed(locks.Taking("value-in", ""), "and"), d.Name)
 	case l.config.Wake == locks.WakeOnMessage || l.config.Wake == locks.WakeOnMessageTTL:
-		f.Problem(place, "", "the tasks of a client would share one subscription, of which each message wakes only "+
-			"one task: leave tasks out, or take retry.wake: delay")
+		f.Problem(place, "", "a client's tasks would share one subscription, and each message on it wakes only one "+
+			"task: leave tasks out, or write retry.wake: delay")
 	}
 	if at, stated := l.given["value-in"]; stated && l.config.InObject && w.Tasks < 2 {
 		f.Problem(at, "", "only tasks of one client share a lock object: set work.tasks to 2 or more, or leave "+
@@ -213,8 +213,7 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 		return // reported by checkProtocol
 	}
 	if _, tells := s.Front().Begin().Caller("").(sim.Tasks); !tells {
-		f.Problem(place, "", "the requests of several tasks of a client can be told apart only on Redis: leave tasks "+
-			"out")
+		f.Problem(place, "", "only on Redis can the requests of a client's tasks be distinguished: leave tasks out")
 	}
 	if d.Order(&l.config) > 0 {
 		f.Problem(place, "", "fairness is judged between clients with one task each: leave tasks or place-timeout out")
@@ -234,20 +233,19 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	}
 	if place, ok := in["release-before-write"]; ok && w.ReleaseFirst && (w.Writes == 0 || w.Nested) {
 		f.Problem(place, "", "%s", map[bool]string{
-			true: "what takes the lock once more (nested) gives it back after its writes: leave release-before-write " +
+			true: "with nested, the work releases the lock after its writes: leave release-before-write " +
 				"or nested out",
 			false: "the work writes nothing: set writes to 1 or more, or leave release-before-write out"}[w.Nested])
 	}
 	f.checkTasks(d, l, w, in)
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
-			"%s states no validity that could be checked: leave check-validity out, or take set-nx-px")
+			"%s gives a client no validity to check: leave check-validity out, or use set-nx-px")
 		refuse("hold", w.HoldKind == HoldValidity,
-			"%s states no validity that could end: write hold: forever, or take "+
-				"set-nx-px")
+			"%s gives a client no validity that could end: write hold: forever, or use set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
 		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: leave "+
-			"stop-when-lost out, or take set-nx-px")
+			"stop-when-lost out, or use set-nx-px")
 	}
 }

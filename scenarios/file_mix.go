@@ -24,7 +24,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				m.Most)
 		},
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`",
-				meaning: "how many faults one draw has; see Mix"}},
+				meaning: "how many faults each draw has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },
 			doc: doc{values: "mapping of kind to 0 to 1000000",
 				standard: "see below",
@@ -32,7 +32,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 					"not drawn"}},
 		{name: "with", read: f.readAdditions,
 			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn in addition " +
-				"to those of `weights`, each as often as the average of those. Kinds that are off by default are " +
+				"to those of `weights`, each as often as the average kind in `weights`. Kinds that are off by " +
+				"default are " +
 				"drawn only if they are listed here or if one of `faults` is of that kind"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, forward or backward"),
@@ -57,11 +58,12 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: into(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the highest passing of a point at which a " +
-				"fault strikes: 3 means the first to the third"}},
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the latest passing of a point at which a " +
+				"fault strikes: 3 means the first, second or third"}},
 		{name: "messages", read: into(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
-			meaning: "the highest number of a message or reply of a link that a fault names, counted from the start"}},
+			meaning: "the highest number of a message or reply that a fault names, counted for each link from the " +
+				"start"}},
 		{name: "swarm", read: into(&m.Swarm, f.OnOff),
 			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},
 		{name: "within", read: into(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
@@ -98,7 +100,7 @@ func (f *file) readMix(names *nemesis.Names) {
 	targets := nemesis.TargetsOf(names)
 	for _, k := range nemesis.Kinds {
 		if place, given := in["with"]; given && slices.Contains(f.with, k.String()) && !targets.Has(k) {
-			f.Problem(place, "", "there is nothing that %s can strike on %s servers", k, f.scenario.Servers.Backend)
+			f.Problem(place, "", "a fault of kind %s can strike nothing on %s servers", k, f.scenario.Servers.Backend)
 		}
 	}
 	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {
@@ -181,7 +183,7 @@ func (f *file) readPromise(n ast.Node) {
 		}
 	})
 	if p.Availability && !slices.Contains(p.Laws, checker.DeadlockFreedom) {
-		f.Problem(format.StartOf(n), "", "%s is a part of %s: promise that as well", checker.Availability,
+		f.Problem(format.StartOf(n), "", "promising %s requires promising %s: add it to the list", checker.Availability,
 			checker.DeadlockFreedom)
 	}
 }

@@ -90,8 +90,9 @@ func TestPromiseIsRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"promise: [ownership, ownership]":       "ownership is promised twice",
 		"promise: [availability, availability]": "availability is promised twice",
-		"promise: [availability, ownership]":    "availability is a part of deadlock-freedom: promise that as well",
-		"promise: [availabilty]":                "availability",
+		"promise: [availability, ownership]": "promising availability requires promising deadlock-freedom: add " +
+			"it to the list",
+		"promise: [availabilty]": "availability",
 	} {
 		if _, err := Parse("f.yaml", []byte(oneRedis+text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

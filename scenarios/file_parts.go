@@ -135,16 +135,16 @@ func (f *file) checkProtocol() {
 	switch {
 	case d == nil || len(s.asked()) == 0: // missing or wrong, and already reported
 	case d.Name == locks.FromLibrary && s.Front() == nil:
-		f.Problem(f.inServers[string(s.Backend)], "", "no library can connect to %s servers", s.Backend)
+		f.Problem(f.inServers[string(s.Backend)], "", "libraries cannot connect to simulated %s servers", s.Backend)
 	case d.Name == locks.FromLibrary:
 	case d.Backend != s.Backend:
 		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
 	case d.Several && s.Cluster:
 		f.Problem(f.inServers["cluster"], "", "%s locks on independent masters, but in a Cluster only one master "+
-			"serves a key: write cluster: off, or take set-nx-px", d.Name)
+			"serves a key: write cluster: off, or use set-nx-px", d.Name)
 	case !d.Several && s.N > 1 && !s.Cluster:
 		f.Problem(f.inServers[string(s.Backend)], "",
-			"%s locks on one Redis, but there are %d; several are for redlock, or for a Cluster (cluster: on)", d.Name,
+			"%s locks on one Redis, but there are %d: use redlock, or a Cluster (cluster: on)", d.Name,
 			s.N)
 	}
 }
@@ -275,7 +275,7 @@ func (f *file) checkResource() {
 		f.Problem(place, "", "with %d permits several clients use the resource at once, and a fence would refuse all "+
 			"but the latest: write fencing: off", f.lock.config.Permits)
 	default:
-		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s",
+		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or use %s",
 			d.Name, format.Listed(tokenGivers(), "or"))
 	}
 }

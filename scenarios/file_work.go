@@ -45,15 +45,15 @@ var workKeys = []format.Key[Work]{
 			return format.Value{N: int64(w.Hold)}
 		}},
 	format.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
-		"check the remaining validity before each read, write and step, and stop when it has run out; not with setnx"),
+		"check the remaining validity before each read, write and step, and stop once it has run out; not with setnx"),
 	format.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
 		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
 	format.Switch("release-before-write", func(w *Work) *bool { return &w.ReleaseFirst }, false,
-		"release the lock before the last write, and go on working without it, as code does that commits its "+
-			"transaction after the release; not with nested"),
+		"release the lock before the last write and continue without it, like code that commits its transaction "+
+			"after the release; not with nested"),
 	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
-		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
-			"itself"),
+		"the code that writes to the resource acquires the lock again and then releases it, like a function that "+
+			"takes its own lock"),
 }
 
 // maxTasks is the largest number of tasks of a client.
@@ -66,9 +66,9 @@ var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldFor
 var (
 	staggerKeys = []format.Key[time.Duration]{format.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
-		10*time.Millisecond, "client-2 begins this much after client-1, client-3 twice as much, and so on")}
+		10*time.Millisecond, "client-2 starts this long after client-1, client-3 twice as long, and so on")}
 	startKeys = []format.Key[Work]{format.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
-		"when the client begins; only under overrides").Depending("its place in the stagger")}
+		"when the client starts; only under overrides").Depending("the client's start according to stagger")}
 )
 
 // workFields returns the keys under work. The first one determines when clients start.

@@ -98,11 +98,11 @@ func TestSettingsOfAClusterThatContradictEachOther(t *testing.T) {
 	for text, want := range map[string]string{
 		"{redis: 1, cluster: on}" + setNX:                                "a Cluster needs at least 3 masters",
 		"{redis: 3, cluster: on}\nlock: {protocol: redlock}":             "in a Cluster only one master serves a key",
-		"{redis: 3, cluster: on}\nlock: {protocol: fenced}":              "(CROSSSLOT): take set-nx-px, or write",
-		"{redis: 3, cluster: on}\nlock: {protocol: fair}":                "(CROSSSLOT): take set-nx-px, or write",
+		"{redis: 3, cluster: on}\nlock: {protocol: fenced}":              "(CROSSSLOT): use set-nx-px, or write",
+		"{redis: 3, cluster: on}\nlock: {protocol: fair}":                "(CROSSSLOT): use set-nx-px, or write",
 		"{redis: 1, node-timeout: 1s}" + setNX:                           "write cluster: on",
 		"{redis: 3, replicas: 1, cluster: on, down-after: 1s}" + setNX:   "write node-timeout",
-		"{redis: 3}" + setNX:                                             "or for a Cluster (cluster: on)",
+		"{redis: 3}" + setNX:                                             "use redlock, or a Cluster (cluster: on)",
 		"{redis: 3, cluster: on}\nlock: {protocol: set-nx-px, wait: {}}": "than there are (0)",
 	} {
 		_, err := Parse("x.yaml", []byte("name: x\nservers: "+text+"\n"))

@@ -200,7 +200,7 @@ func (f *starterFile) work() {
 	}
 	f.line("resource:")
 	if f.def.Tokens {
-		f.line("  fencing: on                  # refuse tokens lower than one seen; off: do not")
+		f.line("  fencing: on                  # refuse tokens lower than the highest one seen")
 	} else {
 		f.line("  fencing: off                 # on needs tokens: fenced, etcd, consul")
 	}

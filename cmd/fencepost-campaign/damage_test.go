@@ -62,7 +62,7 @@ func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 		damage(t, filepath.Join(dir, "x"), "d", change)
 		got := call(t, campaignOf(t, dir, "report", "--out", "x"))
 		if got.out != want.out || got.code != want.code || !strings.Contains(got.problems, "has lost or damaged ") ||
-			!strings.Contains(got.problems, "made again") {
+			!strings.Contains(got.problems, "run again") {
 			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s", how, got.code, got.out, got.problems, want.code, want.out)
 		}
 		same(t, filesIn(t, filepath.Join(dir, "x")), files)

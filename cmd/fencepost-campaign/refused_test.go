@@ -53,7 +53,7 @@ func TestCallsThatCannotBe(t *testing.T) {
 		"--sound must be at least":                       {"run", "--corpus", "--sound", "3"},
 		"--starts must be at least 1":                    {"run", "--corpus", "--starts", "0"},
 		"--starts cannot be used with an exploration":    {"run", lock, "--starts", "8"},
-		"there are no 9 times 5 seeds, each a million or more apart": {"run", "--corpus", "--starts", "9", "--seeds",
+		"too few seeds: 9 starts of 5 seeds, a million or more apart": {"run", "--corpus", "--starts", "9", "--seeds",
 			"5", "--seed", "18446744073705000000"},
 		"--until-rate must be at least 1e-15 and below 1":  {"run", lock, "--until-rate", "2"},
 		"--patience must be at least 1s":                   {"run", lock, "--patience", "1ms"},

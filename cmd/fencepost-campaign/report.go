@@ -106,7 +106,7 @@ func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	for _, s := range d.Progress().Stages {
 		if n := s.Lacking(); n > 0 {
 			to.notice(fmt.Sprintf("since the campaign ended, the server has lost or damaged %s of the %s positions of "+
-				"%s: they are made again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
+				"%s: these are run again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
 			return true, j.Reopen(ctx)
 		}
 	}

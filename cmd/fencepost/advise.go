@@ -31,7 +31,7 @@ func newAdvise() *cobra.Command {
 	j := &adviseJob{}
 	c := &cobra.Command{
 		Use:   "advise SCENARIO|FILE",
-		Short: "Find out by trying which change saves a lock",
+		Short: "Try changes to a broken lock, and report those that fix it",
 		Long: `Tries every single change that the format offers for the scenario's lock, and the best pairs, against
 the faults that break it: its own, or if it has none or a mix, those that random plans show. Servers
 that a change brings are struck like those that were there. A change counts if it also survives fresh
@@ -66,7 +66,7 @@ Ctrl-C or the end of --cpu came first.`,
 	f := c.Flags()
 	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
 	output.Count(c, &j.options.Seeds, "seeds", 100, 1, mostAdviceSeeds,
-		"how many random plans to look for faults in, and to try each change under before it is confirmed")
+		"number of random plans: to search for faults, and to test each change with before it is confirmed")
 	f.DurationVar(&j.options.Budget, "cpu", time.Minute,
 		"end the search after this much processor time, such as 5m; 0 is no limit")
 	output.Workers(c, &j.options.Workers, "how many changes to try at once")
@@ -85,7 +85,7 @@ const mostAdviceSeeds = 1_000_000
 func (j *adviseJob) run(flags []string) error {
 	defer j.Close()
 	if j.options.Budget < 0 {
-		return fmt.Errorf("--cpu is %v: it takes a positive time, such as 5m, or 0 for no limit", j.options.Budget)
+		return fmt.Errorf("--cpu must be a positive time, such as 5m, or 0 for no limit, not %v", j.options.Budget)
 	}
 	j.options.Spent = processor.WithChildren
 	var err error

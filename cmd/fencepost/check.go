@@ -64,7 +64,7 @@ leaves open do not count.`,
 			r.stated, r.counted = c.Flags().Changed("clock-error"), c.Flags().Changed("permits")
 			switch {
 			case schemaOnly && len(args) > 0:
-				return fmt.Errorf("--schema prints a document and judges nothing; leave %q out", args[0])
+				return fmt.Errorf("--schema only prints a document, and reads no history: leave %q out", args[0])
 			case schemaOnly:
 				if err := output.OnlyBeside(c, "schema"); err != nil {
 					return err
@@ -80,12 +80,12 @@ leaves open do not count.`,
 	r.Register(c, porcupineViews)
 	c.Flags().StringVar(&r.Out, "out", "", "write the history as it was judged, and the verdict, to `DIR`")
 	c.Flags().StringVar(&r.reading, "reading", "",
-		"whose view of a release is taken: `default|strict`\n(default: as the header says)")
+		"how to read a release that failed: `default|strict`\n(default: as the header says)")
 	c.Flags().StringVar(&r.lock, "lock", "",
-		"the history is of a `mutex|reentrant` one: it is acquired and released,\nand all else is refused")
+		"the lock is a `mutex|reentrant` lock: the history contains\nonly acquires and releases")
 	c.Flags().StringVar(&r.initial, "initial", "", "initial `VALUE` of each register (default: as the header says)")
 	c.Flags().IntVar(&r.permits, "permits", 0,
-		"a lock is a semaphore that `N` may hold at the same time\n(default: as the header says)")
+		"each lock is a semaphore that `N` clients may hold at once\n(default: as the header says)")
 	c.Flags().DurationVar(&r.clockError, "clock-error", 0,
 		"how far the clock of each process may have been off\n(default: as the header says)")
 	c.Flags().BoolVar(&schemaOnly, "schema", false, "print the JSON Schema of the lines of a history")
@@ -178,8 +178,8 @@ func (r *recorded) options() (o reading.Options, err error) {
 		return o, fmt.Errorf("--permits must be 1 or more, not %d", r.permits)
 	}
 	if r.permits > 1 && r.lock != "" {
-		return o, fmt.Errorf("--permits %d says that the lock is a semaphore, and --lock %s that it is not: leave one "+
-			"of them out", r.permits, r.lock)
+		return o, fmt.Errorf("--permits %d makes each lock a semaphore, but a lock of --lock %s has one permit: "+
+			"leave one of them out", r.permits, r.lock)
 	}
 	if r.stated {
 		o.ClockError = new(history.Of(r.clockError))

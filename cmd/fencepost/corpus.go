@@ -14,7 +14,7 @@ func newCorpus() *cobra.Command {
 	var j corpusJob
 	c := &cobra.Command{
 		Use:   "corpus",
-		Short: "Find what exposes broken variants of locks, and try sound ones",
+		Short: "Search for faults that expose broken locks, and test sound ones",
 		Long: `Each sound lock says which laws it promises and which faults it excludes. A mutant is a sound
 lock with one thing wrong, as a shipped library had it or as a wrong setting has it. It runs
 under the same random faults, seed 0 first or that of --seed, until it breaks a promise of
@@ -33,9 +33,9 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	}
 	j.Register(c, "")
 	o := &j.Options
-	c.Flags().Uint64Var(&o.First, "seed", 0, "the first seed of each mutant and of each sound lock")
+	c.Flags().Uint64Var(&o.First, "seed", 0, "first seed for each mutant and each sound lock")
 	output.Count(c, &o.Seeds, "seeds", 20_000, 0, 0,
-		"how many runs a search of a mutant has at most; with 0 only the sound locks run")
+		"maximum number of runs of the search of each mutant; with 0, only the sound locks run")
 	output.Count(c, &o.Starts, "starts", 1, 1, 0, "number of start seeds for each mutant")
 	c.Flags().BoolVar(&o.Unaimed, "unaimed", false,
 		"also search each mutant with unaimed faults only (mix.aimed: 0%), and compare")

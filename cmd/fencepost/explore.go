@@ -18,7 +18,7 @@ func newExplore() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "explore SCENARIO|FILE|FOLDER",
 		ValidArgsFunction: scenarioOrFile,
-		Short:             "Run a scenario under random faults, and cut down what breaks it",
+		Short:             "Run a scenario under random faults, and shrink those that break it",
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
 judges each run. Each distinct violation is reported once, cut down to the smallest plan that
 still shows it, with a scenario file and a Go test to keep. The report fits a screen: findings
@@ -58,10 +58,10 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	c.Flags().StringVar(&x.test, "run", "", task.TestUsage)
 	c.Flags().StringVar(&x.client, "client", "", task.ClientUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
-	output.Count(c, &x.seeds, "seeds", 1000, 1, 0, "how many runs to make, with one seed after the other")
+	output.Count(c, &x.seeds, "seeds", 1000, 1, 0, "number of runs, with consecutive seeds")
 	output.Workers(c, &x.workers, "how many runs to make at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
-	c.Flags().StringVar(&x.resume, "resume", "", "go on with the exploration in `DIR`")
+	c.Flags().StringVar(&x.resume, "resume", "", "continue the exploration in `DIR`")
 	return c
 }
 
@@ -114,10 +114,12 @@ func (x *explore) refuse() error {
 	same := before.From == x.Found.From && before.Seeds == x.Found.Seeds && before.Shard == x.Found.Shard
 	switch {
 	case !same:
-		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.Out,
+		return fmt.Errorf("%s holds an exploration of other seeds (%d from %d, shard %s); name another folder with "+
+			"--out", x.Out,
 			before.Seeds, before.From, before.Shard)
 	case !before.Finished():
-		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.Out,
+		return fmt.Errorf("%s holds this exploration, which is not finished; continue it with: %s explore --resume "+
+			"%s", x.Out,
 			output.Program(), output.Word(x.Out))
 	}
 	return nil
@@ -127,7 +129,8 @@ func (x *explore) refuse() error {
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
-			return fmt.Errorf("--%s cannot be used with --resume: the exploration keeps its own", flag)
+			return fmt.Errorf("--%s cannot be used with --resume: the exploration keeps the value that it began "+
+				"with", flag)
 		}
 	}
 	if _, err := task.ReadResult(x.resume, task.ExplorationFile); err != nil {
@@ -157,10 +160,11 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	}
 	if changed("seeds") {
 		if x.seeds < x.Found.Seeds {
-			return fmt.Errorf("--seeds %d is less than the %d that were begun with", x.seeds, x.Found.Seeds)
+			return fmt.Errorf("--seeds %d is less than the %d that the exploration began with", x.seeds, x.Found.Seeds)
 		}
 		if x.Found.Shard != search.Whole {
-			return fmt.Errorf("--seeds cannot be used with --resume %s: shard %s has its share of %d seeds", x.resume,
+			return fmt.Errorf("--seeds cannot be used with --resume %s: shard %s has a fixed share of %d "+
+				"seeds", x.resume,
 				x.Found.Shard, x.Found.Seeds)
 		}
 		x.Found.Seeds = x.seeds

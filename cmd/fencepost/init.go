@@ -17,7 +17,7 @@ func newInit() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "init [PROTOCOL]",
-		Short: "Print a commented scenario to edit, for your own lock",
+		Short: "Print a commented scenario that you can edit for your own lock",
 		Long: "Prints a scenario of a lock, ready to run, with every setting of its protocol in a comment.\n\n" +
 			"Protocols (without one: " + string(scenarios.Default) + "):\n" + protocolList(),
 		Example: `  fencepost init > my-lock.yaml

@@ -119,7 +119,7 @@ func newList() *cobra.Command {
 	f := output.Frame{}
 	c := &cobra.Command{
 		Use:   "list [PATTERN]",
-		Short: "List the scenarios of the catalogue and what must come of each",
+		Short: "List the scenarios of the catalogue and their expected outcomes",
 		Long: `Lists the scenarios of the catalogue. With a pattern, those of which the name, the section, the
 summary or the expectation contains it, in upper or lower case; in a pattern with * or ? these stand
 for any text and for one character of a name.`,

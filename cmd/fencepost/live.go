@@ -71,9 +71,9 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
 		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT; "+
 		"with passwords, env:VARIABLE or file:PATH holds\nthem, as redis://[USER]:PASSWORD@HOST:PORT/DATABASE")
-	c.Flags().BoolVar(&j.both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
-		"simulated and in real time on real servers of their kind, and hold\n"+
-		"the verdicts to each other; --servers takes those of one kind")
+	c.Flags().BoolVar(&j.both, "agree", false, "run the named scenarios of the catalogue (default: all), both\n"+
+		"simulated and in real time on real servers, and compare the\n"+
+		"verdicts; --servers selects the scenarios of one kind of server")
 	output.Workers(c, &j.workers, "with --agree, how many to run at once")
 	c.Flags().StringVar(&j.file, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
@@ -95,7 +95,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 		}
 		return j.agree(args)
 	case c.Flags().Changed("workers"):
-		return errors.New("--workers goes with --agree: one scenario is one run")
+		return errors.New("--workers can be used only with --agree: a live run of one scenario is a single run")
 	}
 	if j.scenario, err = task.Open(args[0]); err != nil {
 		return err
@@ -125,10 +125,11 @@ const liveClient = "live-client"
 
 func newLiveClient() *cobra.Command {
 	return &cobra.Command{Use: liveClient, Hidden: true, Args: cobra.NoArgs,
-		Short: "Be one client of a live run, which starts it",
+		Short: "Act as one client of a live run; fencepost live starts it",
 		RunE: func(*cobra.Command, []string) error {
 			if os.Getenv("FENCEPOST_CLIENT") == "" {
-				return errors.New("live-client is started by fencepost live, for each client")
+				return errors.New("live-client is not meant to be run by hand: fencepost live starts one for each " +
+					"client")
 			}
 			return live.Child()
 		}}
@@ -205,7 +206,7 @@ func (j *liveJob) unjudged(err error) error {
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
 		err = &live.UndecidedError{Err: err}
 	}
-	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
+	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
 // decideLess limits the judgement of a run that ended before its work was done. Violations that occurred still count,

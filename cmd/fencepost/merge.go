@@ -19,7 +19,7 @@ func newMerge() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "merge DIR...",
 		ValidArgsFunction: foldersOnly,
-		Short:             "Put parts of an exploration or of many runs together",
+		Short:             "Merge the parts of an exploration or of many runs",
 		Long: `Reads what explore or run --seeds have left in their folders, for shards or for any other seeds
 of one scenario, and reports it as if it had never been divided. Seeds between them that no part has
 run are missing: the report names them, and explore --resume runs them. No seed may be in two parts.`,
@@ -36,7 +36,7 @@ run are missing: the report names them, and explore --resume runs them. No seed 
 	}
 	m.Register(c, ", and other pages beside it")
 	c.Flags().BoolVar(&m.All, "all", false, "report each finding of explorations in full")
-	c.Flags().StringVar(&m.Out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
+	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: as if it had not been divided)")
 	return c
 }
 
@@ -53,7 +53,8 @@ func (m *merge) run() error {
 		file = task.RunsFile
 	}
 	if m.All && file == task.RunsFile {
-		return fmt.Errorf("--all goes with the shards of an exploration; %s holds the runs of many seeds", m.dirs[0])
+		return fmt.Errorf("--all can be used only with the shards of an exploration, but %s holds the runs of many "+
+			"seeds", m.dirs[0])
 	}
 	var parts []*search.Result
 	for _, dir := range m.dirs {

@@ -50,7 +50,7 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 			[]string{`has no test TestALockThatHoldItsLease (did you mean "TestALockThatHoldsItsLease"?)`}},
 		{[]string{"run", lockPackage}, exitBadInput, []string{"is a Go package: name one of its tests with --run"}},
 		{[]string{"run", "kleppmann-gc-pause", "--run", "TestX"}, exitBadInput,
-			[]string{"kleppmann-gc-pause is no folder with a Go package"}},
+			[]string{"kleppmann-gc-pause is not a folder with a Go package"}},
 		{[]string{"run", dir, "--run", "TestX"}, exitBadInput, []string{"go test -c in " + dir}},
 	} {
 		var out, problems bytes.Buffer

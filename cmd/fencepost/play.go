@@ -30,7 +30,7 @@ func newPlay() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "play [SCENARIO|FILE|PLAN]",
 		ValidArgsFunction: scenarioOrFile,
-		Short:             "Move faults by hand in a browser, and see the verdict follow",
+		Short:             "Move faults by hand in a browser, and watch the verdict change",
 		Long: `Serves one page on this machine alone: the timeline of a run, on which faults are dragged, pulled,
 added and taken away, beside its verdict, its settings and the guided tour of the debate about Redlock.
 What is on the page can be taken along: as a link that holds all of it, as a scenario, as a plan and as
@@ -51,7 +51,7 @@ only from a web server, such as python3 -m http.server in that folder, and not a
 		},
 	}
 	c.Flags().BoolVar(&j.open, "open", false, "open the page in a browser")
-	c.Flags().StringVar(&j.Out, "static", "", "write the page to `DIR`, for a host of files, and end")
+	c.Flags().StringVar(&j.Out, "static", "", "write the page to `DIR`, for a static web server, and exit")
 	c.MarkFlagsMutuallyExclusive("open", "static")
 	return c
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // porcupineViews ends the description of --html for commands that write the page of a single run.
-const porcupineViews = ", and beside it porcupine's own views"
+const porcupineViews = ", with porcupine's own views beside it"
 
 // register registers the flags that run and replay share.
 func (j *job) register(c *cobra.Command) {
@@ -66,7 +66,7 @@ func newRun() *cobra.Command {
 	c.Flags().StringVar(&test, "run", "", task.TestUsage)
 	c.Flags().StringVar(&client, "client", "", task.ClientUsage)
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
-	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "how many runs to make, with one seed after the other")
+	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "number of runs, with consecutive seeds")
 	output.Workers(c, &j.workers, "how many runs to make at once")
 	c.Flags().StringVar(&shard, "shard", "", output.Usage)
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")

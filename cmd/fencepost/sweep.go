@@ -61,20 +61,20 @@ it has found; then exit 3 if no assertion failed.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&j.vary, "vary", nil, "give `KEY=FROM..TO/STEP` or KEY=A,B,C these values; once or twice.\nKeys "+
+	f.StringArrayVar(&j.vary, "vary", nil, "vary a key: `KEY=FROM..TO/STEP` or KEY=A,B,C; once or twice.\nKeys "+
 		"joined by commas take the same values")
 	f.StringArrayVar(&j.set, "set", nil,
-		"give `KEY=VALUE` one value at all points; faults.1=LINE replaces a fault or adds the next")
+		"set `KEY=VALUE` at all points; faults.1=LINE replaces a fault or adds the next one")
 	f.StringArrayVar(&j.assertions, "assert", nil,
 		"`CLAIM` as \"LAW holds when CONDITION\" or \"LAW is violated when CONDITION\"")
 	f.StringSliceVar(&j.laws, "law", nil,
 		"judge this `LAW` (default: those that the scenario promises or names under expect)")
 	f.StringSliceVar(&j.resolution, "resolution", nil,
-		"how far apart the sides of an edge may be, such as `10ms` (default 1ms, 1, 1ppm)")
+		"maximum distance between the two sides of an edge, such as `10ms` (default 1ms, 1, 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
-	output.Count(c, &j.seeds, "seeds", 20, 1, 0, "how many runs to make of each point, with one seed after the other")
+	output.Count(c, &j.seeds, "seeds", 20, 1, 0, "number of runs at each point, with consecutive seeds")
 	output.Count(c, &j.edgeSeeds, "edge-seeds", edgeSeeds, 0, 0,
-		"how many, at least, beside an edge and where a condition begins to be true")
+		"minimum number of runs beside an edge and where a condition becomes true")
 	output.Workers(c, &j.workers, "how many points to run at a time")
 	f.StringVar(&j.Out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
 	j.Register(c, "")

@@ -158,7 +158,7 @@ func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err
 		}
 		k := nemesis.Kinds[i]
 		if !scope.Tries(k) {
-			why := "nothing in this scenario can suffer it"
+			why := "it affects nothing in this scenario"
 			for _, r := range scope.None {
 				if r.Kind == k {
 					why = r.Why

@@ -148,7 +148,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	}
 	wantCode, want, more := exitUndecided, "the budget of runs is used up", []string{"--requests", "--budget", "5"}
 	if testkit.Size(0, 1) == 1 {
-		wantCode, want = exitExpected, "single faults of the run of seed 1 breaks ownership"
+		wantCode, want = exitExpected, "single faults breaks ownership"
 		more = more[:1]
 	}
 	if code, shown := verify("ownership", "jump", more...); code != wantCode || !strings.Contains(shown, want) {
@@ -169,7 +169,7 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	if code != exitOtherwise || digest == nil || !strings.Contains(out.String(), digest[1]) {
 		t.Errorf("replay: exit %d, and no %q\n%s%s", code, digest, out.String(), problems.String())
 	}
-	want = "clients that are programs can be verified in one run only"
+	want = "clients that are programs can be verified only in a single run"
 	if code, shown := verify("mutual-exclusion", "pause"); code != exitBadInput || !strings.Contains(shown, want) {
 		t.Errorf("without --requests: exit %d\n%s", code, shown)
 	}

@@ -64,7 +64,7 @@ func (f *Files) Take(dir, command string) error {
 		return err
 	}
 	if f.sums.command != "" && f.sums.command != command {
-		return fmt.Errorf("%s holds what fencepost %s has left; name another folder with --out", dir, f.sums.command)
+		return fmt.Errorf("%s holds the results of fencepost %s; name another folder with --out", dir, f.sums.command)
 	}
 	f.sums.command = command
 	return nil
@@ -126,7 +126,7 @@ func (f *Files) before(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !slices.Contains(f.sums.of[name], sumOf(content)) {
-		return content, fmt.Errorf("%s is not a file that fencepost has left there, or was changed since: "+
+		return content, fmt.Errorf("%s was not written by fencepost, or was changed since: "+
 			"remove it, or name another folder with --out", filepath.Join(f.dir, filepath.FromSlash(name)))
 	}
 	return content, nil

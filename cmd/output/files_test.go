@@ -290,7 +290,7 @@ func TestALinkToNowhereIsRefused(t *testing.T) {
 	if err := os.Symlink(filepath.Join(t.TempDir(), "x"), link); err != nil {
 		t.Skip(err)
 	}
-	if err := New().claim("html", link, webPage); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+	if err := New().claim("html", link, webPage); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
 }

@@ -70,7 +70,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Lstat(path); err == nil {
-			return "", errors.New("is a link that leads nowhere: remove it, or name another")
+			return "", errors.New("is a link to a file that does not exist: remove it, or name another file")
 		}
 		return real, nil
 	case err != nil:
@@ -85,7 +85,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	}
 	content, err := os.ReadFile(real)
 	if err == nil && len(content) > 0 && !kind.ours(content) {
-		err = errors.New("is not a file that fencepost has written, or was changed since: remove it, or name another")
+		err = errors.New("was not written by fencepost, or was changed since: remove it, or name another")
 	}
 	return real, err
 }
@@ -112,7 +112,7 @@ func (f *Files) write(path string, kind fileKind, content []byte) {
 func Create(path string, content []byte) error {
 	file, err := safefile.Create(path, 0o666)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s is there already: remove it, or name another file", path)
+		return fmt.Errorf("%s already exists: remove it, or name another file", path)
 	}
 	if err != nil {
 		return err

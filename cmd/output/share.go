@@ -33,7 +33,8 @@ func Of(flag string) (search.Shard, error) {
 	case strings.HasPrefix(flag, "/"):
 		of, err := countFromZero(jobIndex, os.Getenv(jobIndex))
 		if err != nil {
-			return search.Shard{}, fmt.Errorf("--shard %s takes its place from the environment: %w", flag, err)
+			return search.Shard{}, fmt.Errorf("--shard %s takes the number of the shard from the environment: "+
+				"%w", flag, err)
 		}
 		return parseShard(of + flag)
 	case flag != "":
@@ -69,7 +70,7 @@ func countFromZero(name, text string) (string, error) {
 	case text == "":
 		return "", fmt.Errorf("%s is not set", name)
 	case err != nil || i < 0:
-		return "", fmt.Errorf("%s is %q, no number from 0", name, text)
+		return "", fmt.Errorf("%s is %q, but must be a whole number, 0 or greater", name, text)
 	}
 	return strconv.Itoa(i + 1), nil
 }

@@ -51,7 +51,7 @@ func renew(ctx context.Context, names []string, out io.Writer) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(rows, func(r scoreboard.Row) bool { return r.Name == name }) {
-			return fmt.Errorf("%s is no row: %s/libraries has no such folder", name, room)
+			return fmt.Errorf("there is no row %s: %s/libraries has no such folder", name, room)
 		}
 	}
 	dir, err := safefile.Open(room)
@@ -66,7 +66,7 @@ func renew(ctx context.Context, names []string, out io.Writer) error {
 		}
 		switch err := run(ctx, r, dir, out); {
 		case ctx.Err() != nil:
-			return errors.New("interrupted: the rows before this one are renewed, their pages are not")
+			return errors.New("interrupted: the rows before this one were renewed, but not their pages")
 		case err != nil:
 			fmt.Fprintf(out, "%s keeps its result: %v\n", r.Name, err)
 		}

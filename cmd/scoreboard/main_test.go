@@ -73,7 +73,7 @@ func TestARowThatCannotBeRunKeepsItsResult(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	copied(t)
 	err := renew(t.Context(), []string{"redis-pie"}, &bytes.Buffer{})
-	if err == nil || !strings.Contains(err.Error(), "redis-pie is no row") {
+	if err == nil || !strings.Contains(err.Error(), "there is no row redis-pie") {
 		t.Errorf("a row that is not there: %v", err)
 	}
 	t.Chdir(t.TempDir())

@@ -142,8 +142,8 @@ func compiled(ctx context.Context) ([]byte, error) {
 func fetch(ctx context.Context, dir string) error {
 	info, known := debug.ReadBuildInfo()
 	if !known || info.Main.Path != modulePath || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return errors.New("this fencepost was built of a folder with its source: call it there, for --static " +
-			"compiles the simulator")
+		return errors.New("--static compiles the simulator, and this fencepost was built from a folder with its " +
+			"source: run it in that folder")
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
@@ -164,7 +164,7 @@ func run(ctx context.Context, dir string, args ...string) (string, error) {
 	c.Stdout, c.Stderr = &out, &problems
 	switch err := c.Run(); {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", errors.New("the go command is not there: --static compiles the simulator, and needs it")
+		return "", errors.New("the go command was not found: install Go, which --static needs to compile the simulator")
 	case err != nil:
 		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(problems.String()))
 	}

@@ -21,16 +21,17 @@ func CheckCorpus(o *corpus.Options) error {
 	_, enough := o.Last()
 	switch {
 	case o.Seeds == 0 && o.Sound == 0:
-		return errors.New("--seeds 0 searches no mutant: say with --sound how many runs the sound locks are to have")
+		return errors.New("--seeds 0 searches no mutant: use --sound to set the number of runs of the sound locks")
 	case !enough && o.Starts > 1:
-		return fmt.Errorf("there are no %d times %d seeds, each a million or more apart, from --seed %d on", o.Starts,
+		return fmt.Errorf("too few seeds: %d starts of %d seeds, a million or more apart, do not fit above --seed "+
+			"%d", o.Starts,
 			o.Seeds, o.First)
 	case !enough:
-		return fmt.Errorf("there are no %d seeds from --seed %d on", max(o.Seeds, o.Sound), o.First)
+		return fmt.Errorf("too few seeds: there are no %d seeds starting at --seed %d", max(o.Seeds, o.Sound), o.First)
 	case o.Sound < 0 || o.Sound > 0 && o.Sound < len(corpus.Names()):
-		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), o.Sound)
+		return fmt.Errorf("--sound must be at least %d (one run of each lock), not %d", len(corpus.Names()), o.Sound)
 	case o.Seeds == 0 && (o.Starts > 1 || o.Unaimed):
-		return errors.New("--starts and --unaimed are about mutants, and --seeds 0 searches none: leave them out")
+		return errors.New("--starts and --unaimed apply only to mutants, but --seeds 0 searches none: leave them out")
 	}
 	return nil
 }

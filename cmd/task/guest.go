@@ -30,7 +30,7 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
 	case !folder && test != "":
-		return nil, nil, fmt.Errorf("--run %s: %s is no folder with a Go package", test, name)
+		return nil, nil, fmt.Errorf("--run %s: %s is not a folder with a Go package", test, name)
 	case !folder, test == "" && !hasGo(name):
 		s, err := Open(name)
 		return s, nil, err
@@ -71,8 +71,8 @@ func hasGo(folder string) bool {
 }
 
 // ClientUsage is the usage text of the flag that names the program.
-const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h says what " +
-	"it is given and what it reports"
+const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h describes " +
+	"its input and what it reports"
 
 // OpenWith is like OpenTest. If client is given, OpenWith instead opens a scenario and runs the command client as each
 // client in it, until the Guest is closed.

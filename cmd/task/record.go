@@ -79,7 +79,7 @@ func readRecord(path string, most int64) (text []byte, err error) {
 		length = int64(len(text))
 	}
 	if length > most {
-		return nil, fmt.Errorf("%s is longer than %d bytes, and so is no record of a search", path, most)
+		return nil, fmt.Errorf("%s is longer than %d bytes, so it is not a record of a search", path, most)
 	}
 	return text, err
 }

@@ -152,7 +152,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	fault := "cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"
 	for _, last := range []string{"", "9", fault} {
 		table := document.Table{Heading: "fault", Columns: []document.Column{{Title: "struck"},
-			{Title: "while held or asked for"},
+			{Title: "while held or requested"},
 			{Title: "reason", Words: true}},
 			Rows: []document.Row{{Name: fault, Cells: document.Cells("1,234,567", "1,234", last)}, {Sign: "✗",
 				Name:  "x",

@@ -48,8 +48,8 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 		said := a.conclusion()
 		why := fmt.Sprintf("The search has used its %ds of processor time (--cpu). Not tried: ", runs)
 		if !strings.Contains(said, why) ||
-			strings.HasSuffix(said, ": .") || strings.Contains(said, "Nothing that the format offers") ||
-			strings.Contains(said, "there is nothing to mend") {
+			strings.HasSuffix(said, ": .") || strings.Contains(said, "No change that the format allows") ||
+			strings.Contains(said, "there is nothing to fix") {
 			t.Errorf("%d runs: %s", runs, said)
 		}
 		switch a.Standing() {
@@ -95,7 +95,7 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 		}
 		said := (&Report{Advice: a, Scenario: s}).conclusion()
 		if !a.Interrupted || a.OutOfBudget || !strings.Contains(said, "The search was interrupted. Not tried: ") ||
-			strings.Contains(said, "Nothing that") || strings.Contains(said, "nothing to mend") {
+			strings.Contains(said, "No change that the format") || strings.Contains(said, "nothing to fix") {
 			t.Errorf("after %d runs: %s", after, said)
 		}
 	}
@@ -127,7 +127,7 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 		endless++
 		base := Cost{Acquire: time.Second, Requests: 10, Servers: 9, Lease: time.Second}
 		if words := against(of, base); !strings.Contains(words,
-			"A holder that crashes keeps the others out for ever (before: for 1s).") {
+			"A holder that crashes blocks the others forever (before: for 1s).") {
 			t.Errorf("%s: %s", d.Name, words)
 		}
 		a := &Advice{Base: &Tried{Cost: base}}
@@ -174,8 +174,8 @@ func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 		want := "No change and no pair keeps every promise."
 		if own {
 			want = "Set lock.ttl to 9s: then every promise that broke is kept, in 20 runs under these faults and " +
-				"2,100 under fresh ones of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as " +
-				"before. Of these 2,120 runs, 7 break mutual-exclusion, which lies in the nature of locks."
+				"2,100 under new faults of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as " +
+				"before. Of these 2,120 runs, 7 break mutual-exclusion, which no lock can prevent."
 		}
 		if said := a.conclusion(); !strings.HasPrefix(said, want) || a.keeps(best) != own {
 			t.Errorf("own faults: %v: %s\nnot\n%s", own, said, want)

@@ -30,7 +30,7 @@ var circumstances = map[string]string{
 	"servers.persistence":        "changed by append-fsync in it",
 	"servers.version":            "what the lock runs on",
 	"lock.protocol":              "changed together with the settings that depend on it",
-	"lock.reentrant":             "tried where work.nested takes the lock once more",
+	"lock.reentrant":             "tried where work.nested acquires the lock again",
 	"lock.release.nothing":       "no release",
 	"lock.shared":                "what the clients ask for: readers do not exclude each other",
 	"work.stagger":               "what the clients do",
@@ -46,7 +46,7 @@ var circumstances = map[string]string{
 	"resource.timeout":           "what the clients do",
 	"resource.writes.idempotent": "what the clients do: all run the same job",
 	"limit":                      "how long one looks",
-	"bound":                      "what is asked of the lock",
+	"bound":                      "what is required of the lock",
 	"mix.within":                 "what strikes",
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Described describes the command's output with --json.
 var Described = []document.Described{
-	{Commands: []string{"advise"}, Object: adviseJSON{}, Is: "changes that save a lock"},
+	{Commands: []string{"advise"}, Object: adviseJSON{}, Is: "changes that fix a lock"},
 }
 
 type adviseJSON struct {
@@ -27,7 +27,7 @@ type adviseJSON struct {
 	Cost        costJSON     `json:"cost"` // cost of the unchanged lock
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
-	Interrupted bool         `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool         `json:"interrupted" doc:"a signal ended the work early"`
 	// whether the budget of processor time was used up before everything was tried
 	OutOfBudget bool `json:"out_of_budget"`
 	// what was not tried because of an interruption or the end of the budget, in words
@@ -36,7 +36,7 @@ type adviseJSON struct {
 	File    string   `json:"file"` // file with the best change; empty if no file was written
 	Diff    string   `json:"diff"`
 	Files   string   `json:"files"`
-	Repeat  string   `json:"repeat" doc:"a command to paste that shows it again"`
+	Repeat  string   `json:"repeat" doc:"a command that reproduces it"`
 }
 
 type brokenJSON struct {

@@ -30,7 +30,7 @@ type Report struct {
 // without a cause means that no run shows the promise to hold any more.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
-		return string(b.Law) + " is no longer seen to hold"
+		return string(b.Law) + " no longer holds in any run"
 	}
 	return fmt.Sprintf("%s in %s of %s: %s", b.Law, text.Grouped(b.Runs), text.CountGrouped(b.Of, "run"), b.Cause)
 }
@@ -111,8 +111,8 @@ func (a *Report) Document() *document.Document {
 		todo = append(todo, document.Diff(a.Diff))
 	}
 	if a.ByHand != nil {
-		todo = append(todo, document.Paragraph{Words: fmt.Sprintf("No changed file is written: %s. Make these changes "+
-			"by hand:", a.ByHand)}, document.Notes("change", a.ByHand.Changes))
+		todo = append(todo, document.Paragraph{Words: fmt.Sprintf("The file cannot be changed automatically: %s. "+
+			"Make these changes by hand:", a.ByHand)}, document.Notes("change", a.ByHand.Changes))
 	}
 	d := &document.Document{
 		Title: document.Title{Name: a.Scenario.Name, Verdict: a.outcome(), Tone: result.Tone(),
@@ -156,16 +156,16 @@ func (a *Report) advice() string {
 	case len(a.Broken) == 0 && stopped:
 		return what + " have broken no promise so far."
 	case len(a.Broken) == 0:
-		return what + " break no promise: there is nothing to mend."
+		return what + " break no promise: there is nothing to fix."
 	case len(a.Mending) == 0 && a.Singles == 0 && stopped:
 		return "No change was tried."
 	case len(a.Mending) == 0 && stopped:
-		return fmt.Sprintf("Of %s, none mends what breaks here.", tried)
+		return fmt.Sprintf("None of %s fixes what breaks here.", tried)
 	case len(a.Mending) == 0 && a.Scenario.OfPrograms():
-		return fmt.Sprintf("Nothing that the programs would learn of, and no other servers, mend what breaks here: %s "+
-			"were tried.", tried)
+		return fmt.Sprintf("No change that the programs would notice, and no change of servers, fixes what breaks "+
+			"here: %s were tried.", tried)
 	case len(a.Mending) == 0:
-		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s were tried.", tried)
+		return fmt.Sprintf("No change that the format allows fixes what breaks here: %s were tried.", tried)
 	}
 	best := a.Mending[0]
 	change := strings.Join(changesInWords(best), " and ")
@@ -173,10 +173,10 @@ func (a *Report) advice() string {
 	case a.keeps(best):
 		return fmt.Sprintf("Set %s: then %s %s", change, a.kept(best), against(best.Cost, a.Base.Cost))
 	case stopped:
-		return fmt.Sprintf("Of what was tried, nothing is confirmed to keep every promise. Nearest comes: %s. %s",
+		return fmt.Sprintf("No change that was tried is confirmed to keep every promise. The closest is: %s. %s",
 			change, a.nearest(best))
 	}
-	return fmt.Sprintf("No change and no pair keeps every promise. Nearest comes: %s. %s", change, a.nearest(best))
+	return fmt.Sprintf("No change and no pair keeps every promise. The closest is: %s. %s", change, a.nearest(best))
 }
 
 // untried says what was not tried because of an interruption or the end of the budget. It is empty if everything was
@@ -224,7 +224,7 @@ func (a *Report) kept(t *Tried) string {
 		if len(laws) > 0 {
 			what += " but " + text.Join(laws, " and ")
 		}
-		more += fmt.Sprintf(" Of these %s, which lies in the nature of locks.", counts)
+		more += fmt.Sprintf(" Of these %s, which no lock can prevent.", counts)
 	}
 	for _, f := range t.Spared {
 		more += fmt.Sprintf(" The fault %q no longer has a target.", f)
@@ -264,7 +264,7 @@ func (a *Report) nearest(t *Tried) string {
 	return words + a.trialsOf(t) + "; but " + strings.Join(but, "; ") + "."
 }
 
-const givesUp = "clients give up where they got the lock before"
+const givesUp = "clients give up where they acquired the lock before"
 
 // trialsOf says in how many runs a change was tried: "in 20 runs under these faults and 2,100 under fresh ones of the
 // same kinds".
@@ -275,9 +275,9 @@ func (a *Report) trialsOf(t *Tried) string {
 	}
 	parts := []string{"in " + runs + " under these faults"}
 	if t.Elsewhere.Runs > 0 {
-		parts = append(parts, text.Grouped(t.Elsewhere.Runs)+" where they strike servers that it brings")
+		parts = append(parts, text.Grouped(t.Elsewhere.Runs)+" where they strike servers that it adds")
 	}
-	return text.Join(append(parts, text.Grouped(t.Fresh.Runs)+" under fresh ones of the same kinds"), " and ")
+	return text.Join(append(parts, text.Grouped(t.Fresh.Runs)+" under new faults of the same kinds"), " and ")
 }
 
 // withoutFaults reports whether the lock breaks without any fault.
@@ -327,15 +327,16 @@ func changesInWords(t *Tried) (list []string) {
 func against(c, base Cost) string {
 	lease := ""
 	if c.Lease != base.Lease {
-		lease = fmt.Sprintf(" A holder that crashes keeps the others out %s (before: %s).", lasting(c.Lease),
+		lease = fmt.Sprintf(" A holder that crashes blocks the others %s (before: %s).", lasting(c.Lease),
 			lasting(base.Lease))
 	}
 	same := c
 	same.Lease = base.Lease
 	if same == base {
-		return "It takes no more time, requests or servers." + lease
+		return "It costs no additional time, requests or servers." + lease
 	}
-	words := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)",
+	words := fmt.Sprintf("Without contention, a client acquires the lock in %s ms (before: %s), with %s requests "+
+		"(before: %s)",
 		text.Milliseconds(c.Acquire),
 		text.Milliseconds(base.Acquire), text.Decimal(c.Requests), text.Decimal(base.Requests))
 	if c.Servers != base.Servers {
@@ -347,7 +348,7 @@ func against(c, base Cost) string {
 // lasting states in words how long a lease lasts.
 func lasting(lease time.Duration) string {
 	if lease == forever {
-		return "for ever"
+		return "forever"
 	}
 	return "for " + nemesis.FormatDuration(lease)
 }
@@ -380,7 +381,7 @@ func (a *Report) changes() []document.Block {
 	blocks := []document.Block{t}
 	if n := len(a.Mending) - mostAdvised; n > 0 {
 		blocks = append(blocks, document.Paragraph{
-			Words: fmt.Sprintf("and %d more that mend something; --json has all", n)})
+			Words: fmt.Sprintf("and %d more that fix something; --json lists all", n)})
 	}
 	return append(blocks, document.InText{Block: t.Key()})
 }
@@ -433,9 +434,9 @@ func (a *Report) trials() (all document.Facts) {
 	for _, plan := range a.plans() {
 		add("faults", plan)
 	}
-	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s; ! if it breaks what was whole "+
-		"before, also in %s under faults of all kinds; · if what was not whole before, or what no lock keeps, "+
-		"breaks still.",
+	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s; ! if it breaks a law that held "+
+		"before, also in %s under faults of all kinds; · if a law still breaks that broke before, or that no lock "+
+		"can keep.",
 		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.others(), "run")))
 	return all
 }
@@ -443,7 +444,7 @@ func (a *Report) trials() (all document.Facts) {
 // marked says in which runs a law must hold so that a change is marked as mending it.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
-		", and under fresh ones of the same kinds"
+		", and under new faults of the same kinds"
 	if a.withoutFaults() {
 		words = "in " + text.Count(a.Base.Given.Runs, "run") + " without faults, and with other seeds"
 	}
@@ -484,7 +485,7 @@ func (a *Report) elsewhere() string {
 	if most == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", in up to %d where they strike servers that it brings", most)
+	return fmt.Sprintf(", in up to %d where they strike servers that it adds", most)
 }
 
 // freshly returns the number of fresh runs that break the unchanged lock. This number shows how severe the fresh faults

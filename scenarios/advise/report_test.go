@@ -69,31 +69,31 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 		want      string
 	}{
 		{name: "all", keeps: true, want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these " +
-			"faults and 2,100 under fresh ones of the same kinds. It takes no more time, requests or servers."},
+			"faults and 2,100 under new faults of the same kinds. It costs no additional time, requests or servers."},
 		{name: "other servers", elsewhere: 60, keeps: true,
 			want: "Set lock.ttl to 9s: then every promise is kept, in 20 runs under these faults, 60 where they " +
-				"strike servers that it brings and 2,100 under fresh ones of the same kinds. It takes no more time, " +
-				"requests or servers."},
+				"strike servers that it adds and 2,100 under new faults of the same kinds. It costs no additional " +
+				"time, requests or servers."},
 		{name: "what no lock keeps", keeps: true,
 			otherwise: []Breach{cause(stuck, checker.NoQuorumLeft, 4, 2120, "why")},
 			want: "Set lock.ttl to 9s: then every promise but deadlock-freedom is kept, in 20 runs under these " +
-				"faults and 2,100 under fresh ones of the same kinds. Of these 2,120 runs, 4 break deadlock-freedom, " +
-				"which lies in the nature of locks. It takes no more time, requests or servers."},
+				"faults and 2,100 under new faults of the same kinds. Of these 2,120 runs, 4 break " +
+				"deadlock-freedom, which no lock can prevent. It costs no additional time, requests or servers."},
 		{name: "what breaks as before",
 			otherwise: []Breach{cause(stuck, checker.StuckInCycle, 1200, 2120, ""),
 				cause(stuck, checker.NoQuorumLeft, 4, 2120, "why")},
-			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
-				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
+			want: "No change and no pair keeps every promise. The closest is: lock.ttl to 9s. It keeps " +
+				"mutual-exclusion, in 20 runs under these faults and 2,100 under new faults of the same kinds; but " +
 				"of these 2,120 runs, 1,204 break deadlock-freedom."},
 		{name: "what breaks anew", anew: []Breach{cause(stuck, checker.StuckInCycle, 1, 7, ""),
 			{Finding: campaign.Finding{Law: checker.Ownership}}}, givesUp: true,
-			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
-				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
-				"it breaks deadlock-freedom in 1 of 7 runs: stuck in a cycle of waiters; ownership is no longer seen " +
-				"to hold; clients give up where they got the lock before."},
+			want: "No change and no pair keeps every promise. The closest is: lock.ttl to 9s. It keeps " +
+				"mutual-exclusion, in 20 runs under these faults and 2,100 under new faults of the same kinds; but " +
+				"it breaks deadlock-freedom in 1 of 7 runs: stuck in a cycle of waiters; ownership no longer holds " +
+				"in any run; clients give up where they acquired the lock before."},
 		{name: "what is left undecided", left: []checker.Law{checker.TokenOrder},
-			want: "No change and no pair keeps every promise. Nearest comes: lock.ttl to 9s. It keeps " +
-				"mutual-exclusion, in 20 runs under these faults and 2,100 under fresh ones of the same kinds; but " +
+			want: "No change and no pair keeps every promise. The closest is: lock.ttl to 9s. It keeps " +
+				"mutual-exclusion, in 20 runs under these faults and 2,100 under new faults of the same kinds; but " +
 				"token-order is not seen to hold."},
 	} {
 		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: trial(20),

@@ -114,26 +114,31 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",
-			`5:16: no znode of ZooKeeper can be called "/a": between slashes there must be a name, and not . or .. (did you mean "a"?)`},
+			`5:16: no znode of ZooKeeper can have the name "/a": ` +
+				`each part between slashes must be a name other than . and .. (did you mean "a"?)`},
 		{"zookeeper", "zookeeper", "[x, a//b]",
-			`5:19: no znode of ZooKeeper can be called "a//b": between slashes there must be a name, and not . or .. (did you mean "a/b"?)`},
+			`5:19: no znode of ZooKeeper can have the name "a//b": ` +
+				`each part between slashes must be a name other than . and .. (did you mean "a/b"?)`},
 		{"zookeeper", "zookeeper", "[a/]", `(did you mean "a"?)`},
 		{"zookeeper", "zookeeper", "[.]",
-			`no znode of ZooKeeper can be called ".": between slashes there must be a name, and not . or ..: write a name such as lock`},
+			`no znode of ZooKeeper can have the name ".": ` +
+				`each part between slashes must be a name other than . and ..: write a name such as lock`},
 		{"zookeeper", "zookeeper", "[a/b/.., c]", `(did you mean "a/b"?)`},
 		{"lease-object", "kubernetes", "[Orders/1]",
-			`5:16: no object of Kubernetes can be called "Orders/1": it takes ` +
-				`lower-case letters, digits, - and ., and begins and ends with a letter or digit (did you mean "orders-1"?)`},
+			`5:16: "Orders/1" cannot be the name of a Kubernetes object: use only lower-case letters, digits, - ` +
+				`and ., with a letter or digit at each end (did you mean "orders-1"?)`},
 		{"lease-object", "kubernetes", "[x, -]",
-			`5:19: no object of Kubernetes can be called "-": it takes lower-case letters, ` +
-				"digits, - and ., and begins and ends with a letter or digit: write a name such as lock"},
+			`5:19: "-" cannot be the name of a Kubernetes object: use only lower-case letters, digits, - and ., ` +
+				"with a letter or digit at each end: write a name such as lock"},
 		{"zookeeper", "zookeeper", "[a, a/b]", "5:19: the children of its znode are the requests for lock a, and " +
 			"lock a/b would be among them: write a-b"},
 		{"zookeeper", "zookeeper", "[a/b, a]", "5:21: the children of its znode are the requests for lock a, and " +
 			"lock a/b would be among them: write a-b"},
-		{"etcd", "etcd", "[a, a/b]", "5:19: all keys that begin with a/ are requests for lock a, and those for lock " +
+		{"etcd", "etcd", "[a, a/b]", "5:19: all keys that begin with a/ are requests for lock a, and the requests " +
+			"for lock " +
 			"a/b would be among them: write a-b"},
-		{"etcd", "etcd", "[a/, a]", "5:20: all keys that begin with a/ are requests for lock a, and those for lock " +
+		{"etcd", "etcd", "[a/, a]", "5:20: all keys that begin with a/ are requests for lock a, and the requests " +
+			"for lock " +
 			"a/ would be among them: write a-"},
 		{"fenced", "redis", "[\"a:token\", a]", "5:27: the key a:token is the token counter of lock a: write a-token"},
 	} {

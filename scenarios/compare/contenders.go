@@ -46,14 +46,16 @@ var contenders = []Contender{
 		"promotes.", Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
-	{Name: "wait", Title: "Redis, WAIT 1", Text: "The same with WAIT 1 after the SET, and its answer obeyed.",
+	{Name: "wait", Title: "Redis, WAIT 1", Text: "The same with WAIT 1 after the SET; the client acts on the reply " +
+		"of WAIT.",
 		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
 	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
 		Servers: "redis: 1", Lock: "protocol: fenced, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Tokens: true, Most: []string{"redis-1"}},
-	{Name: "fair", Title: "Redis, fair", Text: "A queue of places on one Redis: the lock goes to the first in line.",
+	{Name: "fair", Title: "Redis, fair", Text: "A queue of places on one Redis; the first client in line gets the " +
+		"lock.",
 		Servers: "redis: 1", Lock: "protocol: fair, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
 	{Name: "redlock", Title: "Redlock", Text: "Five masters, asked one after another; all five grant the lock.",
@@ -68,12 +70,12 @@ var contenders = []Contender{
 		Text: "Five masters, asked all at once; all five grant the lock.", Claimed: "redlock", Servers: "redis: 5",
 		Lock: "protocol: redlock, contact: parallel, " + renewed, Nodes: numbered("redis", 5), Struck: "redis-3",
 		Spare: two, Most: three},
-	{Name: "redlock-bare", Title: "Redlock, 3 of 5", Text: "Five masters, asked one after another, two of them out " +
-		"of reach: the lock hangs on three.", Claimed: "redlock", Servers: "redis: 5",
+	{Name: "redlock-bare", Title: "Redlock, 3 of 5", Text: "Five masters, asked one after another; two cannot be " +
+		"reached, so all of the other three must grant the lock.", Claimed: "redlock", Servers: "redis: 5",
 		Lock: "protocol: redlock, " + renewed, Nodes: numbered("redis", 5), Struck: "redis-3", Spare: two, Most: three,
 		CutOff: []string{"redis-4", "redis-5"}},
-	{Name: "etcd", Title: "etcd", Text: "A key with a lease on three members; a member that is struck is one of the " +
-		"only two that have heard of the lock.", Claimed: "etcd", Servers: "etcd: 3", Lock: "protocol: etcd",
+	{Name: "etcd", Title: "etcd", Text: "A key with a lease on three members; only two of them know of the lock, " +
+		"and a fault strikes one of these two.", Claimed: "etcd", Servers: "etcd: 3", Lock: "protocol: etcd",
 		Nodes:  numbered("etcd", 3),
 		Struck: "etcd-1", Spare: []string{"etcd-3"}, Most: []string{"etcd-2", "etcd-3"}, Lagging: []string{"etcd-3"},
 		Tokens: true, Agreed: true},
@@ -91,8 +93,8 @@ var contenders = []Contender{
 		Nodes: numbered("kubernetes", 3), Struck: "kubernetes-1", Spare: []string{"kubernetes-3"},
 		Most: []string{"kubernetes-2", "kubernetes-3"}, Lagging: []string{"kubernetes-3"}, Tokens: true, Agreed: true,
 		Paced: true},
-	{Name: "consul", Title: "Consul", Text: "A key of a session on three servers, likewise; after a session has " +
-		"ended, nobody gets the lock for 15 s.", Servers: "consul: 3",
+	{Name: "consul", Title: "Consul", Text: "A key of a session on three servers, likewise; after a session ends, " +
+		"nobody gets the lock for 15 s.", Servers: "consul: 3",
 		Lock: "protocol: consul", Nodes: numbered("consul", 3), Struck: "consul-1",
 		Spare: []string{"consul-3"}, Most: []string{"consul-2", "consul-3"}, Lagging: []string{"consul-3"},
 		Tokens: true, Agreed: true},
@@ -123,22 +125,23 @@ type Trouble struct {
 // troubles are the columns of the survival table.
 var troubles = []Trouble{
 	{Name: "pause", Title: "pause",
-		Text: "The holder pauses for 60 s, past its lease, between its last look at the validity and its write."},
+		Text: "The holder pauses for 60 s, past its lease, between its last check of the validity and its write."},
 	{Name: "jump", Title: "jump",
-		Text: "The wall clock of a server that the lock hangs on jumps ahead by 30 s."},
+		Text: "The wall clock of a server that the lock depends on jumps ahead by 30 s."},
 	{Name: "power", Title: "power",
-		Text: "A server that the lock hangs on loses power and is back at once; " +
-			"Redis fsyncs each second, as it ships."},
+		Text: "A server that the lock depends on loses power and is back immediately; Redis fsyncs each second, its " +
+			"default."},
 	{Name: "power-always", Title: "power+",
-		Text: "A server that the lock hangs on loses power and is back at once, with an fsync before each " +
-			"answer, as is always the case in etcd and ZooKeeper."},
+		Text: "A server that the lock depends on loses power and is back immediately. It fsyncs before each reply, " +
+			"as etcd and ZooKeeper always do."},
 	{Name: "failover", Title: "failover",
-		Text: "Master or leader dies for 5 s while one replica or follower has not yet heard of the " +
-			"lock; another takes over."},
+		Text: "The master or leader is down for 5 s while one replica or follower does not yet know of the lock; " +
+			"another server takes over."},
 	{Name: "partition", Title: "cut off",
 		Text: "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
 	{Name: "minority", Title: "minority", Liveness: true,
-		Text: "A minority of the servers, or the master of a pair, is gone for good. Who waits should get the lock."},
+		Text: "A minority of the servers, or the master of a pair, is gone for good. A waiting client should get " +
+			"the lock."},
 	{Name: "majority", Title: "majority", Liveness: true,
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
@@ -150,7 +153,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 	case fencing && !c.Tokens:
 		return "gives no token"
 	case trouble == "minority" && c.Spare == nil:
-		return "has one server, and none to spare"
+		return "has only one server"
 	case trouble == "power" && (c.Agreed || c.Synced):
 		return "always fsyncs before it answers"
 	case trouble == "failover" && !replicated:
@@ -244,10 +247,10 @@ func (c *Contender) survival(t Trouble, fencing bool) Written {
 // timing returns the scenario for the timing figures: consecutive cycles with empty critical sections.
 func (c *Contender) timing(clients, cycles int) Written {
 	name := fmt.Sprintf("compare-%s-%d-clients", c.Name, clients)
-	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.Title, clients)
+	what := fmt.Sprintf("%s. %d clients acquire and release one lock repeatedly, without pauses.", c.Title, clients)
 	if clients == 1 {
 		name = fmt.Sprintf("compare-%s-1-client", c.Name)
-		what = c.Title + ". One client takes and gives back a lock, back to back."
+		what = c.Title + ". One client acquires and releases a lock repeatedly, without pauses."
 	}
 	var b strings.Builder
 	c.head(&b, name, what, c.Servers)

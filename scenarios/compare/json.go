@@ -12,7 +12,8 @@ import (
 
 // Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
-	{Commands: []string{"compare"}, Object: compareJSON{}, Is: "all protocols under the same work and faults"},
+	{Commands: []string{"compare"}, Object: compareJSON{}, Is: "all protocols with the same work and under the same " +
+		"faults"},
 	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely a Redlock stops excluding"},
 }
 
@@ -24,7 +25,7 @@ type compareJSON struct {
 	Clients     int                `json:"clients"` // number of contending clients
 	Model       []string           `json:"model"`
 	Faults      []troubleJSON      `json:"faults"`
-	Interrupted bool               `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool               `json:"interrupted" doc:"a signal ended the work early"`
 	Locks       []comparedLockJSON `json:"locks"`
 }
 
@@ -84,7 +85,7 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
 	Fencing  bool                            `json:"fencing"`
-	Absent   string                          `json:"absent" doc:"why it was not run; empty if it was"`
+	Absent   string                          `json:"absent" doc:"why it was not run; empty if it was run"`
 	Survives *bool                           `json:"survives,omitempty"`
 	Laws     map[checker.Law]campaign.Counts `json:"laws,omitempty"`
 	*writtenJSON

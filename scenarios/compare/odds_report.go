@@ -51,11 +51,11 @@ func (o *OddsReport) Document() *document.Document {
 			what),
 			Verdict: [...]string{document.Passed: "agrees", document.Failed: "disagrees",
 				document.Undecided: document.Undecided.String()}[result], Tone: result.Tone(),
-			Summary: fmt.Sprintf("Each of them %s, and with a chance of %g %% loses the lock by that.", loss,
+			Summary: fmt.Sprintf("Each of them %s, and loses the lock in doing so with a probability of %g %%.", loss,
 				o.Asked.Chance*100)},
 		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
 			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers " +
-				"lose the lock at once. A second client needs only a quorum of servers that do not know the lock: " +
+				"lose the lock at once. A second client needs only a quorum of servers that do not have the lock: " +
 				"those that lost it and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Suite: o.suite(),
 	}
@@ -72,7 +72,7 @@ func (o *Odds) standing() document.Result {
 type oddsJSON struct {
 	document.Head
 	Odds        []oddJSON `json:"odds"`
-	Interrupted bool      `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool      `json:"interrupted" doc:"a signal ended the work early"`
 }
 
 // oddJSON is the row for one number of servers that hold the key.

@@ -49,17 +49,17 @@ var signs = document.Facts{
 		"or unchecked in some; not run"},
 	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run: the first mark of each, and the " +
 		"only one with a colour"},
-	{Name: "with fencing", Value: "the resource refuses a fencing token lower than one it has seen. A lock without " +
-		"the row gives no token"},
+	{Name: "with fencing", Value: "the resource refuses a fencing token lower than the highest it has seen. A lock " +
+		"without this row gives no tokens"},
 }
 
 // again returns a text that says how to repeat the runs of a cell.
 func (r *Report) again() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {
-		return "The scenario behind each cell is written with --out DIR, for: " + call
+		return "To get the scenario of each cell, use --out DIR; then repeat its runs with: " + call
 	}
-	return r.Files + " holds the scenario behind each cell, which expects what came out here. " + call + " repeats it"
+	return r.Files + " holds the scenario of each cell, which expects the outcome shown here. " + call + " repeats it"
 }
 
 // suite returns a test case for each cell. A comparison does not judge anything, so no case passes or fails.
@@ -70,7 +70,7 @@ func (r *Report) suite() document.Suite {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
 				s.Cases = append(s.Cases, document.Case{Group: l.Name, Name: cell.Scenario.Name,
-					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds,
+					Message: fmt.Sprintf("compared, not judged: the data was kept in %d of %d runs", data.Holds,
 						r.Seeds-data.NotRun)})
 			}
 		}

@@ -35,15 +35,15 @@ var figures = []figure{
 	{key: "acquires", measure: func(s *stopwatch) float64 { return float64(len(s.first) + len(s.later)) }},
 	{key: "first_p50_ns", measure: func(s *stopwatch) float64 { return float64(checker.NearestRank(s.first, 50)) },
 		group: acquiring, alone: "first", show: milliseconds,
-		tip: "the median of first acquires, which open connections and sessions"},
+		tip: "the median over first acquires, which also open connections and sessions"},
 	{key: "p50_ns", measure: func(s *stopwatch) float64 { return float64(checker.NearestRank(s.later, 50)) },
-		group: acquiring, alone: "p50", show: milliseconds, bars: true, tip: "the median of all later acquires"},
+		group: acquiring, alone: "p50", show: milliseconds, bars: true, tip: "the median over all later acquires"},
 	{key: "p99_ns", measure: func(s *stopwatch) float64 { return float64(checker.NearestRank(s.later, 99)) },
-		group: acquiring, alone: "p99", show: milliseconds, tip: "the 99th percentile of all later acquires"},
+		group: acquiring, alone: "p99", show: milliseconds, tip: "the 99th percentile over all later acquires"},
 	{key: "cycles_per_second", decimal: true, measure: (*stopwatch).cycles, group: cycling, alone: "by one",
 		together: fmt.Sprintf("by %d", contending), show: text.Decimal, bars: true},
 	{key: "requests_per_lock", decimal: true, measure: (*stopwatch).requests, alone: "requests", show: text.Decimal,
-		tip: "requests of the client to lock servers, for each lock, from acquire to release"},
+		tip: "requests that the client sends to the lock servers for each lock, from acquire to release"},
 }
 
 // Groups of columns.
@@ -53,7 +53,7 @@ var (
 	cycling = document.Group{Title: "cycles/s", Tip: "locks acquired and released per second, one after another, by " +
 		"one client and by several that contend"}
 	article = document.Group{Title: "the article",
-		Tip: "what the table of youngju.dev says; it states no conditions"}
+		Tip: "the figure in the table of youngju.dev, which states no conditions"}
 )
 
 // milliseconds formats a time in nanoseconds as milliseconds.

@@ -42,7 +42,7 @@ var names = []string{
 func Lock(name string) (*scenarios.Scenario, error) {
 	text, err := files.ReadFile(fileOf(name))
 	if err != nil {
-		return nil, fmt.Errorf("the corpus has no lock %q: it is one of %s", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("the corpus has no lock %q: use one of %s", name, strings.Join(names, ", "))
 	}
 	return scenarios.Parse(fileOf(name), text)
 }

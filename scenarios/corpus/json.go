@@ -17,17 +17,17 @@ type corpusJSON struct {
 	document.Head
 	First      uint64          `json:"first_seed"`
 	Seeds      int             `json:"seeds"`
-	Starts     int             `json:"starts" doc:"searches of each mutant, from seeds that are far apart"`
+	Starts     int             `json:"starts" doc:"number of searches of each mutant, which start from seeds that are far apart"`
 	Mutants    []mutantJSON    `json:"mutants"`
 	Caught     int             `json:"caught"`
 	MedianRuns *int            `json:"median_runs,omitempty"` // median over the mutants that were caught
 	MostRuns   *int            `json:"most_runs,omitempty"`
-	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these are seldom caught; with several searches"`
+	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these mutants are seldom caught; present with several searches"`
 	Sound      []soundLockJSON `json:"sound"`
 	SoundRuns  *int            `json:"sound_runs,omitempty"`
 	// RateBelow is an upper bound for the rate of broken promises per run. It is set if no promise was broken.
 	RateBelow   *float64 `json:"rate_below,omitempty"`
-	Interrupted bool     `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool     `json:"interrupted" doc:"a signal ended the work early"`
 	Expected    bool     `json:"expected"`
 }
 
@@ -38,21 +38,21 @@ type mutantJSON struct {
 	Defect   string   `json:"defect"`
 	Source   string   `json:"source"` // source of the defect; empty if it is a wrong setting
 	Scenario string   `json:"scenario"`
-	Lost     string   `json:"lost,omitempty" doc:"why nobody searched it, if that was not for an interruption"`
+	Lost     string   `json:"lost,omitempty" doc:"why it was not searched, unless an interruption was the reason"`
 	*searchJSON
 	*breakJSON
-	Estimate *estimateJSON `json:"estimate,omitempty" doc:"from all searches, if there are several"`
-	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"from as many searches in which no fault is aimed"`
+	Estimate *estimateJSON `json:"estimate,omitempty" doc:"estimated from all searches, if there are several"`
+	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"estimated from as many searches in which no fault is aimed"`
 }
 
 // estimateJSON is an estimate of the mean number of runs until a mutant is caught.
 type estimateJSON struct {
 	Searches int      `json:"searches"`
-	Caught   int      `json:"caught" doc:"of the searches; the others ended at their limit"`
-	Runs     int      `json:"runs" doc:"of all these searches"`
-	Mean     *float64 `json:"mean,omitempty" doc:"runs until it is caught; none if no search caught it"`
-	Low      float64  `json:"low" doc:"of the mean's 90 % interval"`
-	High     *float64 `json:"high,omitempty" doc:"likewise; none if no search caught it"`
+	Caught   int      `json:"caught" doc:"searches that caught the mutant; the others ended at their limit"`
+	Runs     int      `json:"runs" doc:"runs of all these searches"`
+	Mean     *float64 `json:"mean,omitempty" doc:"mean number of runs until it is caught; absent if no search caught it"`
+	Low      float64  `json:"low" doc:"lower end of the mean's 90 % interval"`
+	High     *float64 `json:"high,omitempty" doc:"upper end of that interval; absent if no search caught it"`
 }
 
 func estimateData(list []*search.FirstViolation) *estimateJSON {
@@ -70,20 +70,20 @@ type rareJSON struct {
 	Mutant string       `json:"mutant"`
 	Law    checker.Law  `json:"law"`
 	Cause  string       `json:"cause"`
-	Seed   uint64       `json:"seed" doc:"of the run that the smallest plan is for"`
-	Often  int          `json:"often" doc:"of 16 other seeds, how many break the promise under the same faults"`
-	Faults []struckJSON `json:"faults" doc:"of the smallest plan"`
+	Seed   uint64       `json:"seed" doc:"seed of the run of the smallest plan"`
+	Often  int          `json:"often" doc:"how many of 16 other seeds break the promise under the same faults"`
+	Faults []struckJSON `json:"faults" doc:"faults of the smallest plan"`
 }
 
 type struckJSON struct {
 	Fault  string    `json:"fault"`
-	Places triesJSON `json:"places" doc:"it strikes at other times or, if it strikes a single message, at other messages"`
-	Drawn  triesJSON `json:"drawn" doc:"random faults of its kind strike in its place"`
+	Places triesJSON `json:"places" doc:"the fault strikes at other times or, if it strikes a single message, at other messages"`
+	Drawn  triesJSON `json:"drawn" doc:"random faults of the same kind strike instead"`
 }
 
 type triesJSON struct {
 	Tried int `json:"tried"`
-	Broke int `json:"broke" doc:"the same promise"`
+	Broke int `json:"broke" doc:"tries that broke the same promise"`
 }
 
 func rareOf(r *Rare) rareJSON {
@@ -98,7 +98,7 @@ func rareOf(r *Rare) rareJSON {
 // searchJSON is the result for a mutant whose searches all completed.
 type searchJSON struct {
 	Caught bool `json:"caught"`
-	Runs   int  `json:"runs" doc:"until it was caught, averaged over all searches"`
+	Runs   int  `json:"runs" doc:"runs until it was caught, averaged over all searches"`
 }
 
 // breakJSON describes the promise that a mutant broke when it was caught.
@@ -120,7 +120,7 @@ type promiseJSON struct {
 	Cause  string      `json:"cause"`
 	Runs   int         `json:"runs"`
 	First  uint64      `json:"first_seed"`
-	Repeat string      `json:"repeat" doc:"a command to paste that shows it again"`
+	Repeat string      `json:"repeat" doc:"a command that reproduces it"`
 }
 
 // data returns the JSON object of the report.

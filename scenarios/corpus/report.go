@@ -190,7 +190,7 @@ func (c *Corpus) size() string {
 		size = fmt.Sprintf("%s, %s together", text.Count(len(c.Sound), "sound lock"),
 			text.CountGrouped(c.soundRuns(), "run"))
 	case c.Starts > 1:
-		size = fmt.Sprintf("%s, each from %s, at most %s", text.Count(len(c.Mutants), "mutant"),
+		size = fmt.Sprintf("%s, each with %s and at most %s", text.Count(len(c.Mutants), "mutant"),
 			text.Count(c.Starts, "start"), text.CountGrouped(c.Seeds, "seed"))
 	}
 	if c.First > 0 {
@@ -224,7 +224,7 @@ func (c *Corpus) mutantTable() document.Table {
 }
 
 const (
-	meanTip = "the mean number of runs until it is caught, and where it lies with a probability of 90 %"
+	meanTip = "the mean number of runs until the mutant is caught, with its 90 % confidence interval"
 	unaimed = "no fault aimed"
 )
 
@@ -236,7 +236,7 @@ func (c *Corpus) columns() []document.Column {
 	if c.Unaimed {
 		group := document.Group{Title: unaimed, Tip: "the same searches with mix.aimed: 0%"}
 		all = append(all, document.Column{Title: "seeds", Group: group}, document.Column{Title: "90 %", Group: group},
-			document.Column{Title: "ratio", Tip: "of the means: below 1 where aimed faults catch it sooner"})
+			document.Column{Title: "ratio", Tip: "ratio of the means: below 1 if aimed faults catch the mutant sooner"})
 	}
 	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
 }
@@ -305,10 +305,10 @@ func (c *Corpus) caughtFacts() document.Facts {
 	longest := slices.MaxFunc(list, func(a, b MutantResult) int { return int(a.Took - b.Took) })
 	last := list[len(list)-1]
 	f := document.Facts{
-		{Name: "caught", Value: fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), of,
+		{Name: "caught", Value: fmt.Sprintf("%d of %s; median %s, maximum %s (%s)", len(list), of,
 			text.CountGrouped(median(list, MutantResult.runs), "seed"), text.CountGrouped(last.runs(), "seed"),
 			last.Name)},
-		{Name: "seconds", Value: fmt.Sprintf("median %.2f, most %.2f (%s)", median(list, MutantResult.seconds),
+		{Name: "seconds", Value: fmt.Sprintf("median %.2f, maximum %.2f (%s)", median(list, MutantResult.seconds),
 			longest.seconds(), longest.Name)},
 	}
 	if c.Starts > 1 {
@@ -348,8 +348,8 @@ func (c *Corpus) sound() []document.Block {
 		t.Rows = append(t.Rows, row)
 	}
 	if !c.promiseBroken() {
-		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: a run "+
-			"breaks one with a chance below %s (95 %% sure)", text.CountGrouped(c.soundRuns(), "run"),
+		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: with "+
+			"95 %% confidence, fewer than %s of runs break one", text.CountGrouped(c.soundRuns(), "run"),
 			text.Percentage(campaign.UpperBound(c.soundRuns())))}})
 	}
 	return append([]document.Block{t}, after...)

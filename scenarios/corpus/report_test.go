@@ -73,10 +73,10 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		"corpus  4 mutants, at most 5,000 seeds each                      not as expected",
 		" ✓ slow    2,000  2000.00  ownership: removed by non-owner\n     wrong (issue 1)\n",
 		" ✗ gone    5,000  5000.00  escaped\n",
-		"caught  3 of 4 mutants; median 30 seeds, most 2,000 seeds (slow)\n",
-		"seconds median 30.00, most 2000.00 (slow)\n",
+		"caught  3 of 4 mutants; median 30 seeds, maximum 2,000 seeds (slow)\n",
+		"seconds median 30.00, maximum 2000.00 (slow)\n",
 		" ✓ lock        3,000  ownership\n",
-		"no promise was broken in 3,000 runs: a run breaks one with a chance\n        below 0.1 % (95 % sure)\n",
+		"no promise was broken in 3,000 runs: with 95 % confidence, fewer than\n        0.1 % of runs break one\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
@@ -142,12 +142,12 @@ func TestEstimatesAreReported(t *testing.T) {
 	for width, lines := range map[int][]string{
 		80: {"both", "slower"},
 		160: {
-			"corpus  3 mutants, each from 2 starts, at most 5,000 seeds",
+			"corpus  3 mutants, each with 2 starts and at most 5,000 seeds",
 			" ✓ both      200      84–1,125    400      168–2,251    0.50     0.00  ownership: removed by non-owner",
 			" ✓ slower  5,040  1,062–98,259     21          9–118  240.00     0.00  ownership: removed by non-owner",
 			"runs    15,440 from 2 start seeds; with no fault aimed 9,842 (ratio 1.57, highest 240.00 of slower)",
 			"Needs 1 fault: pause client-1 for 1s at 0s (it breaks the promise at 12 of 200 instants of the run; " +
-				"random faults of its kind do in 1 of 190 tries",
+				"random faults of its kind break it in 1 of 190 tries",
 		},
 	} {
 		var b strings.Builder

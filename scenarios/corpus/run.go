@@ -18,7 +18,7 @@ import (
 type Options struct {
 	First   uint64 // first seed for each mutant and each sound lock
 	Seeds   int    // maximum number of runs in one search; 0: do not search for mutants
-	Starts  int    // number of searches of each mutant, from seeds that are far apart; at least 1
+	Starts  int    // number of number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without aiming faults
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
 	// Crew performs the runs. It receives the number of searches that have ended, and the number of runs of the sound

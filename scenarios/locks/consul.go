@@ -85,7 +85,7 @@ const (
 
 var consulKeys = []format.Key[consulConfig]{
 	format.Time("lock-delay", func(c *consulConfig) *time.Duration { return &c.lockDelay }, consul.DefaultLockDelay,
-		"after the end of a session that held the lock, how long nobody can acquire it").With(func(f *format.Form) {
+		"how long nobody can acquire the lock after the session that held it has ended").With(func(f *format.Form) {
 		f.Most = int64(time.Minute)
 	}),
 	format.Choice("behavior", func(c *consulConfig) *string { return &c.behavior },
@@ -93,15 +93,15 @@ var consulKeys = []format.Key[consulConfig]{
 		format.Option[string]{Word: "release", Value: consul.Release},
 		format.Option[string]{Word: "delete", Value: consul.Delete}),
 	format.Choice("unlock", func(c *consulConfig) *unlocking { return &c.unlock },
-		"`release` gives the lock back for the session that holds it; `delete` removes it, whoever holds it",
+		"`release` releases the lock of the client's own session; `delete` removes the lock, whoever holds it",
 		format.Options(releasesKey, deletesKey)...),
 	format.Choice("sequencer", func(c *consulConfig) *sequencer { return &c.sequencer },
 		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, the number of "+
-			"the acquisition, which begins anew after a deletion or a plain write",
+			"the acquisition, which starts again after a deletion or a plain write",
 		format.Options(modifyIndex, lockIndex)...),
 	format.Switch("monitor-only", func(c *consulConfig) *bool { return &c.monitorOnly }, false,
-		"learn that the lock is lost only from the query that watches it, as api.Lock does, which stays silent on a "+
-			"cut connection; `off`: count the TTL as well, from the latest renewal that was "+
+		"learn that the lock is lost only from the query that watches it, as api.Lock does; this query reports "+
+			"nothing when the connection is cut. `off`: also measure the TTL, from the latest renewal that was "+
 			"answered"),
 }
 

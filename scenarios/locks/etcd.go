@@ -20,7 +20,8 @@ const Etcd Protocol = "etcd"
 func init() {
 	Register(&Definition{
 		Name: Etcd, Place: 6, Service: history.Etcd,
-		Text:    "each client has a lease and a key; the oldest key holds; its create revision is the fencing token",
+		Text: "each client has a lease and a key; the client with the oldest key holds the lock; the key's " +
+			"create revision is the fencing token",
 		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
@@ -28,7 +29,8 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry), permitsKey,
 		}, own(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
-		Alike: map[string]string{"line": "clients of one-key do not see the keys of those that wait in line: set " +
+		Alike: map[string]string{"line": "clients with line: one-key do not see the keys of clients that wait in " +
+			"line: set " +
 			"line under lock, for all clients", "permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
@@ -62,8 +64,8 @@ func init() {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
 				return ""
 			}
-			return fmt.Sprintf("all keys that begin with %s/ are requests for lock %s, and those for lock %s would "+
-				"be among them: write %s",
+			return fmt.Sprintf("all keys that begin with %s/ are requests for lock %s, and the requests for lock %s "+
+				"would be among them: write %s",
 				a, a, b, strings.ReplaceAll(string(b), "/", "-"))
 		},
 	})
@@ -114,17 +116,17 @@ var etcdKeys = []format.Key[etcdConfig]{
 	format.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
 		"after waiting, check that the client's own key still exists (etcd issue 11456)"),
 	format.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
-		"when, by the client's count, a lease begins that it has extended. `sending`: when it sent the request; "+
-			"`receipt`: when the reply arrived, "+
-			"as the released client counts", format.Options(fromSending, fromReceipt)...),
+		"from when the client counts the lease after an extension. `sending`: from when it sent the request; "+
+			"`receipt`: from when the reply arrived, as etcd's own client "+
+			"does", format.Options(fromSending, fromReceipt)...),
 	format.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
 		"`own-keys`: each client puts its own key and waits in line, as in etcd's recipe; `one-key`: all clients "+
 			"share one key, which a client puts if it does not exist; otherwise it tries again after the delay",
 		format.Options(ownKeys, oneKey)...),
 	format.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
-			"`until-error`: it asks one member and stops its keepalive without notice at the first error or after no "+
-			"reply within `lock.timeout`; that the lease is gone does not count as an error",
+			"`until-error`: it asks one member and stops its keepalive without notice at the first error or after "+
+			"no reply within `lock.timeout`; a reply that the lease is gone does not count as an error",
 		format.Options(untilLost, untilError)...),
 	format.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
@@ -137,9 +139,9 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 		"extension": "the " + name + " client keeps its " + lease + " alive by itself: leave extension out",
 		"release":   "a release of " + name + " deletes the client's own node or key: leave release out",
 		"wait":      name + " answers when a majority has the write: leave wait out",
-		"retry.count": "a client of " + name + " waits in line and does not try again: leave count out, or give " +
+		"retry.count": "a client of " + name + " waits in line and does not try again: leave count out, or set " +
 			"patience",
-		"reentrant.overwrite": "overwrite sets a key of Redis anew: take counted or uncounted",
+		"reentrant.overwrite": "overwrite sets a Redis key again: use counted or uncounted",
 	}
 }
 

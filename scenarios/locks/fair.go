@@ -17,8 +17,7 @@ const Fair Protocol = "fair"
 func init() {
 	Register(&Definition{
 		Name: Fair, Place: 11, Service: history.Redis,
-		Text: "a fair lock: clients that wait have places in a list, and a sorted set has the time at which each " +
-			"place ends",
+		Text:    "a fair lock: waiting clients have places in a list, and a sorted set stores when each place ends",
 		Backend: OnRedis, Expires: true,
 		Settings: slices.Concat(
 			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
@@ -29,20 +28,20 @@ func init() {
 			"release": "a release compares the owner and deletes the key in one script: leave release out",
 			"value": "each acquire has an owner value of its own, which is also the name of its place: leave value " +
 				"out",
-			"reentrant.overwrite": "overwrite sets the key anew, past the queue: take counted or uncounted",
+			"reentrant.overwrite": "overwrite sets the key again and bypasses the queue: use counted or uncounted",
 			"retry.wake":          "a client that waits keeps its place by asking again: set retry.delay",
 		},
 		Alike: map[string]string{
-			"place-timeout": "all clients stand in one queue: set place-timeout under lock",
-			"places":        "all clients stand in one queue: set places under lock",
+			"place-timeout": "all clients wait in the same queue: set place-timeout under lock",
+			"places":        "all clients wait in the same queue: set places under lock",
 		},
 		make:     makeFair,
 		Measures: fairMeasures,
 		Refused: func(c *Config, _ int) []Refusal {
 			own := ownOf[fairConfig](c)
 			if longest := c.Retry.Hi + c.Timeout; own.places == renewedPlaces && own.timeout <= longest {
-				why := fmt.Sprintf("a client keeps its place by asking again, which it does up to %v (retry.delay and "+
-					"timeout) after it has asked: place-timeout, which is %v, must be longer", longest, own.timeout)
+				why := fmt.Sprintf("a client keeps its place by asking again within %v (retry.delay and timeout): "+
+					"place-timeout, which is %v, must be longer", longest, own.timeout)
 				return []Refusal{{"place-timeout", why}, {"retry.delay", why}, {"timeout", why}}
 			}
 			return nil
@@ -102,13 +101,15 @@ var fairKeys = []format.Key[fairConfig]{
 		"how long the place of a client that no longer asks stays in the queue").
 		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }),
 	format.Choice("places", func(c *fairConfig) *placeTimes { return &c.places },
-		"when a place ends. `renewed`: place-timeout after its client has last asked; `fixed`: place-timeout after it "+
-			"has first asked, even if it still waits (redisson 3004); `added`: place-timeout after the place before "+
-			"it, so that the places of clients that crashed add up (redisson 1104, 6150); `kept`: never (redisson "+
+		"when a place ends. `renewed`: place-timeout after its client last asked; `fixed`: place-timeout after its "+
+			"client first asked, even if that client is still waiting (redisson 3004); `added`: place-timeout after "+
+			"the "+
+			"place before it ends, so that the places of crashed clients add up (redisson 1104, 6150); `kept`: never "+
+			"(redisson "+
 			"4595)",
 		format.Options(renewedPlaces, fixedPlaces, addedPlaces, keptPlaces)...),
 	format.Switch("barging", func(c *fairConfig) *bool { return &c.barging }, false,
-		"whoever asks while the lock is free gets it, even if others wait in the queue"),
+		"a client that asks while the lock is free gets it, even if others wait in the queue"),
 	format.Switch("withdraw", func(c *fairConfig) *bool { return &c.withdraw }, true,
 		"a client that gives up removes its place; `off`: the place stays until it ends (redisson 5019)"),
 }

@@ -53,9 +53,10 @@ const (
 )
 
 var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
-	"when a client learns its fencing token. `in-step`: from the script that takes the lock; `later`: from the "+
-		"counter after the acquisition, which may by then "+
-		"show a later holder's token (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
+	"how a client learns its fencing token. `in-step`: from the script that acquires the lock; `later`: from the "+
+		"counter after the acquisition, when the counter may already contain a later holder's token (Redisson's "+
+		"fenced "+
+		"lock)", format.Options(tokenInStep, tokenLater)...)
 
 // sameKey explains why lock a and lock b exclude each other: b is the name of a key that a uses, and purpose says for
 // what.

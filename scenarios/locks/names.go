@@ -38,5 +38,5 @@ func SlotProblem(p Protocol, name history.Lock) string {
 		return ""
 	}
 	return fmt.Sprintf("%s uses the keys %s and %s in one script. They are in different hash slots, and a Cluster "+
-		"refuses such a script (CROSSSLOT): take set-nx-px, or write cluster: off", p, name, other)
+		"refuses such a script (CROSSSLOT): use set-nx-px, or write cluster: off", p, name, other)
 }

@@ -26,8 +26,8 @@ func init() {
 			[]Setting{waitKey}, waitKeys, own(readWriteKeys...)),
 		Without: map[string]string{
 			"release": "a release removes only the field of its own holder: leave release out",
-			"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each holder has a field of its " +
-				"own: take counted or uncounted",
+			"reentrant.overwrite": "overwrite sets a lock's only key again, but here each holder has its own field: " +
+				"use counted or uncounted",
 		},
 		Alike:  map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
 		make:   makeReadWrite,
@@ -69,12 +69,12 @@ const (
 
 var readWriteKeys = []format.Key[readWriteConfig]{
 	format.Choice("holders", func(c *readWriteConfig) *holders { return &c.holders },
-		"what the hash stores: a field for each holder, with its `own-lease`; a field for each, and `one-lease` for "+
-			"all, which the latest to acquire sets (redisson 2144); or a `counter` of holders, from which each "+
-			"release subtracts one",
+		"what the hash stores. `own-lease`: a field with a lease for each holder; `one-lease`: a field for each "+
+			"holder, and one lease for all, which the latest client to acquire sets (redisson 2144); `counter`: the "+
+			"number of holders, from which each release subtracts one",
 		format.Options(ownLease, oneLease, countedHolders)...),
 	format.Choice("prefer", func(c *readWriteConfig) *preference { return &c.prefer },
-		"`none`: a reader joins other readers even if a writer waits, so that the writer may wait forever; "+
+		"`none`: a reader joins other readers even while a writer waits, so the writer may wait forever; "+
 			"`writers`: no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
 }
 

@@ -30,8 +30,8 @@ func init() {
 			own(redlockKeys...)),
 		Without: map[string]string{
 			"release":             "redlock always releases by script, on every server: leave release out",
-			"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
-			"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
+			"extension.mode.cas":  "cas is a command of Tair and extends on a single server: use checked",
+			"reentrant.overwrite": "overwrite compares the owner on a single server: use set-nx-px",
 		},
 		make:   func(r requester) protocol { return &redlock{requester: r, own: ownOf[redlockConfig](r.config)} },
 		quorum: func(c *Config) int { return ownOf[redlockConfig](c).quorum },
@@ -59,8 +59,8 @@ func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 			fmt.Sprintf("the quorum is %d, but there are only %d servers", o.quorum, masters)})
 	}
 	if o.asking == askUntilQuorum && o.contact == parallel {
-		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or " +
-			"take contact: sequential"
+		const why = "with contact: parallel, all servers are asked at once, and none can be skipped: leave ask out, " +
+			"or write contact: sequential"
 		list = append(list, Refusal{"ask", why}, Refusal{"contact", why})
 	}
 	return list
@@ -118,7 +118,7 @@ var redlockKeys = []format.Key[redlockConfig]{
 		"which server a client asks first if it asks one after another. `listed`: redis-1, as in the document; "+
 			"`rotated`: each client begins at a different place in the list", format.Options(listed, rotated)...),
 	format.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
-		"how many servers must grant the lock; at most all").Depending("N / 2 + 1"),
+		"how many servers must grant the lock; at most the number of servers").Depending("N / 2 + 1"),
 	format.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
 		"which servers a release asks. `all`: every server, even those that seem not to have granted the lock, as in "+
 			"the document; `granted`: those that granted it; `first-error`: one after another, until one does not "+

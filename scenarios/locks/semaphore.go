@@ -51,7 +51,7 @@ const permitsAlike = "all clients take their permits from one semaphore: set per
 // withoutOneKey explains why a semaphore on Redis does not have settings of locks that consist of one key.
 var withoutOneKey = map[string]string{
 	"release": "a release gives back only the permit of its own holder: leave release out",
-	"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each permit stands for itself: take " +
+	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: use " +
 		"counted or uncounted",
 }
 
@@ -84,12 +84,13 @@ const (
 
 var semaphoreKeys = []format.Key[semaphoreConfig]{
 	format.Choice("time", func(c *semaphoreConfig) *timeOf { return &c.time },
-		"whose clock says when a permit ends: that of the `server`, which a script reads, or that of each `client` "+
+		"whose clock determines when a permit ends: the clock of the `server`, which a script reads, or the clock "+
+			"of each `client` "+
 			"(\"Redis in Action\", 6.3; Redisson)",
 		format.Options(byServer, byClient)...).OnWall(string(byClient)),
 	format.Choice("admit", func(c *semaphoreConfig) *admission { return &c.admit },
-		"`count`: the permits in use are counted, and one is added if there is room, in one step; `rank`: the client "+
-			"adds itself, and has a permit if few enough members have an earlier time (\"Redis in Action\", 6.3.1)",
+		"`count`: one step counts the permits in use and adds one if there is room; `rank`: the client adds itself, "+
+			"and then has a permit if few enough members have an earlier time (\"Redis in Action\", 6.3.1)",
 		format.Options(byCount, byRank)...),
 }
 

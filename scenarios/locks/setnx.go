@@ -20,16 +20,17 @@ func init() {
 				format.Only(reentrantKey, CountedReentry, UncountedReentry),
 				releaseKey.Standing(format.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 		Without: map[string]string{
-			"extension": "setnx sets no expiry that could be extended: leave extension out, or take " +
+			"extension": "setnx sets no expiry, so there is nothing to extend: leave extension out, or use set-nx-px",
+			"elapsed-check": "setnx sets no expiry, so there is nothing to check: leave elapsed-check out, or use " +
 				"set-nx-px",
-			"elapsed-check": "setnx sets no expiry that could have passed: leave elapsed-check out, or take set-nx-px",
-			"drift-allowance": "setnx states no validity from which drift could be subtracted: leave drift-allowance " +
-				"out, or take set-nx-px",
-			"clock":               "setnx states no validity to measure: leave clock out, or take set-nx-px",
-			"reentrant.overwrite": "overwrite sets the key again with an expiry, and setnx sets none: take set-nx-px",
+			"drift-allowance": "setnx has no validity from which drift could be subtracted: leave drift-allowance " +
+				"out, or use set-nx-px",
+			"clock": "setnx has no validity to measure: leave clock out, or use set-nx-px",
+			"reentrant.overwrite": "overwrite sets the key again with an expiry, but setnx sets no expiry: use " +
+				"set-nx-px",
 		},
-		Alike: map[string]string{"ttl": "setnx sets no time to live, and the ttl by which waiting is judged is the " +
-			"same for all clients: give ttl under lock"},
+		Alike: map[string]string{"ttl": "setnx sets no time to live; its ttl only says how long a client may wait, " +
+			"and is the same for all clients: set ttl under lock"},
 		make: onOne(sendSetNX),
 	})
 }

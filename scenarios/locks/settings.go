@@ -34,7 +34,7 @@ var (
 		"the time after which an acquire gives up; `none`: it never does", "none")
 
 	retryCount = format.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
-		"the largest number of attempts of an acquire, including the first (RETRY_COUNT in the documents, where it "+
+		"the maximum number of attempts of an acquire, including the first (RETRY_COUNT in the documents, where it "+
 			"is 3); `none`: no limit", "none")
 
 	retryClock = format.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
@@ -44,13 +44,13 @@ var (
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	patienceEnds = format.Choice("retry.patience-ends", func(c *Config) *bool { return &c.Abrupt },
-		"what the end of the patience ends. `attempts`: no further attempt is made; `request`: the request under way "+
-			"is given up as well, as with a context that has a deadline. The server may still carry it out",
+		"what happens when patience runs out. `attempts`: no further attempt is made; `request`: the current "+
+			"request is given up as well, as with a context that has a deadline. The server may still carry it out",
 		format.Option[bool]{Word: "attempts"}, format.Option[bool]{Word: "request", Value: true})
 
 	releaseOnFailure = format.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, false,
-		"delete what an attempt that failed may have left: with redlock the keys on all servers (step 5), with one "+
-			"Redis the key of a request without an answer, with zookeeper the znode of a client that gives up waiting")
+		"delete what a failed attempt may have left: with redlock the keys on all servers (step 5), with one Redis "+
+			"the key of a request without a reply, with zookeeper the znode of a client that gives up waiting")
 
 	retryWake = format.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
 		"when a client that found the lock taken tries again. `delay`: after the delay; `message`: when the holder "+
@@ -63,7 +63,7 @@ var (
 			"the document says; for a coordination service it should leave time for an election").Recurring()
 
 	reentrantKey = format.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
-		"what happens when the holder takes its lock again (`work.nested`). `counted`: the last release frees the "+
+		"what happens when the holder acquires its lock again (`work.nested`). `counted`: the last release frees the "+
 			"lock; `uncounted`: the first release frees it (go-zero 1338); `overwrite`: the client compares the "+
 			"owner and then sets the key again, even if another client holds the lock by then (redisson 84)",
 		format.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
@@ -71,8 +71,8 @@ var (
 	releaseKey = format.Choice("release", func(c *Config) *Release { return &c.Release },
 		"how a client releases the lock. `script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` "+
 			"(`servers.version: 8`) compare and delete in one step. `del` deletes the key, whoever owns it. "+
-			"`get-then-del` compares, then deletes in a second step. `nothing` sends no request, so that the key "+
-			"stays until it expires",
+			"`get-then-del` compares, then deletes in a second step. `nothing` sends no request, so the key stays "+
+			"until it expires",
 		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex, ReleaseNothing)...)
 
 	valueKey = format.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
@@ -82,19 +82,19 @@ var (
 		format.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
 	valueInKey = format.Choice("value-in", func(c *Config) *bool { return &c.InObject },
-		"where a client of several `work.tasks` keeps the owner value until the release. `call`: with the call that "+
+		"where a client with several `work.tasks` keeps the owner value until the release. `call`: with the call that "+
 			"acquired the lock, as in a local variable; `object`: in a field of the lock object, which the next task "+
 			"to acquire the lock overwrites and a release empties (redis-py 416)",
 		format.Option[bool]{Word: "call"}, format.Option[bool]{Word: "object", Value: true})
 
 	clockKey = format.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
-		"the clock on which the client measures elapsed time and the validity that is left",
+		"the clock with which the client measures elapsed time and remaining validity",
 		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	elapsedCheck = format.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
-		"count the validity from before the first request, and refuse a lock whose validity has run out when the "+
-			"replies have arrived (Redlock's step 3); `off`: count the TTL from the last reply")
+		"measure the validity from before the first request, and refuse the lock if its validity has run out by the "+
+			"time the replies arrive (Redlock's step 3); `off`: measure the TTL from the last reply")
 
 	permitsKey = format.Number("permits", func(c *Config) *int { return &c.Permits }, 1, 1, maxCount,
 		"how many clients may hold the lock at the same time; if it is more than one, the lock is a semaphore")
@@ -139,7 +139,8 @@ var (
 			"time between two extensions").Recurring().Depending("TTL / 3").Showing("10s"),
 		format.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1,
 			maxCount,
-			"the largest number of extensions of one hold", "none").Depending("`none` in the background, 3 in steps"),
+			"the maximum number of extensions while the lock is held", "none").Depending("`none` in the background, "+
+			"3 in steps"),
 		format.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
 			"`background`: a keepalive task extends the lock; `steps`: the worker does, between steps of its work",
 			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}))
@@ -160,7 +161,7 @@ var (
 			"the release as well"),
 		format.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
 			"send WAIT on the connection that set the lock, because WAIT covers only that connection's writes; "+
-				"`off`: send it to the current master, which is another one after a failover"))
+				"`off`: send it to the current master, which may have changed after a failover"))
 )
 
 // common are the keys above, in the order of the reference.

@@ -125,7 +125,7 @@ func TestATicketLockIsListed(t *testing.T) {
 		"name: x\nservers: {etcd: 3}\nlock: {protocol: " +
 			"ticket}\n": "ticket locks on redis servers, not on etcd",
 		strings.Replace(onTicket, "lock: {protocol: ticket, poll: 5ms}", "lock: {protocol: setnx}",
-			1): "or take fenced, ticket",
+			1): "or use fenced, ticket",
 	} {
 		_, err := scenarios.Parse("ticket.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -26,7 +26,8 @@ const (
 func init() {
 	Register(&Definition{
 		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper,
-		Text:    "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
+		Text: "an ephemeral sequential znode; the client with the lowest one holds the lock; its czxid is the " +
+			"fencing token",
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) {
@@ -96,7 +97,8 @@ func badPathOf(what string, name history.Lock) (problem, right string) {
 	if len(good) == len(parts) {
 		return "", ""
 	}
-	problem = fmt.Sprintf("no %s can be called %q: between slashes there must be a name, and not . or ..", what, name)
+	problem = fmt.Sprintf("no %s can have the name %q: each part between slashes must be a name other than . and "+
+		"..", what, name)
 	if right = strings.Join(good, "/"); right == "" {
 		problem += ": write a name such as lock"
 	}
@@ -162,12 +164,12 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 		format.Options(ownNode, parentNode)...),
 	format.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
 		"the names of znodes. `marked`: a unique mark and a number; `bare`: only a number. With `bare`, the last "+
-			"client to release removes the folder and numbers begin again, so that a release in a later session may "+
+			"client to release removes the folder and the numbers start again, so a release in a later session may "+
 			"delete another client's znode (zk-ruby 34)",
 		format.Options(markedNames, bareNames)...),
 	format.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
-		"accept a znode that was found again after a broken connection only if the session that created it is alive; "+
-			"`off`: also accept that of a dying session (curator 1121)"),
+		"after a broken connection, accept an own znode only if the session that created it is alive; `off`: also "+
+			"accept a znode of a session that is about to expire (curator 1121)"),
 	format.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
 		"what a client does when its connection is suspended. `off`: nothing; `on`: it considers the lock lost and "+
 			"stops; `reacquire`: it pauses its work, and takes the lock again when it is reconnected",

@@ -25,9 +25,9 @@ const undisturbed = 1
 func (c *Config) eachFaultRefused() string {
 	switch {
 	case c.EachFault && c.Plan != nil:
-		return "Config.Plan cannot be used with EachFault: a single fault strikes in each run"
+		return "Config.Plan cannot be used with EachFault: each run has a single fault"
 	case c.EachFault && c.Seeds != 0:
-		return "Config.Seeds cannot be used with EachFault: all faults strike the run of one seed"
+		return "Config.Seeds cannot be used with EachFault: every fault is tried in the run of one seed"
 	}
 	return ""
 }
@@ -133,8 +133,8 @@ func (p *parent) claim() document.Facts {
 			text.Count(l.Unnamed, "place"))})
 	}
 	if missed > 0 {
-		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf("in %s the message that the "+
-			"fault names never came", text.Count(missed, "run"))})
+		facts = append(facts, document.Fact{Name: "never struck", Value: fmt.Sprintf("in %s, the message that the "+
+			"fault names was never sent", text.Count(missed, "run"))})
 	}
 	for i, k := range l.Claim.Kinds {
 		l.Claim.Tallies[i].Schedules = runs[k]

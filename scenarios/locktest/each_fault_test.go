@@ -51,7 +51,7 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 			t.Errorf("%d lost, %d late, %d paused", lost, late, paused)
 		}
 		summary := strings.Join(strings.Fields(p.summary()), " ")
-		for _, want := range []string{fmt.Sprintf("break each of %d requests and answers lost once: %[1]d runs", lost),
+		for _, want := range []string{fmt.Sprintf("break each of %d requests and replies lost once: %[1]d runs", lost),
 			fmt.Sprintf("%d places, %d runs", len(p.listed.Longest), len(p.runs)),
 			"two faults at once, and other seeds",
 			"crash: the scenario's mix does not include it"} {
@@ -136,7 +136,7 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
 	for _, want := range []string{"two runs without faults of seed 1 differ",
-		fmt.Sprintf("which leaves out %d places", p.listed.Unnamed), "never came"} {
+		fmt.Sprintf("which leaves out %d places", p.listed.Unnamed), "was never sent"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("%q is missing in\n%s", want, p.summary())
 		}
@@ -145,9 +145,9 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 
 func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	for want, c := range map[string]Config{
-		"Config.Plan cannot be used with EachFault: a single fault strikes in each run": {EachFault: true,
+		"Config.Plan cannot be used with EachFault: each run has a single fault": {EachFault: true,
 			Plan: []string{}},
-		"Config.Seeds cannot be used with EachFault: all faults strike the run of one seed": {EachFault: true,
+		"Config.Seeds cannot be used with EachFault: every fault is tried in the run of one seed": {EachFault: true,
 			Seeds: 5},
 		"": {EachFault: true},
 	} {

@@ -25,7 +25,7 @@ type ShrinkError struct {
 
 // Error names the violation and says why it was not shrunk.
 func (e *ShrinkError) Error() string {
-	return fmt.Sprintf("%s, %s, of seed %d was not shrunk: %s", e.Law, e.Cause, e.Seed, e.Why)
+	return fmt.Sprintf("%s (%s, seed %d) was not shrunk: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
 // longestSaid is the maximum number of characters of an error that are reported.

@@ -158,8 +158,8 @@ func (h *host) open(c *Client) Lock {
 		h.made[l] = c.Name
 	}
 	if _, shares := l.(Sharer); shares && h.permits > 1 {
-		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), and Config.Permits makes " +
-			"it a semaphore, whose holders have a permit each: leave Permits out, or return Locks without it"))
+		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), but Config.Permits makes " +
+			"it a semaphore, where each holder has a permit: leave Permits out, or return Locks without Shared"))
 	}
 	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)

@@ -30,8 +30,8 @@ type nameServer struct {
 	answer []byte // the rest of the answer, behind its length
 }
 
-var errUnknownName = errors.New("the code under test looked up a host's name: give it the addresses that " +
-	"locktest.Client.Addrs has")
+var errUnknownName = errors.New("the code under test looked up a host name: pass it the addresses in " +
+	"locktest.Client.Addrs")
 
 // Write receives a query, which is preceded by its length, as on every connection that is a stream.
 func (n *nameServer) Write(b []byte) (int, error) {

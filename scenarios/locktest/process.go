@@ -40,7 +40,7 @@ func (p *parent) explore(seeds []uint64) {
 	if ctx.Err() != nil && p.finished < len(seeds) {
 		why, what := timeUp, "runs were made"
 		if p.stopped {
-			why = "a wait for a mutex stopped a run, which ends all runs"
+			why = "a run could not continue because it waited for a mutex, which ends all runs"
 		}
 		if p.config.EachFault {
 			what = "places of faults were tried"
@@ -378,8 +378,8 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 		switch {
 		case err != nil && !started && worker.Succeeded():
 			return fmt.Errorf("its process ended before it reached this call of locktest in %s. Each worker process "+
-				"executes the test again: its subtests must have the same names there, and it must make the same "+
-				"calls of locktest", p.t.Name())
+				"executes the test again, so the test must have the same subtests and make the same calls of "+
+				"locktest every time", p.t.Name())
 		case err != nil:
 			return err
 		}

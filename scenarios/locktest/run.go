@@ -109,8 +109,8 @@ func (p *parent) reportMissed() {
 func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	t.Helper()
 	if fuzzed(t.Name()) {
-		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by its name, and an input that " +
-			"the fuzzer makes has none. Without -fuzz the seed corpus runs.")
+		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by name, and an input that " +
+			"the fuzzer generates has no name. Run the test without -fuzz, on the seed corpus.")
 	}
 	call := nextCall(t)
 	k, isWorker := taskOf(t)
@@ -118,7 +118,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		return nil, nil
 	}
 	if c.New == nil {
-		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
+		t.Fatal("locktest: Config.New is missing: set it to a function that returns the lock of a client")
 	}
 	seeds, err := c.planned()
 	if err != nil {

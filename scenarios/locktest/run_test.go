@@ -182,7 +182,7 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a " +
 				"promise"},
 		{append(slices.Repeat([]ran{held}, 200), slices.Repeat([]ran{guided}, 200)...),
-			"no violation in 400 schedules: by the 200 drawn freely, with 95 % confidence fewer than 1 in 67 " +
+			"no violation in 400 schedules: based on the 200 drawn freely, with 95 % confidence fewer than 1 in 67 " +
 				"schedules of this mix breaks a promise"},
 		{append(slices.Repeat([]ran{held}, 19), violated),
 			"no violation of ownership in 20 schedules: with 95 % confidence " +
@@ -341,7 +341,7 @@ func TestALockKeepsToItsServers(t *testing.T) {
 		"another address": {func(c *Client) error { _, err := c.Dial("tcp", "127.0.0.1:6379"); return err },
 			"dialled 127.0.0.1:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
 		"a name": {func(*Client) error { _, err := net.LookupHost("redis.example"); return err },
-			"looked up a host's name"},
+			"looked up a host name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := examine(t, Config{

@@ -396,7 +396,7 @@ func (t *trial) impatient(c *calling, holder *hand) {
 	if t.over(holder) {
 		had = "had had the lock"
 	}
-	t.fail("%s returned %q after %v, while %s %s: it must wait until it has the lock, for %v at least, unless ctx is "+
+	t.fail("%s returned %q after %v, while %s %s: it must wait for the lock for at least %v, unless ctx is "+
 		"done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
@@ -448,8 +448,8 @@ func (t *trial) tells(h *hand) {
 	case <-h.lost:
 	default:
 		lasted := (ended - h.last().from).Duration()
-		t.fail("the key %s of %s expired %v after Lock had returned nil, %s, and %v later Lost is not closed: renew "+
-			"the lease until Unlock is called, or close Lost before it ends", quoted(keys), h.name,
+		t.fail("the key %s of %s expired %v after Lock had returned nil, %s, and %v later Lost was still not "+
+			"closed: renew the lease until Unlock is called, or close Lost before the lease ends", quoted(keys), h.name,
 			lasted.Round(10*time.Millisecond), t.renewals(h), grace)
 	}
 }

@@ -126,11 +126,11 @@ func (t *trial) unseen() string {
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Sprintf("servers saw no key %s; they saw %s: set Config.Keys, or have the lock use c.Key",
+		return fmt.Sprintf("the servers saw no key %s, but they saw %s: set Config.Keys, or make the lock use c.Key",
 			quoted(t.keys), quoted(others))
 	}
-	return fmt.Sprintf("servers saw no key %s, nor any other: who owns a lock, and why its lease ended, is judged by "+
-		"keys. If this lock needs none, set Config.SkipTrial, and these questions are left unchecked", quoted(t.keys))
+	return fmt.Sprintf("the servers saw no key %s and no other key: keys show who owns a lock and why its lease "+
+		"ended. If this lock needs no keys, set Config.SkipTrial; these questions are then not checked", quoted(t.keys))
 }
 
 func quoted(names []string) string {

@@ -81,9 +81,9 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 		want string // beginning of the first problem; empty: no problem
 	}{
 		"other keys": {Config{New: newSeveral("")},
-			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
-		"no key": {Config{New: sharing(made(pinging, nop))}, `servers saw no key "lock", nor any other: who owns a ` +
-			"lock, and why its lease ended, is judged by keys. If this lock needs none, set Config.SkipTrial"},
+			`the servers saw no key "lock", but they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
+		"no key": {Config{New: sharing(made(pinging, nop))}, `the servers saw no key "lock" and no other key: ` +
+			"keys show who owns a lock and why its lease ended. If this lock needs no keys, set Config.SkipTrial"},
 		"no key, and two have it at once": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
 		"a queue, not named":              {Config{New: queueing("RPUSH", ":queue")}, ""},
 		"a queue": {Config{New: queueing("RPUSH", ":queue"), Keys: and(":queue")},
@@ -106,7 +106,8 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 		return making(func(c *Client) Lock { return announcing{&telling{plain: &plain{c: c, ttl: ttl}, after: after}} })
 	}
 	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil, which no request had renewed, ` +
-		"and 4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
+		"and 4s later Lost was still not closed: renew the lease until Unlock is called, or close Lost before the " +
+		"lease ends"
 	for name, test := range map[string]struct {
 		Config
 		want string // beginning of the first problem; empty: no problem

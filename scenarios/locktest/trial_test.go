@@ -148,7 +148,7 @@ func TestTheTrialRun(t *testing.T) {
 		"waits three seconds":   {Config{New: givingUp(3 * time.Second)}, ""},
 		"waits less than a second": {Config{New: givingUp(999 * time.Millisecond)},
 			`Lock of worker-1 returned "context deadline exceeded" after 999ms, while worker-10 had the lock: it ` +
-				"must wait until it has the lock, for 1s at least, unless ctx is done"},
+				"must wait for the lock for at least 1s, unless ctx is done"},
 
 		"says nil when it is cancelled": {Config{New: made(sayingNil, nil)},
 			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: in " +
@@ -362,8 +362,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `:        {Patience: -time.Second},
 		`Config.Tasks, Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
 		`Config.Tasks, Cycles, Compute, Hold or Precautions: expected a number from 1`: {Tasks: -1},
-		`Config.Tasks, Cycles, Compute, Hold or Precautions: the requests of several tasks of a client can be told ` +
-			`apart only on Redis`: {Tasks: 2, Servers: Etcd(3)},
+		`Config.Tasks, Cycles, Compute, Hold or Precautions: only on Redis can the requests ` +
+			`of a client's tasks be distinguished`: {Tasks: 2, Servers: Etcd(3)},
 		`Config.Tasks, Cycles, Compute, Hold or Precautions: fairness is judged between clients with one task each`: {
 			Tasks: 2, PlaceTimeout: time.Second},
 		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: with 4 permits and 4 tasks`: {

@@ -194,8 +194,9 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 				run.verdict.Of(checker.LeaseExclusion).Outcome)
 		}
 		if said := c.String(); step.said != "" && (!c.Telling() || !strings.HasPrefix(said, step.said) ||
-			!strings.HasSuffix(said, "redis-1 lost its key in a crash at 1.010 s, while client-2 was asking. "+
-				"1 more key of 3 would have let it in.")) {
+			!strings.HasSuffix(said, "redis-1 lost its key in a crash at 1.010 s, while client-2 was asking for the "+
+				"lock. "+
+				"The loss of 1 more key of 3 would have let it in.")) {
 			t.Errorf("%q", said)
 		}
 		before = c.Value

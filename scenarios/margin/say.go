@@ -35,8 +35,9 @@ func (c *Call) Telling() bool {
 func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
-		return fmt.Sprintf("%s counted on its lease for %s longer than its keys lived, until %s. It was released, or "+
-			"ended for another reason, at %s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
+		return fmt.Sprintf("%s relied on its lease for %s longer than its keys existed, until %s. The lease was "+
+			"released, or ended for another reason, at "+
+			"%s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
 	case Deposed:
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))
@@ -100,10 +101,10 @@ func (c *Call) lost() string {
 		who = "another client"
 	}
 	if c.Missing == 0 {
-		return fmt.Sprintf("%s. From %s on nothing kept %s out, but it came no sooner than the lease had ended.", said,
+		return fmt.Sprintf("%s. From %s on, nothing kept %s out, but the lease ended before it entered.", said,
 			text.Instant(c.From), who)
 	}
-	return fmt.Sprintf("%s, while %s was asking. %s of %d would have let it in.", said, who,
+	return fmt.Sprintf("%s, while %s was asking for the lock. The loss of %s of %d would have let it in.", said, who,
 		text.Count(c.Missing, "more key"), c.Units)
 }
 

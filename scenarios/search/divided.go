@@ -50,7 +50,7 @@ func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()
 		}
 		part, err := Decode(p.Value)
 		if err != nil {
-			return fmt.Errorf("what came of %d positions from %d on %w", p.Size, p.First, err)
+			return fmt.Errorf("the result of %d positions from position %d %w", p.Size, p.First, err)
 		}
 		if err := e.join(part); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()
 // join adds the results of another exploration of the same scenario. The two must not have run any seed in common.
 func (e *Result) join(part *Result) error {
 	if !part.fits(e) {
-		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
+		return fmt.Errorf("a part comes from another scenario, other faults or another version of this program")
 	}
 	if twice := part.Ran.in(e.Ran); len(twice) > 0 {
 		return fmt.Errorf("seeds %s were run twice", twice)
@@ -93,7 +93,7 @@ func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaig
 		var parts []json.RawMessage
 		if err := json.Unmarshal(p.Value, &parts); err != nil || uint64(len(parts)) != p.Size ||
 			p.First >= stage.Size || p.Size > stage.Size-p.First {
-			return fmt.Errorf("what came of %d findings from position %d on is not that many that were cut down",
+			return fmt.Errorf("the result of %d findings from position %d does not contain that many shrunk findings",
 				p.Size, p.First)
 		}
 		for i, part := range parts {
@@ -142,7 +142,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 // the error of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
-		return nil, fmt.Errorf("stage %s has %d positions, not %d from %d on", stage.Name, stage.Size, size, first)
+		return nil, fmt.Errorf("stage %s has %d positions; there are not %d of them from position "+
+			"%d", stage.Name, stage.Size, size, first)
 	}
 	switch stage.Name {
 	case SeedsStage:
@@ -238,7 +239,7 @@ func (r *Shrunk) encode() ([]byte, error) {
 func decodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
 	var held shrunk
 	if err := decode(b, &held); err != nil {
-		return nil, fmt.Errorf("what was cut down %w", err)
+		return nil, fmt.Errorf("the shrunk finding %w", err)
 	}
 	r := &Shrunk{Law: held.Law, Cause: held.Cause, Often: held.Often, Runs: held.Runs, Ending: held.Ending}
 	var err error

@@ -42,7 +42,8 @@ func TestALawIsNotKeptBecauseAClientEnded(t *testing.T) {
 		t.Errorf("%+v, and %d runs are undecided", l, e.Undecided)
 	}
 	notes := strings.Join((&Report{Result: e, Subject: s}).notes(), "\n")
-	if !strings.Contains(notes, "in which a client ended before its work was done counts as undecided") {
+	if !strings.Contains(notes, "if a client ended before it finished its work, a law that holds in that run counts "+
+		"as undecided") {
 		t.Errorf("%q", notes)
 	}
 }

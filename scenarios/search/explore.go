@@ -33,7 +33,7 @@ type Differing struct {
 
 // String describes the runs with different results, as a sentence without a full stop.
 func (d Differing) String() string {
-	return fmt.Sprintf("the run of seed %d was different when it was made again: in %s of %d seeds the search went on "+
+	return fmt.Sprintf("the run of seed %d was different when it was repeated: in %s of %d seeds the search went on "+
 		"without what runs show", d.First, text.Count(d.Blocks, "block"), together)
 }
 

@@ -20,18 +20,18 @@ var Described = []document.Described{
 type exploreJSON struct {
 	document.Head
 	Scenario    string                  `json:"scenario"`
-	Shard       string                  `json:"shard" doc:"the part I/N of the seeds that was run, such as 1/2; empty if all of them were"`
+	Shard       string                  `json:"shard" doc:"the part I/N of the seeds that was run, such as 1/2; empty if all seeds were run"`
 	From        uint64                  `json:"from"`
 	Seeds       int                     `json:"seeds"` // number of seeds to run, over all shards
 	Runs        int                     `json:"runs"`  // number of seeds that were run
-	Within      string                  `json:"within" doc:"the time in which faults strike"`
+	Within      string                  `json:"within" doc:"the time from the start within which faults strike"`
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
 	Findings    []findingJSON           `json:"findings"`
-	Unrepeated  []unrepeatedJSON        `json:"unrepeated" doc:"violations whose runs came out different when made again"`
-	Closest     []closeJSON             `json:"closest_calls" doc:"of the laws that no run violated"`
-	Interrupted bool                    `json:"interrupted" doc:"a signal arrived before everything was done"`
-	Open        []string                `json:"open" doc:"why nothing can be said"`
+	Unrepeated  []unrepeatedJSON        `json:"unrepeated" doc:"violations whose runs were different when they were repeated"`
+	Closest     []closeJSON             `json:"closest_calls" doc:"closest calls of the laws that no run violated"`
+	Interrupted bool                    `json:"interrupted" doc:"a signal ended the work early"`
+	Open        []string                `json:"open" doc:"why the result is undecided"`
 	Notes       []string                `json:"notes"`
 	Expected    bool                    `json:"expected"`
 }
@@ -47,14 +47,14 @@ type closeJSON struct {
 type lawJSON struct {
 	Promised bool `json:"promised"`
 	campaign.Counts
-	Guided    campaign.Counts `json:"guided" doc:"of these, the runs whose plans other runs have guided"`
-	RateBelow *float64        `json:"rate_below,omitempty" doc:"of violations in free draws, with 95 % confidence"`
+	Guided    campaign.Counts `json:"guided" doc:"those of these runs whose plans were guided by other runs"`
+	RateBelow *float64        `json:"rate_below,omitempty" doc:"upper bound for the rate of violations in freely drawn plans, with 95 % confidence"`
 }
 
 type struckJSON struct {
 	Drawn  int `json:"drawn"`
 	Struck int `json:"struck"`
-	Met    int `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or asked for"`
+	Met    int `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or requested"`
 }
 
 type findingJSON struct {
@@ -66,7 +66,7 @@ type findingJSON struct {
 	Drawn       int               `json:"faults_drawn"`
 	Tries       int               `json:"tries"` // number of runs that shrinking took
 	Minimal     bool              `json:"minimal"`
-	Interrupted bool              `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool              `json:"interrupted" doc:"a signal ended the work early"`
 	Often       int               `json:"seeds_of_16"`
 	Files       []string          `json:"files"`
 	Run         *single.RunObject `json:"run"`

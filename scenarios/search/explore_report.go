@@ -98,7 +98,7 @@ func (r *Report) notes() (all []string) {
 	}
 	all = append(all, r.caveats()...)
 	if r.Subject != nil && r.Subject.OfPrograms() && r.Undecided > 0 {
-		all = append(all, "a law that holds in a run in which a client ended before its work was done counts as "+
+		all = append(all, "if a client ended before it finished its work, a law that holds in that run counts as "+
 			"undecided")
 	}
 	return all
@@ -154,7 +154,7 @@ func (r *Report) each() document.Facts {
 		return nil
 	}
 	return document.Facts{{Name: "each",
-		Value: "in full, with its timeline: by the command below it, or all with --all"}}
+		Value: "for the full report with its timeline, run the command below a finding, or use --all"}}
 }
 
 // share returns the percentage of the drawn faults that struck while the lock was held or requested. It returns "" if
@@ -167,7 +167,7 @@ func share(f campaign.Fault) string {
 }
 
 // metColumn is the column with the number of faults that struck while they could have an effect.
-var metColumn = document.Column{Title: "while held or asked for", Tip: "struck " + campaign.WhileHeld}
+var metColumn = document.Column{Title: "while held or requested", Tip: "struck " + campaign.WhileHeld}
 
 // faultTable shows how many faults of each kind were drawn and how many of them struck.
 func (r *Report) faultTable() document.Table {
@@ -234,14 +234,14 @@ func (f *ReducedFinding) promise() string {
 
 // size says how often the violation was found, and how small the plan became.
 func (f *ReducedFinding) size() string {
-	how := "cut down as far as the budget of runs went"
+	how := "shrunk as far as the budget of runs allowed"
 	switch {
 	case f.interrupted():
-		how = "the cutting down was interrupted"
+		how = "shrinking was interrupted"
 	case f.Small.Ending == campaign.Complete:
-		how = "nothing can be taken away or made simpler"
+		how = "nothing more can be removed or simplified"
 	}
-	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.",
+	return fmt.Sprintf("In %s, first with seed %d. Shrunk from %s to %s in %s: %s. %d of 16 seeds show the violation.",
 		text.CountGrouped(f.Runs, "run"),
 		f.First, text.Count(len(f.Small.First.Faults), "fault"), text.Count(len(f.Run.Plan), "fault"),
 		text.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)

@@ -42,7 +42,7 @@ func (f *Failed) note(seed uint64, err error) (failed bool) {
 		}
 	}
 	if one.Why == nil {
-		one.Why = []string{"it does not say how"}
+		one.Why = []string{"it does not describe how"}
 	}
 	f.add(one)
 	return true

@@ -45,11 +45,11 @@ var errDamaged = errors.New("is damaged, or is not a record of this kind")
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return fmt.Errorf("%w: it is no JSON object with sum and held", errDamaged)
+		return fmt.Errorf("%w: it is not a JSON object with sum and held", errDamaged)
 	}
 	var held bytes.Buffer
 	if err := json.Compact(&held, r.Held); err != nil || sumOf(held.Bytes()) != r.Sum {
-		return fmt.Errorf("%w: its sum does not match what it holds", errDamaged)
+		return fmt.Errorf("%w: its checksum does not match its content", errDamaged)
 	}
 	if unprintable(held.Bytes()) {
 		return fmt.Errorf("%w: it has control characters", errDamaged)
@@ -57,7 +57,7 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	d := json.NewDecoder(&held)
 	d.DisallowUnknownFields()
 	if d.Decode(v) != nil {
-		return fmt.Errorf("%w: it has other fields than this version of the program writes", errDamaged)
+		return fmt.Errorf("%w: its fields differ from those that this version of the program writes", errDamaged)
 	}
 	if !v.consistent() {
 		return fmt.Errorf("%w: its numbers contradict each other", errDamaged)

@@ -15,7 +15,7 @@ type runsJSON struct {
 	Expected    int                             `json:"expected_runs"`
 	Unexpected  int                             `json:"unexpected_runs"`
 	Undecided   int                             `json:"undecided_runs"`
-	Interrupted bool                            `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool                            `json:"interrupted" doc:"a signal ended the work early"`
 	Open        []string                        `json:"open" doc:"why some runs could not be judged"`
 	Digests     int                             `json:"distinct_digests"`
 	Laws        map[checker.Law]campaign.Counts `json:"laws"`
@@ -31,7 +31,7 @@ type runsJSON struct {
 type plannedJSON struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
-	Met    int    `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or asked for"`
+	Met    int    `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or requested"`
 }
 
 type groupJSON struct {

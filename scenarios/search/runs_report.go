@@ -121,7 +121,7 @@ func (r *RunsReport) best() (run *single.Run, why string) {
 	case r.Shown[0].Undecided:
 		return r.Shown[0], "The first run that is undecided"
 	}
-	return r.Shown[0], "The first run that came out otherwise"
+	return r.Shown[0], "The first run with a different outcome"
 }
 
 // pages returns the pages of the runs worth showing.

@@ -72,7 +72,8 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		if sh.err != nil {
 			return nil, sh.err
 		}
-		return nil, &UnrepeatedError{Law: law, Cause: cause, Why: "its run did not show it when it was made again"}
+		return nil, &UnrepeatedError{Law: law, Cause: cause, Why: "its run did not show the violation when it was " +
+			"repeated"}
 	}
 	subject, small = sh.shrink(subject, small)
 	return sh.result(s, plan, subject, small)

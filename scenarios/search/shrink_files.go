@@ -44,7 +44,7 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 		return nil, err
 	}
 	if result.Digest != r.Digest {
-		return nil, &UnrepeatedError{r.Law, r.Cause, "the smallest run came out differently when it was repeated"}
+		return nil, &UnrepeatedError{r.Law, r.Cause, "the smallest run was different when it was repeated"}
 	}
 	run, err := single.Explain(r.Scenario, result, r.Scenario.Judge(result))
 	if err == nil {

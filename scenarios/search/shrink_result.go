@@ -61,7 +61,7 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	f := v.Of(r.Law)
 	b := f.By(r.Cause)
 	if b == nil {
-		return v, &UnrepeatedError{r.Law, r.Cause, "the run that was cut down did not show it when it was made again"}
+		return v, &UnrepeatedError{r.Law, r.Cause, "the shrunk run did not show the violation when it was repeated"}
 	}
 	r.Finding = *b
 	return v, nil
@@ -85,15 +85,15 @@ func (r *Shrunk) failsAgain() error {
 		return err
 	}
 	if r.Digest != digest {
-		return &UnrepeatedError{r.Law, r.Cause, "the smallest run came out differently when it was repeated"}
+		return &UnrepeatedError{r.Law, r.Cause, "the smallest run was different when it was repeated"}
 	}
 	return nil
 }
 
 // summary describes what the scenario shows.
 func (r *Shrunk) summary(found string) string {
-	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so %s of the seeds 1 to "+
-		"%d.",
+	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so %s of the seeds 1 "+
+		"to %d.",
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed,
 		r.others(), shrink.OtherSeeds)
 }

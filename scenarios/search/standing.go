@@ -21,7 +21,8 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	}
 	open = append(open, e.unfinished()...)
 	if all := e.allFaults(); e.Done() > 0 && all.Met == 0 {
-		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", all.Struck,
+		open = append(open, fmt.Sprintf("the faults of the mix never mattered: of %d that struck, none struck "+
+			"%s", all.Struck,
 			campaign.WhileHeld))
 	}
 	open = append(open, e.Failed.open(e.Done())...)
@@ -55,7 +56,7 @@ func (e *Result) compared() (standing document.Result, open []string) {
 func (e *Result) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {
-		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done()))
+		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no faults", e.Empty, e.Done()))
 	}
 	if e.Free {
 		caveats = append(caveats, fmt.Sprintf("nothing was guided: in a search of fewer than %d schedules "+
@@ -66,7 +67,7 @@ func (e *Result) caveats() []string {
 	}
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {
-			caveats = append(caveats, fmt.Sprintf("%s: drawn %d times, and never struck %s", t.Kind, t.Drawn,
+			caveats = append(caveats, fmt.Sprintf("%s: drawn %d times, but never struck %s", t.Kind, t.Drawn,
 				campaign.WhileHeld))
 		}
 	}
@@ -76,7 +77,7 @@ func (e *Result) caveats() []string {
 				checker.Excuse))
 		}
 		if t.Undecided > 0 {
-			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs: their limit came first",
+			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs that reached their limit first",
 				t.Law,
 				t.Undecided, e.Done()))
 		}

@@ -109,7 +109,7 @@ func TestWrongAssertions(t *testing.T) {
 		"ownership holds when 1 2 > 1":    `column 24: expected an operator such as + or >=, found "2"`,
 		"ownership holds when restrat>1s": `column 22: unknown key "restrat" (did you mean "restart"?)`,
 		"ownership holds when ttl > " +
-			"1s": `column 22: "ttl" could be lock.ttl or overrides.client-2.lock.ttl: say which`,
+			"1s": `column 22: "ttl" could be lock.ttl or overrides.client-2.lock.ttl: write one of them`,
 		"ownership holds when restart-2ms > " +
 			"1s": `column 22: unknown key "restart-2ms" (did you mean "restart - 2ms"?)`,
 		"ownership holds when restart = 1s":           `column 30: unknown operator "=" (did you mean "=="?)`,
@@ -133,19 +133,19 @@ func TestWrongAssertions(t *testing.T) {
 		"ownership holds when contact == " +
 			"paralel": `column 33: unknown key "paralel" (did you mean "parallel"?)`,
 		"ownership holds when fencing == " +
-			"on": `column 22: resource.fencing takes words, which can be compared only where they are varied`,
+			"on": `column 22: resource.fencing takes words, which can be compared only if the sweep varies them`,
 		"ownership holds when restart > 1s; 1 > 2": `column 34: unknown operator ";"`,
 		"ownership holds when µ > 1s":              `column 22: unknown key "µ"`,
 		"ownership holds when mix.pause > " +
-			"1s": `column 22: mix.pause changes nothing here: a sweep runs the faults that the file lists, and judges by itself`,
+			"1s": `column 22: mix.pause has no effect here: a sweep runs the faults that the file lists, and judges the runs itself`,
 		"ownership holds when faults.1 > " +
-			"1s": `column 22: faults.1 is a whole line: vary a value in it, faults.1.restart or faults.1.at`,
+			"1s": `column 22: faults.1 is a whole line: vary one of its values, faults.1.restart or faults.1.at`,
 		"ownership holds when faults.9.restart > " +
 			"1s": `column 22: unknown key "faults.9.restart" (did you mean "faults.1.restart"?)`,
 		"ownership holds when restart(1) > 2": `column 29: expected an operator such as + or >=, found "("`,
 		"ownership holds when * 2 > 1":        `column 22: expected a value such as ttl or 2ms, found "*"`,
 		"ownership holds when restart > 1s && delay > " +
-			"1s": `column 38: "delay" could be network.delay or lock.retry.delay: say which`,
+			"1s": `column 38: "delay" could be network.delay or lock.retry.delay: write one of them`,
 	} {
 		_, err := b.Assertion(axes, text)
 		var placed *nemesis.ParseError
@@ -162,11 +162,10 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 	axes := []Axis{axisOf(t, b, "compute=0s,1s")}
 	for text, want := range map[string]string{
 		"ownership holds when restart / compute > 1": "column 30: division by zero",
-		"ownership holds when network.delay > 1ms":   "network.delay is no single number in this scenario",
-		"ownership holds when extension.every > 1ms": "lock.extension.every is no single number in this " +
-			"scenario",
-		"ownership holds when overrides.client-9.lock.ttl>0s": "overrides.client-9.lock.ttl is no single number in " +
-			"this scenario",
+		"ownership holds when network.delay > 1ms":   "network.delay is not a single number in this scenario",
+		"ownership holds when extension.every > 1ms": "lock.extension.every is not a single number in this scenario",
+		"ownership holds when overrides.client-9.lock.ttl>0s": "overrides.client-9.lock.ttl is not a single number " +
+			"in this scenario",
 	} {
 		a, err := b.Assertion(axes, text)
 		if err != nil {

@@ -63,7 +63,8 @@ func (b *Subject) Axis(text string) (Axis, error) {
 		case err != nil:
 			return a, err
 		case len(a.Keys) > 0 && (k.Unit != a.Keys[0].Unit || k.percent != a.Keys[0].percent):
-			return a, fmt.Errorf("%s and %s cannot take the same values: they are of different kinds", a.Keys[0].Path,
+			return a, fmt.Errorf("%s and %s cannot take the same values, because they are of different kinds: vary "+
+				"each on its own axis", a.Keys[0].Path,
 				k.Path)
 		case slices.ContainsFunc(a.Keys, func(other *Key) bool { return other.Path == k.Path }):
 			return a, fmt.Errorf("%s is named twice", k.Path)
@@ -136,7 +137,7 @@ func wordsOf(parts []string) ([]Level, error) {
 	for _, part := range parts {
 		part = strings.TrimSpace(part)
 		if part == "" {
-			return nil, errors.New("a value is missing between two commas, or at an end of the list")
+			return nil, errors.New("a value is missing between two commas, or at the start or end of the list")
 		}
 		levels = append(levels, Level{Text: part})
 	}
@@ -160,11 +161,11 @@ func (k *Key) steps(from, to, step string) ([]Level, error) {
 	case by <= 0:
 		return nil, fmt.Errorf("a step must be above zero, not %s", k.number(by).Text)
 	case first > last:
-		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: it begins above its end", from, to),
+		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: its start is above its end", from, to),
 			to+".."+from+"/"+step)
 	case (last-first)/by >= maxPoints:
-		return nil, fmt.Errorf("%s..%s/%s are %d points; a sweep has at most %d: take a larger step, edges are "+
-			"bisected between points",
+		return nil, fmt.Errorf("%s..%s/%s has %d points, but a sweep has at most %d: use a larger step, since edges "+
+			"between points are bisected",
 			from, to, step, (last-first)/by+1, maxPoints)
 	}
 	var levels []Level

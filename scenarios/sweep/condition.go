@@ -260,7 +260,7 @@ func (p *parser) key(at int, k *Key) (t term, err error) {
 	case axis >= 0 && p.axes[axis].unit() == Words:
 		t.kind = isWord
 	case axis < 0 && t.kind == isWord:
-		return t, p.errorAt(at, "", "%s takes words, which can be compared only where they are varied", k.Path)
+		return t, p.errorAt(at, "", "%s takes words, which can be compared only if the sweep varies them", k.Path)
 	}
 	if p.point != nil {
 		t.value, err = p.point.value(k)

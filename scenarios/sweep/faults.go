@@ -112,7 +112,7 @@ func faultLines(faults []variedFault) (lines []string, problem string) {
 		}
 		line := f.String()
 		if back, err := nemesis.Parse(line); err != nil || !reflect.DeepEqual(back, f.Fault) {
-			return nil, fmt.Sprintf("fault %d cannot be stated with this value: %s", i+1, line)
+			return nil, fmt.Sprintf("fault %d cannot take this value: %s", i+1, line)
 		}
 		lines = append(lines, line)
 	}

@@ -16,7 +16,7 @@ type sweepJSON struct {
 	document.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // number of runs of each point
-	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition begins to be true"`
+	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition becomes true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
 	With        []string                     `json:"with"` // keys that are set to one value for all points
@@ -24,12 +24,12 @@ type sweepJSON struct {
 	Points      []pointJSON                  `json:"points"` // points of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
 	Assertions  []assertionJSON              `json:"assertions"`
-	Interrupted bool                         `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool                         `json:"interrupted" doc:"a signal ended the work early"`
 	Notes       []string                     `json:"notes"`
 	// number of points tried, including those between points of the grid
 	Tried  int    `json:"tried"`
 	Runs   int    `json:"runs"`
-	Repeat string `json:"repeat" doc:"a command to paste that shows it again"`
+	Repeat string `json:"repeat" doc:"a command that reproduces it"`
 }
 
 type axisJSON struct {
@@ -41,7 +41,7 @@ type axisJSON struct {
 // pointJSON is a point with the outcome of each law, or with the reason why the point is not a valid scenario.
 type pointJSON struct {
 	At      map[string]string         `json:"at"` // values, keyed by axis
-	Problem string                    `json:"problem,omitempty" doc:"why it is no valid scenario"`
+	Problem string                    `json:"problem,omitempty" doc:"why it is not a valid scenario"`
 	Laws    map[checker.Law]stateJSON `json:"laws,omitempty"`
 }
 
@@ -70,7 +70,7 @@ type edgeJSON struct {
 	After  string            `json:"after" enum:"not judged|safe|broken in some|broken|no valid scenario"`
 	Exact  bool              `json:"exact"`
 	Cause  string            `json:"cause"`
-	Repeat string            `json:"repeat" doc:"a command to paste that shows it again"`
+	Repeat string            `json:"repeat" doc:"a command that reproduces it"`
 }
 
 type lineJSON struct {

@@ -55,7 +55,7 @@ func (k *Key) parseNumber(text string) (int64, error) {
 	case Counts:
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return 0, fmt.Errorf("%s counts: expected a whole number such as 5, found %q", k.Path, text)
+			return 0, fmt.Errorf("%s is a count: expected a whole number such as 5, found %q", k.Path, text)
 		}
 		return n, nil
 	}

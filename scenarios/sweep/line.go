@@ -42,7 +42,7 @@ func (l *Line) Words(key string) string {
 	first, last := &l.Stretches[0], &l.Stretches[n-1]
 	switch {
 	case n == 1 && first.State == Chance:
-		return first.chance(key) + ", in some at all values tried"
+		return first.chance(key) + ", in some runs at all values tried"
 	case n == 1:
 		return first.State.String() + " at all values tried"
 	case l.byChance():

@@ -24,7 +24,7 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 		"no valid scenario at k 0s; broken at k 1s; safe at k 2s":    {Invalid, Broken, Safe},
 		"broken at k 0s; safe at k 1s; broken at k 2s; safe at k 3s": {Broken, Safe, Broken, Safe},
 		// If the outcome depends on the seed, the text says in how many runs the law is broken.
-		"broken in 4 of 10 runs at k 0s, in some at all values tried":             {Chance},
+		"broken in 4 of 10 runs at k 0s, in some runs at all values tried":        {Chance},
 		"broken always up to k 0s, in 4 of 10 runs at 1s, in none of 10 from 2s":  {Broken, Chance, Safe},
 		"broken in none of 10 runs up to k 0s, in 4 of 10 at 1s, always from 2s":  {Safe, Chance, Broken},
 		"broken in 4 of 10 runs at k 0s, in none of 10 from 1s":                   {Chance, Safe},

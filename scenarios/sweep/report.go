@@ -115,11 +115,11 @@ func result(a *Asserted) document.Result {
 func (s *Report) unmet(a *Asserted) string {
 	switch {
 	case a.Standing == document.NotJudged:
-		return "the condition was true at no point that was run: nothing was tried"
+		return "the condition was true at none of the points that were run, so nothing was tried"
 	case a.Standing == document.Undecided && a.Unjudged == 0:
 		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
 	case a.Standing == document.Undecided:
-		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end",
+		return fmt.Sprintf("the condition was true at points where the law could not be judged in all runs: %d of %d",
 			a.Unjudged, a.Points)
 	case a.Standing == document.Passed:
 		return ""
@@ -169,7 +169,7 @@ func (s *Report) law(l *Law) lawSection {
 }
 
 // turnsTwice is a warning that the outcome along a line changes more than once.
-const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
+const turnsTwice = "the outcome changes more than once; nothing was tried between points with the same outcome"
 
 // lines returns blocks that say where the law is safe. For a sweep with one axis, this is a sentence. For a sweep with
 // two axes, it is a table, with the highest value first as on the map.
@@ -218,7 +218,7 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 		all = append(all, document.Command(again))
 	}
 	if !e.Exact {
-		why := "what lies between them is no valid scenario"
+		why := "the values between them do not give a valid scenario"
 		if e.Stopped {
 			why = "the search between them was interrupted"
 		}
@@ -318,10 +318,11 @@ func (s *Report) varied(i int) string {
 // meaning says how many runs "safe" is based on, and what bound they imply.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
-	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
+	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all runs break the law (at 95 %%)",
 		text.Count(s.Seeds, "run"), bound(s.Seeds))
 	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
-		words += fmt.Sprintf("; beside an edge and where a condition begins in %d, so fewer than %s", s.Sure,
+		words += fmt.Sprintf("; no violation in %d beside an edge and where a condition begins, so fewer than "+
+			"%s", s.Sure,
 			bound(s.Sure))
 	}
 	return words
@@ -332,7 +333,7 @@ func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
 	for _, n := range s.idle() {
-		all = append(all, "fault "+strconv.Itoa(n)+" struck in no run of any point: "+faults[n-1])
+		all = append(all, "fault "+strconv.Itoa(n)+" did not strike in any run: "+faults[n-1])
 	}
 	return all
 }

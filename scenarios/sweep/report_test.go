@@ -192,11 +192,12 @@ func TestSweepInWords(t *testing.T) {
 			"9s, in none of 20 from\n  9.891s, at lock.ttl 10s\n  edge    9.89s broken in some, 9.891s safe: lost in " +
 			"crash (no persistence),\n          first with seed 8\n  ✗       lost in crash (no persistence): in 21 " +
 			"runs at 2 points\n",
-		"safe    means no violation in 20 runs of a point, so fewer than 14 % of all (at\n        95 %)\n",
+		"safe    means no violation in 20 runs of a point, so fewer than 14 % of all runs\n        break the law " +
+			"(at 95 %)\n",
 		" ✓ lease-exclusion holds when restart >= ttl\n     met at 3 points\n",
-		" ? lease-exclusion holds when restart > 20s\n     the condition was true at no point that was run: nothing " +
-			"was tried\n",
-		"note    fault 2 struck in no run of any point: drift client-1",
+		" ? lease-exclusion holds when restart > 20s\n     the condition was true at none of the points that were " +
+			"run, so nothing was\n     tried\n",
+		"note    fault 2 did not strike in any run: drift client-1",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())
@@ -322,7 +323,7 @@ func TestSweepAsCases(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if c := cases[1]; c.Result != document.Undecided ||
-		!strings.HasPrefix(c.Message, "the condition was true at no point") {
+		!strings.HasPrefix(c.Message, "the condition was true at none of") {
 		t.Errorf("%+v", c)
 	}
 	if c := cases[0]; c.Result != document.Passed || c.Message != "met at 3 points" {

@@ -123,7 +123,7 @@ func (b *Subject) key(name string) (*Key, error) {
 	for _, k := range found {
 		paths = append(paths, k.Path)
 	}
-	return nil, fmt.Errorf("%q could be %s: say which", name, listed(paths, "or"))
+	return nil, fmt.Errorf("%q could be %s: write one of them", name, listed(paths, "or"))
 }
 
 // idleKeys are the keys of a scenario file that have no effect on the runs of a sweep.
@@ -133,11 +133,12 @@ var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
-		return fmt.Errorf("%s changes nothing here: a sweep runs the faults that the file lists, and judges by itself",
+		return fmt.Errorf("%s has no effect here: a sweep runs the faults that the file lists, and judges the runs "+
+			"itself",
 			name)
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "faults.")); err == nil && strings.HasPrefix(name, "faults.") {
-		return fmt.Errorf("%s is a whole line: vary a value in it%s", name, b.fields(n))
+		return fmt.Errorf("%s is a whole line: vary one of its values%s", name, b.fields(n))
 	}
 	var near []string
 	for _, k := range b.keys {

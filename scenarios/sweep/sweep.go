@@ -79,13 +79,13 @@ func (o *Options) check(b *Subject) error {
 		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma",
 			len(o.Axes))
 	case points > maxPoints:
-		return fmt.Errorf("%d times %d are %d points; a sweep has at most %d: take larger steps, edges are bisected "+
-			"between points",
+		return fmt.Errorf("%d times %d points are %d, but a sweep has at most %d points: use larger steps, since "+
+			"edges between points are bisected",
 			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
 	case o.Workers < 0:
 		return fmt.Errorf("there are no %d workers", o.Workers)
 	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:
-		return fmt.Errorf("there are no %d seeds from %d on", o.Seeds, o.From)
+		return fmt.Errorf("there are fewer than %d seeds starting at %d", o.Seeds, o.From)
 	}
 	for unit, standard := range map[Unit]int64{Durations: 1_000_000, Counts: 1, Rates: 1} {
 		if o.Resolution[unit] == 0 {
@@ -111,7 +111,7 @@ func (o *Options) Resolve(text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no axis counts in what %q is given in", text)
+	return fmt.Errorf("no axis has the unit of %q", text)
 }
 
 // Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. The result does not
@@ -206,7 +206,7 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 			grid = append(grid, left)
 		}
 	case valid == 0:
-		return fmt.Errorf("no point is a valid scenario: at %s %s", s.words(grid[0].Levels), grid[0].Problem)
+		return fmt.Errorf("no point is a valid scenario; at %s: %s", s.words(grid[0].Levels), grid[0].Problem)
 	}
 	s.Points = grid
 	return nil

@@ -302,19 +302,18 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 		"a sweep has one axis or two, not 3": {vary: []string{"ttl=1s,2s",
 			"restart=1s,2s", "hold=1s,2s"}},
 		"a sweep has one axis or two, not 0": {},
-		"101 times 101 are 10201 points; a sweep has at most " +
+		"101 times 101 points are 10201, but a sweep has at most " +
 			"10000": {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
 		"lock.ttl is varied twice": {vary: []string{"ttl=1s,2s",
 			"limit,lock.ttl=1s,2s"}},
-		"there are no 0 seeds from 1 " +
-			"on": {vary: []string{"ttl=1s,2s"}, seeds: -1},
+		"there are fewer than 0 seeds starting at 1": {vary: []string{"ttl=1s,2s"}, seeds: -1},
 		"there are no -1 workers": {vary: []string{"ttl=1s,2s"},
 			workers: -1},
-		"no point is a valid scenario: at quorum 6 the quorum is 6, but there are " +
+		"no point is a valid scenario; at quorum 6: the quorum is 6, but there are " +
 			"only": {vary: []string{"quorum=6..7/1"}},
 		"division by zero": {vary: []string{"restart=0s..2s/1s"},
 			asserts: []string{"ownership holds when ttl / restart > 2"}},
-		"fault 2 cannot be stated with this " +
+		"fault 2 cannot take this " +
 			"value": {vary: []string{"restart=-2s..-1s/1s"}},
 	} {
 		c.scenario = "delayed-restart"

@@ -27,7 +27,7 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 		if !o.KeepFaults {
 			own.Faults = nil
 		}
-		return []Assignment{{fmt.Sprintf("the delays are those that seed %d draws", o.Seed), &own}}, nil
+		return []Assignment{{fmt.Sprintf("the delays drawn with seed %d", o.Seed), &own}}, nil
 	}
 	lo, hi := s.Network.Delay.Lo, s.Network.Delay.Hi
 	all := []linkDelays{{name: "every message takes " + nemesis.FormatDuration((lo+hi)/2), usual: (lo + hi) / 2}}
@@ -97,7 +97,8 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 // ordered returns a copy of d with the given order of simultaneous arrivals.
 func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
-	d.order, d.name = o, d.name+"; of what would arrive at once, that of the "+which+"-numbered sender first"
+	d.order, d.name = o, d.name+"; if messages arrive at the same time, the message from the "+which+"-numbered "+
+		"sender comes first"
 	return d
 }
 

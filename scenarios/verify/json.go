@@ -9,7 +9,7 @@ import (
 
 // Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
-	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "every placement of few faults"},
+	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "all placements of a few faults"},
 }
 
 type verifyJSON struct {
@@ -23,16 +23,16 @@ type verifyJSON struct {
 	Kinds    map[string]kindJSON             `json:"kinds"`
 	Delays   []string                        `json:"delays"`
 	AllEnds  bool                            `json:"all_ends"`
-	Requests bool                            `json:"requests" doc:"each single fault of one run was tried, that of the seed, with the delays that it draws"`
+	Requests bool                            `json:"requests" doc:"each single fault was tried in the run of the seed, with the delays of that run"`
 	// faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
 
-	NeverStruck []string `json:"never_struck,omitempty" doc:"own faults that name a message that never came without another fault, with the requests that came"`
+	NeverStruck []string `json:"never_struck,omitempty" doc:"faults of the scenario that never struck, because no message that they name was sent, with the requests that were sent"`
 
-	Random         map[string]randomJSON `json:"random" doc:"kinds of which random placements were tried, since not every one can be"`
+	Random         map[string]randomJSON `json:"random" doc:"kinds of fault for which only random placements were tried, because there are too many to try all"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why
-	Interrupted    bool                  `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted    bool                  `json:"interrupted" doc:"a signal ended the work early"`
 	Open           []string              `json:"open"`
 	Counterexample *counterexampleJSON   `json:"counterexample"`
 }
@@ -58,7 +58,7 @@ type randomJSON struct {
 	Why       string  `json:"why"`
 	Schedules int     `json:"schedules"` // placements in which the faults struck
 	Idle      int     `json:"idle"`      // placements in which the faults had no target to strike
-	Bound     float64 `json:"bound" doc:"if none of them broke a promise, fewer than this share of all do (at 95 %)"`
+	Bound     float64 `json:"bound" doc:"if none of these placements broke a promise, fewer than this share of all placements do (at 95 %)"`
 }
 
 type counterexampleJSON struct {

@@ -46,14 +46,14 @@ func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 		case matters == "":
 			why = notPromised
 		default:
-			why = "no process " + matters + " but those for which the scenario excludes it"
+			why = "no process " + matters + " except those for which the scenario excludes the fault"
 		}
 		scope.None = append(scope.None, Reason{k, why})
 	}
 	return scope
 }
 
-const notPromised = "the scenario does not promise to survive it"
+const notPromised = "the scenario does not promise to survive this fault"
 
 // try adds a kind to the scope. There must be at least one fault of that kind to try.
 func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {

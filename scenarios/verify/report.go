@@ -113,7 +113,7 @@ func (v *Verification) result() string {
 		return words
 	}
 	if v.outcome() != checker.Holds.String() {
-		return "Nothing broke a promise, but that is no proof. " + v.shorter(v.Options.Faults)
+		return "Nothing broke a promise, but this does not prove the promises. " + v.shorter(v.Options.Faults)
 	}
 	var kept, unseen []string
 	for _, l := range v.laws() {
@@ -125,7 +125,7 @@ func (v *Verification) result() string {
 	}
 	words := v.none(v.Options.Faults, text.Join(kept, " or "))
 	if len(unseen) > 0 {
-		words += fmt.Sprintf(" Nothing exercised %s: that is no pass.", text.Join(unseen, " and "))
+		words += fmt.Sprintf(" Nothing exercised %s, so nothing is proved about it.", text.Join(unseen, " and "))
 	}
 	return words
 }
@@ -141,12 +141,12 @@ func (v *Verification) none(faults int, what string) string {
 	kinds := " of " + text.Count(sampled, "kind")
 	switch {
 	case faults == 0:
-		return "Without a fault nothing breaks " + what + "."
+		return "Without faults, nothing breaks " + what + "."
 	case enumerated == 0:
 		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, what)
 	}
 	if v.Options.Requests {
-		return fmt.Sprintf("None of %s of the run of seed %d breaks %s.",
+		return fmt.Sprintf("In the run of seed %[2]d, none of %[1]s breaks %[3]s.",
 			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, what)
 	}
 	words := fmt.Sprintf("No placement of up to %s of %s breaks %s", text.Count(faults, "fault"),
@@ -168,9 +168,9 @@ func (v *Verification) shorter(most int) string {
 	}
 	switch {
 	case whole < 0:
-		return "Not everything was tried, not even without faults."
+		return "Not even all runs without faults were tried."
 	case whole == 0:
-		return "Without a fault no promise is broken."
+		return "Without faults, no promise is broken."
 	}
 	return fmt.Sprintf("No placement of up to %s of %s breaks a promise.", text.Count(whole, "fault"),
 		text.Count(len(v.Scope.Every), "kind"))
@@ -220,14 +220,15 @@ func (v *Verification) claims() document.Facts {
 	if v.Options.Requests {
 		return append(v.single(), v.bounds()...)
 	}
-	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client " +
-		"every named point that it passes. All starts between two acts of its target give the same run, so that one " +
-		"of them is tried: nothing reads or changes the target in between."
-	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault " +
-		"goes on, earlier by the time of a message to there; just after each expiry and each end of a validity, too; " +
-		"and beyond all these."
+	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and every named " +
+		"point that a client passes. All starts between two acts of the target give the same run, because nothing " +
+		"reads or changes the target in between, so only one of them is tried."
+	ends := "Not all, but those that can make a difference: just before each event elsewhere during the fault, " +
+		"earlier by the time that a message takes to get there; just after each expiry and each end of a validity; " +
+		"and after all of these."
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
-		ends += " If several ends of an earlier fault lead to the same story, the search continues from one of them."
+		ends += " If several ends of an earlier fault lead to the same events, the search continues from only one " +
+			"of them."
 	}
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
@@ -250,7 +251,8 @@ func (v *Verification) bounds() (all document.Facts) {
 		bound = max(bound, campaign.UpperBound(s.Schedules))
 	}
 	if len(random) > 0 {
-		random = append(random, fmt.Sprintf("As none of these broke a promise, fewer than %s of each kind do "+
+		random = append(random, fmt.Sprintf("None of these broke a promise, so fewer than %s of the placements of "+
+			"each kind do "+
 			"(at 95 %%).", text.Percentage(bound)))
 	}
 	for _, r := range v.Scope.None {
@@ -290,7 +292,7 @@ func (r *Report) suite() document.Suite {
 			c.Result, c.Message = document.Undecided, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.outcome() != checker.Holds.String():
 			c.Result = document.NotJudged
-			c.Message = fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
+			c.Message = fmt.Sprintf("not reached: kept in %d schedules before the search ended", l.Holds)
 		case l.Holds == 0:
 			c.Result, c.Message = document.NotJudged, "no schedule exercised it"
 		}

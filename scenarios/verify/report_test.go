@@ -30,7 +30,7 @@ func verified() *Report {
 		Promise: checker.Promise{Laws: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}}
 	s.Mix.Without = append(s.Mix.Without, excluded)
 	drift := Reason{Kind: nemesis.Drift,
-		Why: "what it does grows with its length: no few starts and ends stand for the others"}
+		Why: "its effect grows with its length, so a few starts and ends cannot stand for all others"}
 	length := func(faults int, t Tally, kinds ...KindTally) LengthTally {
 		if t.Laws = campaign.NewLaws(s.Promise.Laws); faults == 2 {
 			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
@@ -81,13 +81,14 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 		for _, want := range []string{"a-lock up to 2 faults holds",
 			"No placement of up to 2 faults of 2 kinds breaks lease-exclusion, nor does any of 500 random ones " +
 				"of 1 kind.",
-			"Nothing exercised token-order: that is no pass.", "✓ lease-exclusion 1,234,567", "– token-order 0",
+			"Nothing exercised token-order, so nothing is proved about it.", "✓ lease-exclusion 1,234,567", "– " +
+				"token-order 0",
 			"2 faults 42,322 1,231,908 1.2 × 10^21", "1 fault 203 2,658 140 billion",
 			"drift 500 starts All",
 			"1 every message takes 1.1ms 2 messages to and from client-1",
 			"always crash redis-3 losing everything at 1s", "without jump of servers",
-			"random drift: what it does grows", "fewer than 0.6 % of each kind do (at 95 %).",
-			"untried jump: no process reads its wall clock", "pause 15,133 197,487", "continues from one",
+			"random drift: its effect grows", "fewer than 0.6 % of the placements of each kind do (at 95 %).",
+			"untried jump: no process reads its wall clock", "pause 15,133 197,487", "continues from only one",
 			"again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("at %d cells %q is missing in\n%s", width, want, text)
@@ -106,7 +107,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 			Options: Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
 		if v.outcome() != document.Undecided.String() || strings.Contains(text, "holds") ||
-			!strings.Contains(text, "that is no proof") {
+			!strings.Contains(text, "this does not prove") {
 			t.Errorf("%s:\n%s", v.outcome(), text)
 		}
 	}

@@ -362,20 +362,18 @@ func (c *Claim) Facts() (all document.Facts) {
 }
 
 // classes explains that only one end time of each class was tried.
-const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
-	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
-	"time of a " +
-	"message before; the time-out of a client; the next act of the target; the next section of each client, from the " +
-	"keys that it sets to its release; the shortest restart that is not excluded. What lies within the time of a " +
-	"message " +
-	"is one. The last class is beyond them all."
+const classes = "One for each class. A class lies between two successive instants that matter in the run with the " +
+	"longest fault. These instants are the expiries and ends of validity that still take place, and each of them " +
+	"less the time of a message; the time-out of a client; the next act of the target; the next section of each " +
+	"client, from setting its keys to its release; and the shortest restart that the scenario does not exclude. " +
+	"Instants within the time of one message of each other count as one. The last class begins after all of them."
 
 // enumerated says how many starts and schedules of kind k were tried.
 func enumerated(k nemesis.Kind, starts, schedules int) string {
 	runs := text.CountGrouped(schedules, "run")
 	switch k.Placement().At {
 	case nemesis.AtReplies:
-		return fmt.Sprintf("each of %s requests and answers lost once: %s", text.Grouped(starts), runs)
+		return fmt.Sprintf("each of %s requests and replies lost once: %s", text.Grouped(starts), runs)
 	case nemesis.AtMessages:
 		return fmt.Sprintf("each of %s messages late, past each threshold once: %s", text.Grouped(starts), runs)
 	case nemesis.AtLinks:
@@ -384,10 +382,9 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 	}
 	where := "after each of its events and at each named point that it passes"
 	if k.Placement().AfterAnswers {
-		where = "after each of its events, between an answer and the next request, and at each named point that it " +
-			"passes"
+		where = "after each of its events, between a reply and the next request, and at each named point that it passes"
 	}
-	return fmt.Sprintf("each process that can suffer it, %s, %s in all, with each class of ends: %s", where,
+	return fmt.Sprintf("each process that the fault can affect, %s, %s in all, with each class of ends: %s", where,
 		text.Grouped(starts), runs)
 }
 

@@ -403,8 +403,8 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 	text := squeezed(verifyText(t, &Report{Verification: v}, 80))
 	for _, want := range []string{"late single faults of the run of seed 7 holds",
-		fmt.Sprintf("None of %d single faults of the run of seed 7 breaks", v.Lengths[1].Schedules),
-		fmt.Sprintf("break each of %d requests and answers lost once: %[1]d runs", 2*len(r.Sent)),
+		fmt.Sprintf("In the run of seed 7, none of %d single faults breaks", v.Lengths[1].Schedules),
+		fmt.Sprintf("break each of %d requests and replies lost once: %[1]d runs", 2*len(r.Sent)),
 		fmt.Sprintf("each of %d messages late, past each threshold once", 2*len(r.Sent)),
 		"two faults at once, and other seeds", "pause: the scenario's mix does not include it"} {
 		if !strings.Contains(text, want) {

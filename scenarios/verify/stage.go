@@ -114,7 +114,7 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 		return nil
 	})
 	if err == nil && done < size && ctx.Err() == nil {
-		err = fmt.Errorf("only %d of the %d %s were made", done, size, order.Name)
+		err = fmt.Errorf("only %d of the %d %s were completed", done, size, order.Name)
 	}
 	return done, err
 }

@@ -152,16 +152,16 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 }
 
 // errNoKind is the error if no fault can be tried, or no fault of the kinds in the options.
-var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
-	"survive and that makes a difference")
+var errNoKind = errors.New("no kind of fault can be tried: the scenario's mix includes no kind that the scenario " +
+	"promises to survive and that makes a difference")
 
 // errOneRun is the error if Options.Requests is combined with several faults, delays, orders or ends.
-var errOneRun = errors.New("each single fault of one run is tried with one fault, with the delays and the order of " +
+var errOneRun = errors.New("with requests, single faults are tried in one run, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
 
 // errPrograms is the error if the clients are programs and more than one run is to be verified.
-var errPrograms = errors.New("clients that are programs can be verified in one run only, because between two " +
-	"messages a program may look at its clock: add --requests")
+var errPrograms = errors.New("clients that are programs can be verified only in a single run, because a program may " +
+	"read its clock between two messages: add --requests")
 
 // Reasons to stop a stage that are not failures.
 var (
@@ -257,7 +257,7 @@ type Counterexample struct {
 // orEnded returns the end of the sentence that says why laws are undecided.
 func orEnded(s *scenarios.Scenario) string {
 	if s.OfPrograms() {
-		return ", or a client ended before its work was done"
+		return ", or a client ended before it had finished its work"
 	}
 	return ""
 }
@@ -321,7 +321,7 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 	for _, t := range v.laws() {
 		switch {
 		case t.Undecided > 0:
-			open = append(open, fmt.Sprintf("%s was undecided in %d schedules: their limit came first%s", t.Law,
+			open = append(open, fmt.Sprintf("%s was undecided in %d schedules that reached their limit first%s", t.Law,
 				t.Undecided, orEnded(v.Scenario)))
 		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
 			open = append(open, fmt.Sprintf("%s must be kept, but no schedule exercised it", t.Law))

@@ -397,7 +397,7 @@ func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 		{redis, "[]"},
 		{redis + "mix: {without: [jump]}\n", "[{jump " + notPromised + "}]"},
 		{redis + "mix: {without: [jump of servers]}\n",
-			"[{jump no process reads its wall clock but those for which the scenario excludes it}]"},
+			"[{jump no process reads its wall clock except those for which the scenario excludes the fault}]"},
 		{strings.Replace(redis, "-px", "-px, expiry: absolute", 1) + "mix: {without: [jump of servers]}\n", "[]"},
 		{strings.Replace(redis, "-px", "-px, retry: {patience: 9s, patience-clock: wall}", 1) +
 			"mix: {without: [jump of servers]}\n", "[]"},

@@ -38,7 +38,8 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	if size < 1 || size > s.Size || first > s.Size-size {
-		return nil, fmt.Errorf("%s: there are no %d positions from %d on, but %d", s.Name, size, first, s.Size)
+		return nil, fmt.Errorf("%s: %d positions from position %d do not exist: there are %d in "+
+			"all", s.Name, size, first, s.Size)
 	}
 	w.grower.ctx = ctx
 	list := make([]*growth, size)
@@ -63,7 +64,7 @@ func (w *worker) read(s campaign.Stage) error {
 	wrong := func(b branch) bool { return !v.has(b.assignment) }
 	if st.Faults < 0 || st.Faults > v.Options.Faults || slices.ContainsFunc(st.Level, wrong) ||
 		st.name() != s.Name || uint64(v.size(&st)) != s.Size {
-		return fmt.Errorf("is no stage of the verification of %s with up to %d faults", v.Scenario.Name,
+		return fmt.Errorf("it is not a stage of the verification of %s with up to %d faults", v.Scenario.Name,
 			v.Options.Faults)
 	}
 	w.order, w.stage = s, st
@@ -80,7 +81,7 @@ func (v *Verification) order(st *stage) (campaign.Stage, error) {
 // growths decodes and checks the results of the positions of a part.
 func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, error) {
 	broken := func(how string) error {
-		return fmt.Errorf("%s: what came of %d positions from %d on %s", s.Name, p.Size, p.First, how)
+		return fmt.Errorf("%s: the result of %d positions from position %d %s", s.Name, p.Size, p.First, how)
 	}
 	if p.Size > s.Size || p.First > s.Size-p.Size {
 		return nil, broken("is beyond the last")

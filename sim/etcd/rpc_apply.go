@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// apply executes a txn, either completely or not at all.
-func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
+// transact executes a txn, either completely or not at all.
+func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	w.txn = t
 	way := s.way(t, nil)
 	if err := s.feasible(t, way); err != nil {
@@ -86,9 +86,8 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 		case Nested:
 			part = appendPart(nil, 4, append(header{}.append(nil, 1), s.carry(m, o.Txn, w, way)...))
 		case Range, Put, Delete:
-			latest := *o // all members share o
-			latest.Revision = max(o.Revision, 0)
-			r := s.operate(m, &latest, w)
+			o.Revision = max(o.Revision, 0)
+			r := s.operate(m, o, w)
 			part = appendPart(nil, protowire.Number(o.Kind), r.message(header{}, o.KeysOnly))
 		}
 		b = appendPart(b, 3, part)
@@ -96,13 +95,18 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 	return b
 }
 
-func (c *compaction) apply(s *server, m *raft.Member, _ *write) ([]byte, error) {
+// compact makes all revisions before the given one unreadable.
+func (s *server) compact(m *raft.Member, message []byte) ([]byte, error) {
+	var revision int64
+	if err := readFields(message, &revision); err != nil {
+		return nil, err
+	}
 	switch {
-	case c.revision <= s.store.compacted:
+	case revision <= s.store.compacted:
 		return nil, errCompacted
-	case c.revision > s.store.revision:
+	case revision > s.store.revision:
 		return nil, errFuture
 	}
-	s.store.compacted = c.revision
+	s.store.compacted = revision
 	return s.header(m).append(nil, 1), nil
 }

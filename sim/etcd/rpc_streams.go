@@ -90,7 +90,7 @@ func (q *rpc) serveGrant() error {
 	if ttl > maxTTL {
 		return errTTLTooLarge
 	}
-	q.commit(&grant{q.leaseID(q.m, id), ttl})
+	q.commit(logGrant, format(q.leaseID(q.m, id)), format(ttl))
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (q *rpc) serveRevoke() error {
 	if err := readFields(q.Message, &id); err != nil {
 		return errUnreadable(err)
 	}
-	q.commit(&revocation{id: id})
+	q.commit(logRevoke, format(id))
 	return nil
 }
 

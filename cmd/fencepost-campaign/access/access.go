@@ -133,7 +133,8 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 		return nil, fmt.Errorf("the NATS server at %s %w: %w", at, ErrRefused, err)
 	case a.Certificate != "" && (errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError))):
-		return nil, fmt.Errorf("the program that listens at %s %w; nothing was sent to it: %w", at, ErrOther, err)
+		return nil, fmt.Errorf("nothing was sent to the program that listens at %s, because it %w: "+
+			"%w", at, ErrOther, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
 		return nil, fmt.Errorf("no NATS server answers at %s: %w", at, err)
 	}

@@ -174,7 +174,7 @@ type agreementJSON struct {
 	Differ      int       `json:"differ"`
 	Refused     int       `json:"refused"`
 	Failed      int       `json:"failed"`
-	Interrupted bool      `json:"interrupted" doc:"a signal arrived before everything was done"`
+	Interrupted bool      `json:"interrupted" doc:"a signal ended the work early"`
 }
 
 type rowJSON struct {

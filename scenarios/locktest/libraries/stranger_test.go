@@ -133,10 +133,10 @@ var mistakes = map[string]struct {
 	}}, "worker-10 dialled localhost:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
 	"a prefix": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return &watchdog{client: goRedis(c, 0), key: "orders:" + c.Key, ttl: TTL}, nil
-	}}, `servers saw no key "lock"; they saw "orders:lock": set Config.Keys`},
+	}}, `the servers saw no key "lock", but they saw "orders:lock": set Config.Keys`},
 	"a key of its own": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return &watchdog{client: goRedis(c, 0), key: "stock", ttl: TTL}, nil
-	}}, `servers saw no key "lock"; they saw "stock": set Config.Keys, or have the lock use c.Key`},
+	}}, `the servers saw no key "lock", but they saw "stock": set Config.Keys, or make the lock use c.Key`},
 	"an owner value that begins another's": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return &tokened{client: goRedis(c, 0), key: c.Key, token: c.Name}, nil
 	}}, "Lock of worker-1 returned nil after "},
