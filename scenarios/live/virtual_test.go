@@ -124,6 +124,26 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 	}
 }
 
+// TestAProgramThatIsStartedByAScript runs a shell script that starts the worker. Faults strike both: a pause past the
+// lease breaks the lock, and a crash ends the client.
+func TestAProgramThatIsStartedByAScript(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "start.sh")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+redisPy(t)+"\necho over\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := inVirtualTime(t, "kleppmann-gc-pause", path)
+	for fault, want := range map[string]checker.Outcome{"pause client-1 for 15s after before-write": checker.Violated,
+		"crash client-1 after before-write": checker.Holds, "pause client-1 for 5s after before-write": checker.Holds} {
+		r, err := planned(t, s, 1, fault) // is made twice
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := s.Judge(r).Verdict.Of(checker.MutualExclusion); f.Outcome != want {
+			t.Errorf("%s: %v: %s", fault, f.Outcome, f.Explanation)
+		}
+	}
+}
+
 // TestClientsEndWithTheirLastSection runs a worker that never ends by itself. Each client ends when it has released its
 // last section, and not before.
 func TestClientsEndWithTheirLastSection(t *testing.T) {
@@ -205,8 +225,10 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 		"missing": {"no-such-program", "client-1 could not be started: no-such-program is no program in PATH="},
 		"silent":  {"/bin/true", "client-1 ended before its first report, which is FENCEPOST ACQUIRING lock"},
 		"fails":   {"/bin/false", "client-1 ended with status 1 before its first report"},
-		"forks": {python + " -c 'import os; os.fork()'",
-			"client-1 calls clone in thread 1000, to start another process"},
+		"forks": {python + " -c 'import os\nwhile os.fork(): os.wait()'",
+			"client-1 calls clone in thread 1000, to start another process, although it has started 300 already"},
+		"wakes": {python + " -c 'import signal; signal.alarm(1)'",
+			"client-1 calls alarm in thread 1000, which is not modelled"},
 		"waits": {python + " -c 'import time; time.sleep(1e6)'", "client-1 has not reported FENCEPOST ACQUIRING lock"},
 		"elsewhere": {python + ` -c 'import socket; socket.create_connection(("10.9.9.9", 1))'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
@@ -222,8 +244,8 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 			`ssl._create_unverified_context().wrap_socket(s)'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
 				"speak TLS to redis-1, and was refused"},
-		"script": {script("#!/bin/sh\n/bin/ls\n", 0o755), "client-1 calls vfork in thread 1000, to start another " +
-			"process, which is not modelled: the command must be the program itself, not a script that starts it"},
+		"script": {script("#!/bin/sh\n/bin/ls\n/bin/false", 0o755),
+			"client-1 ended with status 1 before its first report"},
 		"no program": {script("text", 0o755), "client-1 could not be started: " + dir + "/program-1 is neither a " +
 			"program for Linux nor a script that begins with #!"},
 		"not executable": {script("#!/bin/sh\n", 0o644), "client-1 could not be started: " + dir + "/program-2 is " +
@@ -251,7 +273,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
 	worker := strings.Fields(redisPy(t))
 	// Until it opens its first socket, the program does the same for all seeds.
-	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.fork(); runpy.run_path("` +
+	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.kill(0, 19); runpy.run_path("` +
 		worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
 	failed, made := 0, 0

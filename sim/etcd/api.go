@@ -310,17 +310,16 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 // commit proposes an operation on a key, on condition that the key has the given version. Version 0 means that the key
 // must not exist. commit tells done whether the condition held.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
-	txn := Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
-	call := txn.Call()
-	q.propose(q.m, q.r.Attempt, func(message []byte, err error) {
+	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
+	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
-		if response, unread := call.ReadMessage(string(message)); err == nil && unread == nil {
+		if response, unread := (&Call{Path: txnPath}).ReadMessage(string(message)); err == nil && unread == nil {
 			failed = done(response.Revision, response.Succeeded)
 		}
 		if failed != nil {
 			q.fail(failed)
 		}
-	}, logTxn, call.Message)
+	})
 }
 
 // update replaces an object if it still has the version that the request states. An update without a version is refused

@@ -25,51 +25,18 @@ type result struct {
 	keys     []*keyValue // range: the keys found; put and delete: the previous keys, if requested
 }
 
-// Apply executes a command of the log.
-func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
-	switch e.Args[0] {
-	case logGrant:
-		return s.applyGrant(m, e)
-	case logRevoke, logExpire:
-		return s.applyRevoke(m, e)
-	}
-	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
-	switch message := []byte(e.Args[1]); e.Args[0] {
-	case logEnter:
-		return s.applyEnter(m, e, &w)
-	case logCompact:
-		return outcome(s.compact(m, message))
-	case logTxn:
-		t, err := readTxn(message)
-		if err != nil {
-			return outcome(nil, err)
-		}
-		return outcome(s.transact(m, &t, &w))
-	case logPut:
-		o, err := readPut(message)
-		return s.applyOp(m, &o, &w, err)
-	default:
-		o, err := readDelete(message)
-		return s.applyOp(m, &o, &w, err)
-	}
-}
-
-// applyOp executes a put or a delete, unless its request could not be decoded.
-func (s *server) applyOp(m *raft.Member, o *Op, w *write, err error) []byte {
-	switch {
-	case err != nil:
+// apply executes a put or a delete.
+func (o *Op) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	// checked here first: only inside a txn does etcd check the key before the lease
-	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil:
-		err = errLeaseNotFound
-	default:
-		err = s.possible(o)
+	if o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil {
+		return nil, errLeaseNotFound
 	}
-	if err != nil {
-		return outcome(nil, err)
+	if err := s.possible(o); err != nil {
+		return nil, err
 	}
 	r := s.operate(m, o, w)
 	s.commit(m, w)
-	return outcome(r.message(s.header(m), false), nil)
+	return r.message(s.header(m), false), nil
 }
 
 // possible returns the reason why an operation cannot be executed, or nil if it can.

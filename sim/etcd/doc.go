@@ -33,7 +33,8 @@
 //
 // The server's part is a row in methods (rpc.go) with its function. The client's part, if a modeled client needs it, is
 // a function that returns its Call and a case in Response.fields (client.go). Nothing else is needed for faults,
-// timelines and live runs, which identify a request by its method.
+// timelines and live runs, which identify a request by its method. A request that changes something in a new
+// way also needs a command (command.go): members execute it from the log as a Go value.
 //
 // # Leases
 //

@@ -146,43 +146,42 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 	// ended returns a new list, because a single member applies each proposal at once
 	for _, x := range s.lessor.ended(m.Monotonic()) {
 		x.ending = true
-		m.ProposeAsLeader(raft.Command{Args: []string{logExpire, format(x.id)}})
+		m.ProposeAsLeader(proposal("", &revocation{x.id, true}))
 	}
 }
 
-// applyGrant grants a lease, unless a lease with this ID exists.
-func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
-	id, ttl := parse(e.Args[1]), parse(e.Args[2])
-	if s.lessor.find(id) != nil {
-		return outcome(nil, errLeaseExists)
+// apply grants a lease, unless a lease with this ID exists.
+func (g *grant) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
+	if s.lessor.find(g.id) != nil {
+		return nil, errLeaseExists
 	}
 	election := m.Config().ElectionTimeout()
 	shortest := (3*election/2 + time.Second - 1) / time.Second
-	x := s.lessor.add(id, max(ttl, int64(shortest)), e.Attempt)
+	x := s.lessor.add(g.id, max(g.ttl, int64(shortest)), w.by)
 	if s.lessor.primary {
 		x.refresh(m.Monotonic(), 0)
 	}
-	return outcome(appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil)
+	return appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil
 }
 
-// applyRevoke ends a lease and deletes all of its keys in one revision.
-func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
-	x := s.lessor.find(parse(e.Args[1]))
+// apply ends a lease and deletes all of its keys in one revision.
+func (r *revocation) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
+	x := s.lessor.find(r.id)
 	if x == nil {
-		return outcome(nil, errLeaseNotFound)
+		return nil, errLeaseNotFound
 	}
-	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
-	if e.Args[0] == logExpire {
+	w.lease = x
+	if r.expired {
 		w.why = history.Expired
 	}
 	for len(x.keys) > 0 {
-		s.remove(m, &w, x.keys[0], "")
+		s.remove(m, w, x.keys[0], "")
 	}
-	s.commit(m, &w)
+	s.commit(m, w)
 	s.lessor.remove(x)
 	for _, a := range x.waiting {
 		s.answer(m, a, 0, x.ttl)
 	}
 	x.waiting = x.waiting[:0]
-	return outcome(s.header(m).append(nil, 1), nil)
+	return s.header(m).append(nil, 1), nil
 }

@@ -190,19 +190,19 @@ func outcome(message []byte, err error) []byte {
 }
 
 // commit proposes a command to the log and replies when this member has applied it.
-func (q *rpc) commit(args ...string) {
-	q.commitThen(func(message []byte, err error) {
+func (q *rpc) commit(c command) {
+	q.commitThen(c, func(message []byte, err error) {
 		if err != nil {
 			q.refuse(err)
 			return
 		}
 		q.reply(message)
-	}, args...)
+	})
 }
 
 // commitThen proposes a command to the log and passes the outcome to done.
-func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
-	q.propose(q.m, q.r.Attempt, done, args...)
+func (q *rpc) commitThen(c command, done func(message []byte, err error)) {
+	q.propose(q.m, q.r.Attempt, c, done)
 }
 
 // linearizable calls f when this member has caught up with the cluster.
@@ -260,7 +260,7 @@ func (q *rpc) serveOp() error {
 	if len(q.Message) > maxRequest {
 		return errTooLarge
 	}
-	q.commit(map[Kind]string{Put: logPut, Delete: logDelete}[o.Kind], q.Message)
+	q.commit(&o)
 	return nil
 }
 
@@ -276,12 +276,12 @@ func (q *rpc) serveTxn() error {
 	case !t.readOnly() && len(q.Message) > maxRequest:
 		return errTooLarge
 	case !t.readOnly():
-		q.commit(logTxn, q.Message)
+		q.commit(&t)
 		return nil
 	}
 	answer := func() error {
 		w := write{revision: q.store.revision + 1}
-		message, err := q.transact(q.m, &t, &w)
+		message, err := t.apply(q.server, q.m, &w)
 		if err == nil {
 			q.reply(message)
 		}
@@ -307,10 +307,11 @@ func (t *Txn) serializable() bool {
 }
 
 func (q *rpc) serveCompact() error {
-	if err := readFields(q.Message, new(int64)); err != nil {
+	var c compaction
+	if err := readFields(q.Message, &c.revision); err != nil {
 		return errUnreadable(err)
 	}
-	q.commit(logCompact, q.Message)
+	q.commit(&c)
 	return nil
 }
 

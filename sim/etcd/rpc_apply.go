@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// transact executes a txn, either completely or not at all.
-func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
+// apply executes a txn, either completely or not at all.
+func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	w.txn = t
 	way := s.way(t, nil)
 	if err := s.feasible(t, way); err != nil {
@@ -86,8 +86,9 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 		case Nested:
 			part = appendPart(nil, 4, append(header{}.append(nil, 1), s.carry(m, o.Txn, w, way)...))
 		case Range, Put, Delete:
-			o.Revision = max(o.Revision, 0)
-			r := s.operate(m, o, w)
+			latest := *o // all members share o
+			latest.Revision = max(o.Revision, 0)
+			r := s.operate(m, &latest, w)
 			part = appendPart(nil, protowire.Number(o.Kind), r.message(header{}, o.KeysOnly))
 		}
 		b = appendPart(b, 3, part)
@@ -95,18 +96,13 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 	return b
 }
 
-// compact makes all revisions before the given one unreadable.
-func (s *server) compact(m *raft.Member, message []byte) ([]byte, error) {
-	var revision int64
-	if err := readFields(message, &revision); err != nil {
-		return nil, err
-	}
+func (c *compaction) apply(s *server, m *raft.Member, _ *write) ([]byte, error) {
 	switch {
-	case revision <= s.store.compacted:
+	case c.revision <= s.store.compacted:
 		return nil, errCompacted
-	case revision > s.store.revision:
+	case c.revision > s.store.revision:
 		return nil, errFuture
 	}
-	s.store.compacted = revision
+	s.store.compacted = c.revision
 	return s.header(m).append(nil, 1), nil
 }

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
@@ -87,13 +85,13 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 		return nil
 	}
 	w.lease = q.leaseID(q.m, 0)
-	q.commitThen(func(_ []byte, err error) {
+	q.commitThen(&grant{w.lease, sessionTTL}, func(_ []byte, err error) {
 		if err != nil {
 			q.fail(w, err)
 			return
 		}
 		q.standInLine(w, &l)
-	}, logGrant, format(w.lease), format(sessionTTL))
+	})
 	return nil
 }
 
@@ -109,11 +107,7 @@ func (q *rpc) begin(name string) *wait {
 func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	w.key = w.prefix + strconv.FormatInt(w.lease, 16)
 	q.keepAlive(q.m, w)
-	command := []string{logEnter, w.key, format(w.lease)}
-	if l.election {
-		command = append(command, l.value)
-	}
-	q.commitThen(func(reply []byte, err error) {
+	q.commitThen(&entrance{w.key, l.value, w.lease, l.election}, func(reply []byte, err error) {
 		if err != nil {
 			q.fail(w, err)
 			return
@@ -124,30 +118,29 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 			h.revision = w.entered
 			w.won(w, h)
 		}
-	}, command...)
+	})
 }
 
-// applyEnter puts a key if it does not exist. If the key exists and belongs to an election, applyEnter replaces its
-// value. The reply contains the key's create revision and the store's new revision.
-func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
-	o := Op{Kind: Put, Key: e.Args[1], Lease: parse(e.Args[2])}
-	election := len(e.Args) > 3
-	if election {
-		o.Value = e.Args[3]
+// apply puts the key if it does not exist. If the key exists and belongs to an election, apply replaces its value. The
+// reply contains the key's create revision and the store's new revision.
+func (n *entrance) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
+	o := Op{Kind: Put, Key: n.key, Lease: n.lease}
+	if n.election {
+		o.Value = n.value
 	}
 	k, at := s.store.get(o.Key), s.store.revision // what to reply if the key exists
 	if k == nil {
 		at = w.revision
 	}
-	if k == nil || election && k.Value != o.Value {
+	if k == nil || n.election && k.Value != o.Value {
 		if err := s.possible(&o); err != nil {
-			return outcome(nil, err)
+			return nil, err
 		}
 		s.operate(m, &o, w)
 		s.commit(m, w)
 		k = s.store.get(o.Key)
 	}
-	return outcome(appendNumber(appendNumber(nil, 1, k.Create), 2, at), nil)
+	return appendNumber(appendNumber(nil, 1, k.Create), 2, at), nil
 }
 
 // fail ends a call that could not enter the queue.
@@ -174,7 +167,7 @@ func (s *server) finish(w *wait) bool {
 func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if gone(w) && s.finish(w) && w.created != 0 {
-			s.propose(m, w.attempt, func([]byte, error) {}, logDelete, string(appendText(nil, 1, w.key)))
+			s.propose(m, w.attempt, &Op{Kind: Delete, Key: w.key}, func([]byte, error) {})
 		}
 	}
 }
@@ -229,7 +222,7 @@ func (q *rpc) serveUnlock() error {
 	case key == "":
 		return unknownCode(errEmptyKey)
 	}
-	q.change(logDelete, appendText(nil, 1, key), func([]byte) error { return nil })
+	q.change(&Op{Kind: Delete, Key: key}, func([]byte) error { return nil })
 	return nil
 }
 
@@ -239,10 +232,9 @@ func readText(message string) (text string, err error) {
 	return text, err
 }
 
-// change commits a request to the KV service; kind is the kind of its log command. It then replies with the header of
-// the response, unless judge returns an error.
-func (q *rpc) change(kind string, message []byte, judge func(response []byte) error) {
-	q.commitThen(func(response []byte, err error) {
+// change commits a change of keys. It then replies with the header of the response, unless judge returns an error.
+func (q *rpc) change(c command, judge func(response []byte) error) {
+	q.commitThen(c, func(response []byte, err error) {
 		if err == nil {
 			err = judge(response)
 		}
@@ -253,7 +245,7 @@ func (q *rpc) change(kind string, message []byte, judge func(response []byte) er
 		s := scanOf(response)
 		s.next() // skips to the header
 		q.reply(appendPart(nil, 1, s.bytes()))
-	}, kind, string(message))
+	})
 }
 
 // leaderKey is a v3electionpb.LeaderKey.
@@ -271,13 +263,10 @@ func readLeaderKey(message string) (l *leaderKey, value string, err error) {
 	return l, value, err
 }
 
-// onlyIfLeader encodes a txn with one operation. The txn's condition is that the leader's key still has the revision
-// with which it was created.
-func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte {
-	condition := appendText(appendNumber(nil, 2, 1), 3, l.key)
-	condition = appendNumber(condition, 5, l.revision)
-	b := appendPart(nil, 1, condition)
-	return appendPart(b, 2, appendPart(nil, kind, operation))
+// onlyIfLeader returns a txn that executes an operation if the leader's key still has the revision with which it was
+// created.
+func (l *leaderKey) onlyIfLeader(o Op) *Txn {
+	return &Txn{Conditions: []Compare{{Target: "CREATE", Key: l.key, Rel: '=', Number: l.revision}}, Then: []Op{o}}
 }
 
 // stillLeader returns errNotLeader if the condition of onlyIfLeader did not hold.
@@ -298,8 +287,7 @@ func (q *rpc) serveProclaim() error {
 	case l == nil:
 		return errNoLeaderKey
 	}
-	put := appendNumber(appendText(appendText(nil, 1, l.key), 2, value), 3, l.lease)
-	q.change(logTxn, l.onlyIfLeader(2, put), stillLeader)
+	q.change(l.onlyIfLeader(Op{Kind: Put, Key: l.key, Value: value, Lease: l.lease}), stillLeader)
 	return nil
 }
 
@@ -311,7 +299,7 @@ func (q *rpc) serveResign() error {
 	case l == nil:
 		return errNoLeaderKey
 	}
-	q.change(logTxn, l.onlyIfLeader(3, appendText(nil, 1, l.key)), func([]byte) error { return nil })
+	q.change(l.onlyIfLeader(Op{Kind: Delete, Key: l.key}), func([]byte) error { return nil })
 	return nil
 }
 

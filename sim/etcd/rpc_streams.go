@@ -90,7 +90,7 @@ func (q *rpc) serveGrant() error {
 	if ttl > maxTTL {
 		return errTTLTooLarge
 	}
-	q.commit(logGrant, format(q.leaseID(q.m, id)), format(ttl))
+	q.commit(&grant{q.leaseID(q.m, id), ttl})
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (q *rpc) serveRevoke() error {
 	if err := readFields(q.Message, &id); err != nil {
 		return errUnreadable(err)
 	}
-	q.commit(logRevoke, format(id))
+	q.commit(&revocation{id: id})
 	return nil
 }
 

@@ -72,18 +72,6 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	s.awaitLeader(m)
 }
 
-// Kinds of commands in the log. After the kind, a command contains a message, or the arguments listed here.
-const (
-	logPut     = "PUT"     // a PutRequest
-	logDelete  = "DELETE"  // a DeleteRangeRequest
-	logTxn     = "TXN"     // a TxnRequest
-	logCompact = "COMPACT" // a CompactionRequest
-	logGrant   = "GRANT"   // ID, TTL
-	logRevoke  = "REVOKE"  // ID; revoked by a client
-	logExpire  = "EXPIRE"  // ID; the lease has expired
-	logEnter   = "ENTER"   // a key, a lease and, for an election, a value: see applyEnter
-)
-
 // Serve handles a client's request.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) > 0 && r.Args[0] == http1.Word {
@@ -95,8 +83,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 
 // propose proposes a command to the log. When this member has applied the command, propose passes the outcome to done:
 // a response or an error.
-func (s *server) propose(m *raft.Member, of history.Attempt, done func(message []byte, err error), args ...string) {
-	m.Propose(raft.Command{Attempt: of, Args: args}, func(reply []byte, err error) {
+func (s *server) propose(m *raft.Member, of history.Attempt, c command, done func(message []byte, err error)) {
+	m.Propose(proposal(of, c), func(reply []byte, err error) {
 		switch {
 		case err != nil:
 			done(nil, errTimeout)
@@ -119,9 +107,3 @@ func (s *server) leaseID(m *raft.Member, id int64) int64 {
 }
 
 func format(n int64) string { return strconv.FormatInt(n, 10) }
-
-// parse parses a number that format wrote.
-func parse(s string) int64 {
-	n, _ := strconv.ParseInt(s, 10, 64)
-	return n
-}

@@ -3,7 +3,6 @@
 package traced
 
 import (
-	"bytes"
 	"maps"
 	"strconv"
 
@@ -50,11 +49,11 @@ var timeCalls = map[uint64]call{
 
 var processCalls = map[uint64]call{
 	unix.SYS_GETRANDOM:         {"getrandom", (*thread).getrandom},
-	unix.SYS_GETPID:            {"getpid", (*thread).ownNumber},
-	unix.SYS_GETPGRP:           {"getpgrp", (*thread).getpid},
-	unix.SYS_GETPGID:           {"getpgid", (*thread).getpid},
-	unix.SYS_GETSID:            {"getsid", (*thread).getpid},
-	unix.SYS_GETPPID:           {"getppid", func(t *thread) outcome { return t.gives(1) }},
+	unix.SYS_GETPID:            {"getpid", (*thread).getpid},
+	unix.SYS_GETPGRP:           {"getpgrp", (*thread).getpgrp},
+	unix.SYS_GETPGID:           {"getpgid", (*thread).getpgid},
+	unix.SYS_GETSID:            {"getsid", (*thread).getsid},
+	unix.SYS_GETPPID:           {"getppid", (*thread).getppid},
 	unix.SYS_GETTID:            {"gettid", func(t *thread) outcome { return t.gives(int64(t.id)) }},
 	unix.SYS_SET_TID_ADDRESS:   {"set_tid_address", (*thread).setTidAddress},
 	unix.SYS_GETCPU:            {"getcpu", (*thread).getcpu},
@@ -63,8 +62,12 @@ var processCalls = map[uint64]call{
 
 	unix.SYS_CLONE:      {"clone", (*thread).clone},
 	unix.SYS_CLONE3:     {"clone3", (*thread).clone},
-	unix.SYS_FORK:       {"fork", (*thread).forks},
-	unix.SYS_VFORK:      {"vfork", (*thread).forks},
+	unix.SYS_FORK:       {"fork", func(t *thread) outcome { return t.startsProcess(uint64(unix.SIGCHLD)) }},
+	unix.SYS_VFORK:      {"vfork", (*thread).vfork},
+	unix.SYS_WAIT4:      {"wait4", (*thread).wait4},
+	unix.SYS_WAITID:     {"waitid", (*thread).waitid},
+	unix.SYS_SETSID:     {"setsid", (*thread).setsid},
+	unix.SYS_SETPGID:    {"setpgid", (*thread).setpgid},
 	unix.SYS_EXECVE:     {"execve", func(*thread) outcome { return passes }},
 	unix.SYS_EXIT:       {"exit", (*thread).exits},
 	unix.SYS_EXIT_GROUP: {"exit_group", func(*thread) outcome { return passes }},
@@ -72,6 +75,10 @@ var processCalls = map[uint64]call{
 	unix.SYS_TKILL:      {"tkill", (*thread).tkill},
 	unix.SYS_TGKILL:     {"tgkill", (*thread).tkill},
 	unix.SYS_FUTEX:      {"futex", (*thread).futex},
+
+	// Programs that find no process files use process numbers.
+	unix.SYS_PIDFD_OPEN:        {"pidfd_open", (*thread).lacks},
+	unix.SYS_PIDFD_SEND_SIGNAL: {"pidfd_send_signal", (*thread).lacks},
 
 	// refused, because it would let a program read the processor's number from memory
 	unix.SYS_RSEQ:           {"rseq", (*thread).lacks},
@@ -108,21 +115,21 @@ var ioCalls = map[uint64]call{
 }
 
 // unknown names some calls that are not modeled but that programs may use.
-var unknown = map[uint64]string{unix.SYS_WAIT4: "wait4", unix.SYS_WAITID: "waitid", unix.SYS_ALARM: "alarm",
+var unknown = map[uint64]string{unix.SYS_ALARM: "alarm",
 	unix.SYS_SETITIMER: "setitimer", unix.SYS_GETITIMER: "getitimer", unix.SYS_TIMER_CREATE: "timer_create",
 	unix.SYS_SIGNALFD4:       "signalfd4",
 	unix.SYS_RT_SIGTIMEDWAIT: "rt_sigtimedwait",
 	unix.SYS_RT_SIGSUSPEND:   "rt_sigsuspend", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
 	unix.SYS_INOTIFY_INIT1: "inotify_init1", unix.SYS_SHMGET: "shmget", unix.SYS_PTRACE: "ptrace",
-	unix.SYS_PIDFD_OPEN: "pidfd_open", unix.SYS_SPLICE: "splice", unix.SYS_EXECVEAT: "execveat",
+	unix.SYS_SPLICE: "splice", unix.SYS_EXECVEAT: "execveat",
 	unix.SYS_SECCOMP: "seccomp", unix.SYS_UNSHARE: "unshare", unix.SYS_SIGNALFD: "signalfd",
 	unix.SYS_TIMER_SETTIME: "timer_settime", unix.SYS_INOTIFY_INIT: "inotify_init", unix.SYS_SEMGET: "semget",
 	unix.SYS_MSGGET: "msgget", unix.SYS_MQ_OPEN: "mq_open", unix.SYS_FANOTIFY_INIT: "fanotify_init",
 	unix.SYS_USERFAULTFD: "userfaultfd", unix.SYS_PERF_EVENT_OPEN: "perf_event_open", unix.SYS_BPF: "bpf",
-	unix.SYS_SETSID: "setsid", unix.SYS_SETPGID: "setpgid", unix.SYS_COPY_FILE_RANGE: "copy_file_range",
-	unix.SYS_PWRITEV: "pwritev", unix.SYS_PREADV2: "preadv2", unix.SYS_PWRITEV2: "pwritev2",
-	unix.SYS_PIDFD_SEND_SIGNAL: "pidfd_send_signal", unix.SYS_PIDFD_GETFD: "pidfd_getfd",
+	unix.SYS_COPY_FILE_RANGE: "copy_file_range",
+	unix.SYS_PWRITEV:         "pwritev", unix.SYS_PREADV2: "preadv2", unix.SYS_PWRITEV2: "pwritev2",
+	unix.SYS_PIDFD_GETFD:      "pidfd_getfd",
 	unix.SYS_PROCESS_VM_READV: "process_vm_readv", unix.SYS_PROCESS_VM_WRITEV: "process_vm_writev",
 	unix.SYS_FUTEX_WAITV: "futex_waitv", unix.SYS_MOUNT: "mount", unix.SYS_TEE: "tee", unix.SYS_VMSPLICE: "vmsplice"}
 
@@ -141,22 +148,6 @@ func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 func (t *thread) forbidsListening() outcome {
 	t.p.refuse("to " + t.name + " a socket, to be called by others")
 	return t.errs(unix.EACCES)
-}
-
-func (t *thread) getpid() outcome { return t.gives(int64(t.p.id)) }
-
-// ownNumber answers getpid. If a function like that of the C library made the call, ownNumber changes this function so
-// that it returns the number without a call, because some libraries ask for the number before each request. If the
-// function cannot be changed, it continues to make the call.
-func (t *thread) ownNumber() outcome {
-	const length = 7
-	code, at := make([]byte, length), t.regs.Rip-length
-	asks := []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05} // mov eax, 39; syscall
-	if peek(t.tid, at, code) && bytes.Equal(code, asks) {
-		knows := append(le.AppendUint32([]byte{0xb8}, uint32(t.p.id)), 0x66, 0x90) // mov eax, id; nop
-		pokeCode(t.tid, at, knows)
-	}
-	return t.getpid()
 }
 
 func (t *thread) setTidAddress() outcome {
@@ -194,48 +185,4 @@ func (t *thread) getrandom() outcome {
 		return t.errs(unix.EFAULT)
 	}
 	return t.gives(int64(len(b)))
-}
-
-// kill sends a signal to the process itself. No other process can get one.
-func (t *thread) kill() outcome {
-	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
-	if id != t.p.id && id != 0 && id != -t.p.id {
-		return t.errs(unix.ESRCH)
-	}
-	if sig != 0 {
-		unix.Kill(t.p.pid, sig)
-		t.p.interrupt(t)
-	}
-	return t.gives(0)
-}
-
-// interrupt ends a blocked call of the first thread, so that a signal can be delivered to the process. If the first
-// thread itself sent the signal, no call is ended.
-func (p *Process) interrupt(by *thread) {
-	if first := p.threads[0]; first != by && first.blocked != nil {
-		first.finish(-int64(unix.EINTR))
-		first.goesOn()
-	}
-}
-
-// tkill sends a signal to a thread of the process.
-func (t *thread) tkill() outcome {
-	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
-	if t.name == "tgkill" {
-		id, sig = int(int32(t.regs.Rsi)), unix.Signal(t.regs.Rdx)
-	}
-	for _, o := range t.p.threads {
-		if o.id != id {
-			continue
-		}
-		if sig != 0 {
-			unix.Tgkill(t.p.pid, o.tid, sig)
-			if o.blocked != nil {
-				o.finish(-int64(unix.EINTR))
-				o.goesOn()
-			}
-		}
-		return t.gives(0)
-	}
-	return t.errs(unix.ESRCH)
 }

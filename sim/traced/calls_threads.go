@@ -9,14 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forks refuses to start another process.
-func (t *thread) forks() outcome {
-	t.p.m.fail(t, t.name, "to start another process, which is not modelled: the command must be the program itself, "+
-		"not a script that starts it")
-	return gone
-}
-
-// clone starts a thread.
+// clone starts a thread or a process.
 func (t *thread) clone() outcome {
 	flags, parentID, childID := t.regs.Rdi, t.regs.Rdx, t.regs.R10
 	if t.name == "clone3" {
@@ -26,8 +19,12 @@ func (t *thread) clone() outcome {
 		}
 		flags, childID, parentID = le.Uint64(b), le.Uint64(b[16:]), le.Uint64(b[24:])
 	}
-	if flags&unix.CLONE_THREAD == 0 {
-		return t.forks()
+	switch {
+	case flags&unix.CLONE_THREAD != 0:
+	case t.name == "clone3":
+		return t.lacks() // programs then use clone
+	default:
+		return t.startsProcess(flags)
 	}
 	m, p := t.p.m, t.p
 	unix.PtraceCont(t.tid, 0)
@@ -74,7 +71,7 @@ func (t *thread) exits() outcome {
 	}
 	if t.tid == p.pid {
 		// The kernel keeps the first thread as a zombie until all others have ended. It never runs again.
-		return t.blocks(block{ready: func(bool) bool { return false }})
+		return t.blocks(block{firm: true, ready: func(bool) bool { return false }})
 	}
 	t.record(0)
 	unix.PtraceCont(t.tid, 0)
@@ -131,6 +128,7 @@ const (
 	futexWaitBits  = 9
 	futexWakeBits  = 10
 	futexOperation = 0x7f
+	futexPrivate   = 0x80
 	futexRealtime  = 0x100
 )
 
@@ -173,6 +171,11 @@ func (t *thread) waits(bits uint32) outcome {
 	r := &t.regs
 	if peek32(t.tid, r.Rdi) != uint32(r.Rdx) {
 		return t.errs(unix.EAGAIN)
+	}
+	if r.Rsi&futexPrivate == 0 && t.p.started > 0 && t.p.shares(r.Rdi) {
+		t.p.m.fail(t, "futex", "to wait for another process on memory that they share, which is not modelled: let "+
+			"processes wait for each other by pipes, or use threads")
+		return gone
 	}
 	b := block{}
 	if r.R10 != 0 {

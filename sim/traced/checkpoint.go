@@ -47,7 +47,7 @@ func (a *approaching) arrives(t *thread) bool {
 	switch nr := t.regs.Orig_rax; nr {
 	case unix.SYS_SOCKET:
 		return t.regs.Rdi != unix.AF_UNIX
-	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_CONNECT:
+	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CONNECT:
 		return true
 	default:
 		if makers[nr] == "" {
@@ -176,7 +176,7 @@ func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
 	z := from.thread
 	p := m.process(z.p.command, pid)
 	p.output, p.copied, p.lastID, p.refused = z.p.output, true, z.p.lastID, slices.Clone(z.p.refused)
-	p.replaced = z.p.replaced
+	p.replaced, p.knows = z.p.replaced, slices.Clone(z.p.knows)
 	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // other random numbers than those that the checkpoint has used
 	t := &thread{p: p, tid: pid, id: z.id, began: z.began}
 	p.threads = []*thread{t}

@@ -37,8 +37,9 @@ type Conn struct {
 	options  map[optionName][]byte
 }
 
-// Process returns the process to which the connection belongs.
-func (c *Conn) Process() *Process { return c.p }
+// Process returns the process that the machine was told to start and to which the connection belongs. The connection
+// may have been made by a process that it has started.
+func (c *Conn) Process() *Process { return c.p.first }
 
 // listen creates the socket to which the sockets of processes are connected.
 func (m *Tracer) listen() (err error) {
@@ -404,7 +405,7 @@ func (t *thread) getsockname() outcome {
 	if !c.dialled {
 		return t.givesAddress(c, unspecified)
 	}
-	host := netip.AddrFrom4([4]byte{10, 255, 0, byte(slices.Index(c.p.m.processes, c.p) + 1)})
+	host := netip.AddrFrom4([4]byte{10, 255, 0, byte(slices.Index(c.p.m.processes, c.p.first) + 1)})
 	return t.givesAddress(c, netip.AddrPortFrom(host, uint16(c.port)))
 }
 

@@ -21,9 +21,12 @@
 //
 // # Limits
 //
-// Only Linux on x86-64 is supported, from kernel 5.9 on. The program must not start other processes. A thread that
-// computes without a system call or a reading of a clock is not interrupted by others. If it does so for long, the run
-// ends with an error. The content of files such as those in /proc is that of the host.
+// Only Linux on x86-64 is supported, from kernel 5.9 on. A thread that computes without a system call or a reading of a
+// clock is not interrupted by others. If it does so for long, the run ends with an error. The content of files such as
+// those in /proc is that of the host.
+//
+// A program can start other processes, but they cannot wait for each other by memory that they share. When the first
+// process ends, the others are killed.
 //
 // All methods of a machine, its processes and its connections must be called on the OS thread that created the machine
 // (runtime.LockOSThread), because ptrace requires this. If that thread ends, for whatever reason, the kernel kills all

@@ -184,9 +184,11 @@ func (m *Machine) deadline() int64 {
 		if p.ended || p.paused > 0 {
 			continue
 		}
-		for _, t := range p.threads {
-			if b := t.blocked; b != nil && b.timed {
-				at = min(at, t.due(m.now))
+		for _, o := range p.members {
+			for _, t := range o.threads {
+				if b := t.blocked; b != nil && b.timed {
+					at = min(at, t.due(m.now))
+				}
 			}
 		}
 		for _, x := range p.timers {
@@ -216,13 +218,13 @@ func (m *Machine) wake() {
 		if p.ended || p.paused > 0 {
 			continue
 		}
-		for _, t := range p.threads {
-			b := t.blocked
-			if b == nil || !b.timed || t.due(m.now) > m.now {
-				continue
+		for _, o := range p.members {
+			for _, t := range o.threads {
+				if b := t.blocked; b != nil && b.timed && t.due(m.now) <= m.now {
+					b.ready(true)
+					t.goesOn()
+				}
 			}
-			b.ready(true)
-			t.goesOn()
 		}
 		for _, x := range p.timers {
 			x.expires()

@@ -19,28 +19,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a program that the machine runs.
+// Process is a process that the machine runs: a program that it was told to start, or a process that such a program has
+// started.
 type Process struct {
-	m        *Machine
-	command  Command
+	*family
 	pid      int // process number on the host
 	handle   int // pidfd
 	id       int // process number that the process itself sees
-	lastID   int // number of its latest thread
 	threads  []*thread
-	conns    []*Conn
-	timers   []*timer
-	rand     *rand.Rand
-	clock    clock
-	paused   int
 	ended    bool
 	exit     Exit
-	left     int64 // how far its clocks were allowed to advance when it was last resumed
-	dirty    bool  // one of its threads may have made a file ready
-	output   int   // file that contains what the process prints
-	copied   bool  // copied from a checkpoint, to which the file belongs
-	replaced bool  // the process may have replaced its output with another file
-	refused  []string
+	left     int64                  // how far its clocks were allowed to advance when it was last resumed
+	output   int                    // file that contains what the family prints, if this is its first process; else -1
+	copied   bool                   // copied from a checkpoint, to which the file belongs
+	replaced bool                   // the process may have replaced its output with another file
+	knows    []uint64               // addresses of functions that were changed to return the process number
+	senders  map[unix.Signal]sender // where the signals that are not delivered yet come from
+	kin
 }
 
 // thread is one thread of a process.
@@ -127,9 +122,11 @@ func (m *Machine) process(c Command, pid int) *Process {
 	number := m.first + len(m.processes)
 	h := fnv.New64a()
 	h.Write([]byte(c.Name))
-	p := &Process{m: m, command: c, pid: pid, handle: -1, id: firstID * (number + 1), output: -1,
-		rand: rand.New(rand.NewPCG(m.options.Seed, h.Sum64())), clock: clock{wall: m.options.Wall}}
-	p.lastID = p.id
+	id := firstID * (number + 1)
+	f := &family{m: m, command: c, lastID: id, rand: rand.New(rand.NewPCG(m.options.Seed, h.Sum64())),
+		clock: clock{wall: m.options.Wall}}
+	p := &Process{family: f, pid: pid, handle: -1, id: id, output: -1, kin: kin{group: id, session: id}}
+	f.first, f.members = p, []*Process{p}
 	return p
 }
 
@@ -279,7 +276,7 @@ func (p *Process) refuse(what string) {
 	}
 }
 
-// Pause stops the process until Resume is called. Pauses can be nested.
+// Pause stops the process and those that it has started until Resume is called. Pauses can be nested.
 func (p *Process) Pause() { p.paused++ }
 
 // Resume ends one pause.
@@ -296,7 +293,7 @@ func (p *Process) Jump(d time.Duration) {
 // Drift adds ppm to the rate of both clocks of the process.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
 
-// Kill ends the process as SIGKILL does. It reports whether the process was alive.
+// Kill ends the process and those that it has started as SIGKILL does. It reports whether the process was alive.
 func (p *Process) Kill() (lived bool) {
 	if p.ended {
 		return false
@@ -317,8 +314,16 @@ func (p *Process) Printed() []byte {
 	return b[:max(n, 0)]
 }
 
-// reap cleans up a process that is to be killed, or one of whose threads has ended.
+// reap cleans up a process that is to be killed, or one of whose threads has ended. The processes that the first one of
+// a family has started are killed with it.
 func (p *Process) reap(how Exit) {
+	if p == p.first {
+		for _, o := range slices.Clone(p.members[1:]) {
+			if !o.ended {
+				o.reap(Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"})
+			}
+		}
+	}
 	p.ended, p.exit = true, how
 	unix.Kill(p.pid, unix.SIGKILL)
 	// The kernel reports the end of the first thread only after all others have been waited for.
@@ -336,6 +341,13 @@ func (p *Process) reap(how Exit) {
 	if m.current != nil && m.current.p == p {
 		m.current = nil
 	}
+	if p.handle >= 0 {
+		unix.Close(p.handle)
+		p.handle = -1
+	}
+	if p != p.first {
+		return
+	}
 	for _, c := range slices.Clone(p.conns) {
 		c.closed()
 	}
@@ -343,8 +355,4 @@ func (p *Process) reap(how Exit) {
 		unix.Close(x.end)
 	}
 	p.timers = nil
-	if p.handle >= 0 {
-		unix.Close(p.handle)
-		p.handle = -1
-	}
 }

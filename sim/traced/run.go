@@ -40,6 +40,8 @@ type block struct {
 	order uint64
 	fds   []unix.PollFd // duplicates of the files for which the thread waits; they are closed when the wait ends
 	conn  *Conn         // the connection that the thread waits to open
+	child bool          // the thread waits for a child of its process
+	firm  bool          // signals do not end the wait
 	// ready ends the call if that is possible, and reports whether it did. timeout says that the time is over, so the
 	// call must end.
 	ready func(timeout bool) bool
@@ -113,8 +115,7 @@ func (p *Process) resume(t *thread) bool {
 	signal := t.signal
 	t.signal = 0
 	if unix.PtraceCont(t.tid, int(signal)) != nil { // the process was killed in the meantime
-		p.reap(Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"})
-		m.options.Network.Exited(p)
+		p.ends(Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"})
 		return false
 	}
 	return true
@@ -165,6 +166,7 @@ func (t *thread) signalled(s unix.Signal) {
 	case s == unix.SIGSEGV && t.readsCounter():
 	case s == unix.SIGTRAP:
 	default:
+		t.cameFrom(s)
 		t.signal = s
 	}
 }
@@ -203,8 +205,7 @@ func (p *Process) finished(t *thread, st unix.WaitStatus) {
 			p.m.fail(t, "", fmt.Sprintf(busyProblem, p.m.busy))
 		}
 	}
-	p.reap(how)
-	p.m.options.Network.Exited(p)
+	p.ends(how)
 }
 
 // executed handles a program that has replaced another program in the same process (exec).
@@ -226,6 +227,9 @@ func (m *Machine) executed(t *thread) {
 	if err := p.adopt(); err != nil {
 		m.fail(t, "execve", "and the program cannot be traced: "+err.Error())
 	}
+	p.knows = nil
+	p.returnsMemory()
+	p.recheck() // files that are closed when a program is executed
 }
 
 // finish sets the result of the call at whose entry a thread has stopped.
@@ -297,11 +301,13 @@ func (t *thread) goesOn() {
 }
 
 // recheck unblocks threads that wait for files that are ready now.
-func (p *Process) recheck() {
-	p.dirty = false
-	for _, t := range p.threads {
-		if b := t.blocked; b != nil && len(b.fds) > 0 && pollNow(b.fds) > 0 && b.ready(false) {
-			t.goesOn()
+func (f *family) recheck() {
+	f.dirty = false
+	for _, p := range f.members {
+		for _, t := range p.threads {
+			if b := t.blocked; b != nil && len(b.fds) > 0 && pollNow(b.fds) > 0 && b.ready(false) {
+				t.goesOn()
+			}
 		}
 	}
 }

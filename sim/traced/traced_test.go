@@ -4,6 +4,7 @@ package traced
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	real := realEcho(t)
-	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end", "absolute",
+	for _, what := range []string{"threads", "pipe", "signals", "files", "children", "echo", "reset", "end", "absolute",
 		"options", "timerfd", "output"} {
 		t.Run(what, func(t *testing.T) {
 			want := onTheHost(t, goProgram(t, what, real)...)
@@ -24,13 +25,16 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 			}
 		})
 	}
-	t.Run("python", func(t *testing.T) {
-		want := onTheHost(t, python(t, "testdata/waits.py", real)...)
-		got := newStage(t, 0).run(1, 0, nil, python(t, "testdata/waits.py", echoing)...)
-		if got.err != nil || got.printed != want || got.exit != (Exit{}) {
-			t.Errorf("it prints\n%s%v (%v), and on the host\n%s", got.printed, got.exit, got.err, want)
-		}
-	})
+	for _, what := range []string{"waits", "children"} {
+		t.Run("python "+what, func(t *testing.T) {
+			file := "testdata/" + what + ".py"
+			want := onTheHost(t, python(t, file, real)...)
+			got := newStage(t, 0).run(1, 0, nil, python(t, file, echoing)...)
+			if got.err != nil || got.printed != want || got.exit != (Exit{}) {
+				t.Errorf("it prints\n%s%v (%v), and on the host\n%s", got.printed, got.exit, got.err, want)
+			}
+		})
+	}
 }
 
 // TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same calls at the same times with the same
@@ -38,8 +42,9 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 // checkpoint.
 func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	for name, args := range map[string][]string{"threads": goProgram(t, "threads"),
-		"echo":   goProgram(t, "echo", echoing),
-		"random": goProgram(t, "random"), "python": python(t, "testdata/waits.py", echoing)} {
+		"echo":     goProgram(t, "echo", echoing),
+		"random":   goProgram(t, "random"),
+		"children": python(t, "testdata/children.py", echoing), "python": python(t, "testdata/waits.py", echoing)} {
 		t.Run(name, func(t *testing.T) {
 			s, again := newStage(t, 0), newStage(t, 0)
 			a, b, c := s.run(7, 0, nil, args...), s.run(7, 0, nil, args...), again.run(7, 0, nil, args...)
@@ -143,6 +148,53 @@ func TestFaultsOfAProcess(t *testing.T) {
 	}
 }
 
+// TestFaultsStrikeAFamily: a pause of a program also stops the processes that it has started, and their clocks show the
+// same. When the first process ends or is killed, the others are gone.
+func TestFaultsStrikeAFamily(t *testing.T) {
+	const code = `import os, time
+child = os.fork()
+for _ in range(3): print(time.time() // 1, time.monotonic() // 1, flush=True) or time.sleep(1)
+child and os.wait()`
+	for name, c := range map[string]struct {
+		fault func(p *Process)
+		want  string
+	}{
+		"pause": {func(p *Process) {
+			p.Pause()
+			if err := p.m.Run(100*time.Second, func() bool { return false }); err != nil {
+				t.Error(err)
+			}
+			p.Resume()
+		}, "1767225600.0 86400.0\n1767225601.0 86401.0\n1767225700.0 86500.0\n"},
+		"jump": {func(p *Process) { p.Jump(time.Hour) },
+			"1767225600.0 86400.0\n1767225601.0 86401.0\n1767229202.0 86402.0\n"},
+		"kill": {func(p *Process) { p.Kill() }, "1767225600.0 86400.0\n1767225601.0 86401.0\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all []int
+			r := newStage(t, 0).run(1, 1500*time.Millisecond, func(p *Process) {
+				for _, o := range p.members {
+					all = append(all, o.pid)
+				}
+				c.fault(p)
+			}, python(t, "-c", code)...)
+			lines := strings.SplitAfter(r.printed, "\n")
+			slices.Sort(lines)
+			twice := strings.Split(strings.ReplaceAll(c.want, "\n", "\n|"), "|")
+			twice = append(twice, twice...)
+			slices.Sort(twice)
+			if got := strings.Join(lines, ""); got != strings.Join(twice, "") || len(all) != 2 {
+				t.Errorf("it prints\n%s (%v), want each line of\n%stwice", r.printed, r.err, c.want)
+			}
+			for _, pid := range all {
+				if _, err := os.Stat(fmt.Sprint("/proc/", pid)); err == nil {
+					t.Errorf("process %d is left", pid)
+				}
+			}
+		})
+	}
+}
+
 // TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, a wait until a time of day
 // ends sooner or later. A wait for a duration does not change.
 func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
@@ -197,6 +249,12 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// sharedLock is a program in which two processes wait for each other by memory.
+const sharedLock = `import ctypes, mmap, os
+word = ctypes.c_int.from_buffer(mmap.mmap(-1, 4096))
+os.fork() or ctypes.CDLL(None).syscall(202, ctypes.byref(word), 0, 0, None)
+os.wait()`
+
 // TestWhatCannotBeRun: a run ends with an error if its program does something that is not modeled, or never lets
 // anything else run. The error says what the program did.
 func TestWhatCannotBeRun(t *testing.T) {
@@ -208,7 +266,11 @@ func TestWhatCannotBeRun(t *testing.T) {
 		{goProgram(t, "signalfd"), "program calls signalfd4 in thread 1000, which is not modelled"},
 		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "while True: pass"), "program has computed for 200ms of processor time without a system call"},
-		{python(t, "-c", "import os; os.fork()"), "program calls clone in thread 1000, to start another process"},
+		{python(t, "-c", "import os\nwhile True: os.fork()"), "program calls clone in thread 1"},
+		{python(t, "-c", "import os\nwhile os.fork(): os.wait()"),
+			"program calls clone in thread 1000, to start another process, although it has started 300 already"},
+		{python(t, "-c", "import os; os.kill(0, 19)"), "program calls kill in thread 1000, to send SIGSTOP"},
+		{python(t, "-c", sharedLock), "program calls futex in thread 100"},
 	} {
 		r := s.run(1, 0, nil, c.args...)
 		if e := (*ProgramError)(nil); !errors.As(r.err, &e) || !strings.HasPrefix(e.Error(), c.want) {

@@ -1,0 +1,78 @@
+package etcd
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// command is a change that members execute from the log: an *Op, a *Txn or one of the types below. All members share
+// the same command, so nothing may change it.
+type command interface {
+	// apply executes the command. It returns the response of the method that proposes it.
+	apply(s *server, m *raft.Member, w *write) (message []byte, err error)
+	name() string
+	// details distinguish the command from others with its name, so that its messages get their own random delays.
+	details() []string
+}
+
+// proposal returns the command as an entry for the log. If it belongs to an attempt, its name is enough for its delays.
+func proposal(of history.Attempt, c command) raft.Command {
+	words := []string{c.name()}
+	if of == "" {
+		words = append(words, c.details()...)
+	}
+	return raft.Command{Attempt: of, Args: words, Value: c}
+}
+
+// Apply executes a command of the log.
+func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
+	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
+	return outcome(e.Value.(command).apply(s, m, &w))
+}
+
+type grant struct{ id, ttl int64 }
+
+func (*grant) name() string        { return "GRANT" }
+func (g *grant) details() []string { return []string{format(g.id), format(g.ttl)} }
+
+type revocation struct {
+	id      int64
+	expired bool // the leader ends the lease; otherwise a client does
+}
+
+func (r *revocation) name() string {
+	if r.expired {
+		return "EXPIRE"
+	}
+	return "REVOKE"
+}
+
+func (r *revocation) details() []string { return []string{format(r.id)} }
+
+// compaction makes all revisions before the given one unreadable.
+type compaction struct{ revision int64 }
+
+func (*compaction) name() string        { return "COMPACT" }
+func (c *compaction) details() []string { return []string{format(c.revision)} }
+
+// entrance puts the key of a call of the lock or election service into its queue.
+type entrance struct {
+	key, value string
+	lease      int64
+	election   bool
+}
+
+func (*entrance) name() string        { return "ENTER" }
+func (n *entrance) details() []string { return []string{n.key, format(n.lease), n.value} }
+
+func (t *Txn) name() string      { return "TXN" }
+func (t *Txn) details() []string { return []string{string(t.message())} }
+
+func (o *Op) name() string {
+	if o.Kind == Put {
+		return "PUT"
+	}
+	return "DELETE"
+}
+
+func (o *Op) details() []string { return []string{string(o.message())} }

@@ -1,0 +1,193 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"bytes"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// returning is the code of a function that returns a process number without a call: mov eax, id; nop.
+func returning(id int) []byte { return append(le.AppendUint32([]byte{0xb8}, uint32(id)), 0x66, 0x90) }
+
+// asking is the code of a function that asks the kernel for the process number: mov eax, 39; syscall.
+var asking = []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05}
+
+// getpid answers with the process number. If a function like that of the C library made the call, getpid changes this
+// function so that it returns the number without a call, because some libraries ask for the number before each request.
+// If the function cannot be changed, it continues to make the call.
+func (t *thread) getpid() outcome {
+	code, at := make([]byte, len(asking)), t.regs.Rip-uint64(len(asking))
+	shared := slices.ContainsFunc(t.p.members, func(o *Process) bool { return o.lender != nil })
+	if !shared && peek(t.tid, at, code) && bytes.Equal(code, asking) &&
+		pokeCode(t.tid, at, returning(t.p.id)) == nil {
+		t.p.knows = append(t.p.knows, at)
+	}
+	return t.gives(int64(t.p.id))
+}
+
+// forgetsNumber makes the functions that getpid has changed ask the kernel again, because another process is going to
+// use the same memory.
+func (p *Process) forgetsNumber() {
+	for _, at := range p.knows {
+		pokeCode(p.pid, at, asking)
+	}
+	p.knows = nil
+}
+
+func (t *thread) getppid() outcome {
+	if t.p.parent == nil {
+		return t.gives(1)
+	}
+	return t.gives(int64(t.p.parent.id))
+}
+
+// member returns the process of the family with a number, or nil. 0 is the number of p itself.
+func (p *Process) member(id int) *Process {
+	for _, o := range p.members {
+		if o.id == id || id == 0 && o == p {
+			return o
+		}
+	}
+	return nil
+}
+
+// ofKin answers a call that asks for the group or the session of a process.
+func (t *thread) ofKin(number func(*Process) int) outcome {
+	o := t.p.member(int(int32(t.regs.Rdi)))
+	if o == nil {
+		return t.errs(unix.ESRCH)
+	}
+	return t.gives(int64(number(o)))
+}
+
+func (t *thread) getpgrp() outcome { return t.gives(int64(t.p.group)) }
+
+func (t *thread) getpgid() outcome { return t.ofKin(func(p *Process) int { return p.group }) }
+
+func (t *thread) getsid() outcome { return t.ofKin(func(p *Process) int { return p.session }) }
+
+func (t *thread) setsid() outcome {
+	p := t.p
+	if slices.ContainsFunc(p.members, func(o *Process) bool { return o.group == p.id }) {
+		return t.errs(unix.EPERM)
+	}
+	p.group, p.session = p.id, p.id
+	return t.gives(int64(p.id))
+}
+
+func (t *thread) setpgid() outcome {
+	o, group := t.p.member(int(int32(t.regs.Rdi))), int(int32(t.regs.Rsi))
+	switch {
+	case group < 0:
+		return t.errs(unix.EINVAL)
+	case o == nil || o != t.p && o.parent != t.p:
+		return t.errs(unix.ESRCH)
+	case o.session == o.id:
+		return t.errs(unix.EPERM)
+	case group == 0:
+		group = o.id
+	}
+	if group != o.id && !slices.ContainsFunc(t.p.members, func(q *Process) bool { return q.group == group }) {
+		return t.errs(unix.EPERM)
+	}
+	o.group = group
+	return t.gives(0)
+}
+
+// Codes that say how a child has ended.
+const cldExited, cldKilled = 1, 2
+
+// awaits waits until one of the process's children for which is returns true has ended. The call then returns the
+// result of gives, which gets nil if the call must not wait.
+func (t *thread) awaits(is func(*Process) bool, options uint64, gives func(*Process) int64) outcome {
+	try := func() bool {
+		living := false
+		for _, o := range t.p.members {
+			if o.parent != t.p || !is(o) {
+				continue
+			}
+			if !o.ended || options&unix.WEXITED == 0 {
+				living = true
+				continue
+			}
+			result := gives(o)
+			if options&unix.WNOWAIT == 0 {
+				o.leaves()
+			}
+			t.finish(result)
+			return true
+		}
+		switch {
+		case !living:
+			t.finish(-int64(unix.ECHILD))
+		case options&unix.WNOHANG != 0:
+			t.finish(gives(nil))
+		default:
+			return false
+		}
+		return true
+	}
+	if try() {
+		return answered
+	}
+	return t.blocks(block{child: true, ready: func(bool) bool { return try() }})
+}
+
+func (t *thread) wait4() outcome {
+	r := t.regs
+	id, options := int(int32(r.Rdi)), r.Rdx
+	const known = unix.WNOHANG | unix.WUNTRACED | unix.WCONTINUED | unix.WNOTHREAD | unix.WCLONE | unix.WALL
+	if options&0xffffffff&^known != 0 {
+		return t.errs(unix.EINVAL)
+	}
+	group := -id
+	if id == 0 {
+		group = t.p.group
+	}
+	is := func(o *Process) bool { return id == -1 || o.id == id || id <= 0 && o.group == group }
+	return t.awaits(is, options&unix.WNOHANG|unix.WEXITED, func(o *Process) int64 {
+		switch {
+		case o == nil:
+			return 0
+		case r.Rsi != 0 && !poke32(t.tid, r.Rsi, o.exit.status()), r.R10 != 0 && !poke(t.tid, r.R10, make([]byte, 144)):
+			return -int64(unix.EFAULT)
+		}
+		return int64(o.id)
+	})
+}
+
+func (t *thread) waitid() outcome {
+	r := t.regs
+	kind, id, options := r.Rdi, int(int32(r.Rsi)), r.R10
+	const known = unix.WNOHANG | unix.WNOWAIT | unix.WEXITED | unix.WSTOPPED | unix.WCONTINUED | unix.WNOTHREAD |
+		unix.WCLONE | unix.WALL
+	switch {
+	case options&0xffffffff&^known != 0 || options&(unix.WEXITED|unix.WSTOPPED|unix.WCONTINUED) == 0 ||
+		kind > unix.P_PIDFD || kind != unix.P_ALL && id < 0:
+		return t.errs(unix.EINVAL)
+	case kind == unix.P_PIDFD:
+		return t.errs(unix.EBADF)
+	case kind == unix.P_PGID && id == 0:
+		id = t.p.group
+	}
+	is := func(o *Process) bool {
+		return kind == unix.P_ALL || kind == unix.P_PID && o.id == id || kind == unix.P_PGID && o.group == id
+	}
+	return t.awaits(is, options, func(o *Process) int64 {
+		info := make([]byte, sizeOfInfo)
+		if o != nil {
+			s := sender{cldExited, o.id, o.exit.reason()}
+			if o.exit.Signal != "" {
+				s.code = cldKilled
+			}
+			s.encode(info, unix.SIGCHLD)
+		}
+		if r.Rdx != 0 && !poke(t.tid, r.Rdx, info) || r.R8 != 0 && !poke(t.tid, r.R8, make([]byte, 144)) {
+			return -int64(unix.EFAULT)
+		}
+		return 0
+	})
+}

@@ -1,0 +1,241 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// family is a program that the machine was told to start, with all processes that it has started. They have the same
+// clocks and the same connections, and faults strike all of them.
+//
+// For the kernel, each of them is a child of the machine (CLONE_PARENT). The machine therefore answers the calls by
+// which a process waits for its children, and sends SIGCHLD itself.
+type family struct {
+	m       *Machine
+	command Command
+	first   *Process   // the process of the program; when it ends, the others are killed
+	members []*Process // including those that have ended and that their parents have not waited for yet
+	started int        // number of processes that were started so far, without the first one
+	lastID  int        // number of the latest thread
+	conns   []*Conn
+	timers  []*timer
+	rand    *rand.Rand
+	clock   clock
+	paused  int
+	dirty   bool // a thread may have made a file ready
+	refused []string
+}
+
+// kin says how a process is related to others of its family.
+type kin struct {
+	parent  *Process // nil: init
+	group   int      // number of its process group
+	session int
+	lender  *thread // the thread whose memory it uses and that waits until it no longer does (vfork); nil: none
+}
+
+// mostStarted is the maximum number of processes that a program may start in one run.
+const mostStarted = 300
+
+// startsProcess starts a process.
+func (t *thread) startsProcess(flags uint64) outcome {
+	const modeled = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_SETTID |
+		unix.CLONE_CHILD_CLEARTID | unix.CLONE_SETTLS | uint64(unix.SIGCHLD)
+	p, borrows := t.p, flags&unix.CLONE_VM != 0
+	switch {
+	case flags&unix.CLONE_PIDFD != 0:
+		return t.errs(unix.EINVAL) // as on kernels without process files
+	case flags&^modeled != 0 || flags&0xff != uint64(unix.SIGCHLD) || borrows && flags&unix.CLONE_VFORK == 0:
+		p.m.fail(t, t.name, fmt.Sprintf("to start another process with the flags %#x, which are not modelled: start "+
+			"it by fork or exec", flags))
+		return gone
+	case p.started == mostStarted:
+		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has started %d already: does it start "+
+			"processes without end?", p.started))
+		return gone
+	}
+	if borrows {
+		p.forgetsNumber()
+	}
+	pid, err := t.copies(flags)
+	if err != nil {
+		p.m.fail(t, t.name, "to start another process, and the kernel refused to: "+err.Error())
+		return gone
+	}
+	child := p.child(pid)
+	if child.handle, err = unix.PidfdOpen(pid, 0); err != nil {
+		p.m.fail(t, t.name, "and its child was lost: "+err.Error())
+		return gone
+	}
+	if flags&unix.CLONE_PARENT_SETTID != 0 {
+		poke32(t.tid, t.regs.Rdx, uint32(child.id))
+	}
+	if flags&unix.CLONE_CHILD_SETTID != 0 {
+		poke32(pid, t.regs.R10, uint32(child.id))
+	}
+	p.m.runnable = append(p.m.runnable, child.threads[0])
+	if flags&unix.CLONE_VFORK == 0 {
+		return t.gives(int64(child.id))
+	}
+	child.lender = t
+	return t.blocks(block{firm: true, ready: func(bool) bool {
+		t.finish(int64(child.id))
+		return true
+	}})
+}
+
+// vfork starts a process that uses the memory of this one.
+func (t *thread) vfork() outcome {
+	t.regs.Rsi = 0
+	return t.startsProcess(unix.CLONE_VM | unix.CLONE_VFORK | uint64(unix.SIGCHLD))
+}
+
+// copies makes the kernel copy the thread as a new process. It then restores the registers of both.
+func (t *thread) copies(flags uint64) (pid int, err error) {
+	entry := t.regs
+	r := entry
+	r.Orig_rax, r.Rax = unix.SYS_CLONE, unix.SYS_CLONE
+	r.Rdi = flags&(unix.CLONE_VM|unix.CLONE_SETTLS) | unix.CLONE_PARENT | uint64(unix.SIGCHLD)
+	if entry.Orig_rax != unix.SYS_CLONE {
+		r.Rsi, r.Rdx, r.R10, r.R8 = 0, 0, 0, 0
+	}
+	if err := unix.PtraceSetRegs(t.tid, &r); err != nil {
+		return 0, err
+	}
+	unix.PtraceSyscall(t.tid, 0)
+	st, err := wait(t.tid)
+	if err != nil {
+		return 0, err
+	}
+	if event(st) != unix.PTRACE_EVENT_FORK {
+		unix.PtraceGetRegs(t.tid, &r)
+		return 0, unix.Errno(-int64(r.Rax))
+	}
+	number, err := unix.PtraceGetEventMsg(t.tid)
+	if err != nil {
+		return 0, err
+	}
+	pid = int(number)
+	if _, err := wait(pid); err != nil {
+		return 0, err
+	}
+	unix.PtraceSyscall(t.tid, 0)
+	if _, err := wait(t.tid); err != nil {
+		return 0, err
+	}
+	for _, tid := range []int{t.tid, pid} {
+		if err := unix.PtraceGetRegs(tid, &r); err != nil {
+			return 0, err
+		}
+		r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8 = entry.Rdi, entry.Rsi, entry.Rdx, entry.R10, entry.R8
+		r.Orig_rax = ^uint64(0)
+		if err := unix.PtraceSetRegs(tid, &r); err != nil {
+			return 0, err
+		}
+		if tid == t.tid {
+			t.regs = r
+		}
+	}
+	return pid, nil
+}
+
+// child returns the process that p has started, which has the given number on the host.
+func (p *Process) child(pid int) *Process {
+	p.started++
+	p.lastID++
+	c := &Process{family: p.family, pid: pid, handle: -1, id: p.lastID, output: -1, replaced: p.replaced,
+		knows: slices.Clone(p.knows), kin: kin{parent: p, group: p.group, session: p.session}}
+	c.threads = []*thread{{p: c, tid: pid, id: c.id}}
+	for _, at := range c.knows {
+		pokeCode(pid, at, returning(c.id))
+	}
+	p.members = append(p.members, c)
+	return c
+}
+
+// returnsMemory lets the thread whose memory the process uses go on.
+func (p *Process) returnsMemory() {
+	if t := p.lender; t != nil && !t.p.ended {
+		t.blocked.ready(false)
+		t.goesOn()
+	}
+	p.lender = nil
+}
+
+// ends handles the end of a process.
+func (p *Process) ends(how Exit) {
+	p.reap(how)
+	if p == p.first {
+		p.m.options.Network.Exited(p)
+		return
+	}
+	p.returnsMemory()
+	for _, o := range slices.Clone(p.members) {
+		if o.parent != p {
+			continue
+		}
+		if o.parent = nil; o.ended {
+			o.leaves()
+		}
+	}
+	p.look()
+	p.recheck()
+	parent := p.parent
+	if parent == nil || parent.signals(parent.pid).ignored.has(unix.SIGCHLD) {
+		p.leaves()
+	}
+	if parent == nil {
+		return
+	}
+	for _, t := range parent.threads {
+		if b := t.blocked; b != nil && b.child && b.ready(false) {
+			t.goesOn()
+		}
+	}
+	code := int32(cldExited)
+	if how.Signal != "" {
+		code = cldKilled
+	}
+	parent.gets(unix.SIGCHLD, nil, sender{code, p.id, how.reason()})
+}
+
+// leaves removes a process that has ended from its family.
+func (p *Process) leaves() {
+	p.members = slices.DeleteFunc(p.members, func(o *Process) bool { return o == p })
+}
+
+// reason returns the status with which a process ended, or the number of the signal that has ended it.
+func (e Exit) reason() int {
+	if e.Signal != "" {
+		return e.Code - 128
+	}
+	return e.Code
+}
+
+// status encodes how a process ended as wait4 does.
+func (e Exit) status() uint32 {
+	if e.Signal != "" {
+		return uint32(e.reason())
+	}
+	return uint32(e.Code) << 8
+}
+
+// shares reports whether the memory at an address is shared with other processes.
+func (p *Process) shares(at uint64) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.pid))
+	for line := range strings.Lines(string(text)) {
+		var from, to uint64
+		var mode string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); n == 3 && from <= at && at < to {
+			return strings.HasSuffix(mode, "s")
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalSet has a bit for each signal.
+type signalSet uint64
+
+func (s signalSet) has(sig unix.Signal) bool { return sig > 0 && s>>(sig-1)&1 == 1 }
+
+// dispositions says what a thread does with signals.
+type dispositions struct{ blocked, ignored, caught signalSet }
+
+// signals returns what a thread of the process does with signals.
+func (p *Process) signals(tid int) (d dispositions) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", p.pid, tid))
+	sets := map[string]*signalSet{"SigBlk": &d.blocked, "SigIgn": &d.ignored, "SigCgt": &d.caught}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if set := sets[name]; set != nil {
+			v, _ := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			*set = signalSet(v)
+		}
+	}
+	return d
+}
+
+// sender says where a signal comes from, as a handler sees it.
+type sender struct {
+	code   int32
+	id     int // number of the process
+	status int // for SIGCHLD: how it has ended
+}
+
+// sizeOfInfo is the size of a siginfo_t in bytes.
+const sizeOfInfo = 128
+
+// encode writes a siginfo_t.
+func (s sender) encode(info []byte, sig unix.Signal) {
+	clear(info)
+	le.PutUint32(info, uint32(sig))
+	le.PutUint32(info[8:], uint32(s.code))
+	le.PutUint32(info[16:], uint32(s.id))
+	le.PutUint32(info[20:], uint32(os.Getuid()))
+	le.PutUint32(info[24:], uint32(s.status))
+}
+
+// harmless lists the signals that do nothing to a process that does not handle them, and stopping those that stop it.
+var (
+	harmless = []unix.Signal{unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT}
+	stopping = []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
+)
+
+// gets sends a signal to a process. It ends a blocked call of the first thread that does not block the signal, so that
+// the signal can be delivered. by is the thread that has sent it, or nil.
+func (p *Process) gets(sig unix.Signal, by *thread, from sender) {
+	d := p.signals(p.pid)
+	switch {
+	case p.ended || d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig):
+		return
+	case sig == unix.SIGKILL:
+		p.ends(Exit{Code: 128 + int(sig), Signal: "SIGKILL"})
+		return
+	case !d.caught.has(sig) && slices.Contains(stopping, sig):
+		p.m.fail(by, by.name, "to send "+unix.SignalName(sig)+", which stops a process and is not modelled: pause a "+
+			"client by a fault instead")
+		return
+	}
+	if p.senders == nil {
+		p.senders = map[unix.Signal]sender{}
+	}
+	p.senders[sig] = from
+	unix.Kill(p.pid, sig)
+	for _, t := range p.threads {
+		b := t.blocked
+		if b != nil && b.firm || p.signals(t.tid).blocked.has(sig) {
+			continue
+		}
+		if t != by && b != nil {
+			t.finish(-int64(unix.EINTR))
+			t.goesOn()
+		}
+		return
+	}
+}
+
+// kill sends a signal to processes of the same family. No other process can get one.
+func (t *thread) kill() outcome {
+	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
+	var to []*Process
+	for _, o := range t.p.members {
+		if id > 0 && o.id == id || id == 0 && o.group == t.p.group || id < -1 && o.group == -id ||
+			id == -1 && o != t.p {
+			to = append(to, o)
+		}
+	}
+	switch {
+	case sig < 0 || sig > 64:
+		return t.errs(unix.EINVAL)
+	case len(to) == 0:
+		return t.errs(unix.ESRCH)
+	}
+	t.finish(0)
+	for _, o := range to {
+		if sig != 0 {
+			o.gets(sig, t, sender{id: t.p.id})
+		}
+	}
+	if t.p.ended {
+		return gone
+	}
+	return answered
+}
+
+// tkill sends a signal to a thread of the process.
+func (t *thread) tkill() outcome {
+	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
+	if t.name == "tgkill" {
+		id, sig = int(int32(t.regs.Rsi)), unix.Signal(t.regs.Rdx)
+	}
+	for _, o := range t.p.threads {
+		if o.id != id {
+			continue
+		}
+		if sig != 0 {
+			unix.Tgkill(t.p.pid, o.tid, sig)
+			if o.blocked != nil && !o.blocked.firm {
+				o.finish(-int64(unix.EINTR))
+				o.goesOn()
+			}
+		}
+		return t.gives(0)
+	}
+	return t.errs(unix.ESRCH)
+}
+
+// cameFrom makes the signal that is about to be delivered to a thread name its sender by the number that the process
+// knows. For the kernel, the machine has sent it.
+func (t *thread) cameFrom(sig unix.Signal) {
+	from, known := t.p.senders[sig]
+	if !known {
+		return
+	}
+	delete(t.p.senders, sig)
+	var info [sizeOfInfo]byte
+	from.encode(info[:], sig)
+	unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGINFO, uintptr(t.tid), 0, uintptr(unsafe.Pointer(&info)), 0, 0)
+}
