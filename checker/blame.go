@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
@@ -28,18 +29,22 @@ type blame struct {
 	held   pending // the request that was delayed: read, write, extend or release
 	ask    int32   // index in Asks of the acquire of another lock for which the client waited
 	inTime bool    // the pauses ended before the lease ended
+	before bool    // the faults delayed the grant, and were over by then
 	acted  bool    // held is the request that took effect too late
 }
 
 // blameFor finds out why a client was late. It may have been paused, one of its requests may have been delayed, or it
 // may have waited for another lock. If none of these explains the lateness, either its session had ended, which no
-// renewal prevents, or its work took longer than the lease, which it may or may not have tried to renew.
+// renewal prevents, or its work took longer than what was left of the lease, which it may or may not have tried to
+// renew. Less than the TTL is left of a lease whose grant was delayed.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
 	if faults := enoughOf(t.excess(l.upTo(calls))-spent(after), before); faults != nil {
 		inTime := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) >= l.ended })
-		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime}
+		granted := t.Grants[l.grant].GrantedAt(&t.Trace)
+		before := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) > granted })
+		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime, before: before}
 	}
 	ended := t.cutShort(l)
 	if ended != nil {
@@ -63,6 +68,9 @@ func (t *judge) blameFor(l lateness) blame {
 	}
 	if t.neverRenewed(l) {
 		return blame{cause: Cause{Kind: NeverRenewed}}
+	}
+	if faults := t.delayedGrant(l); faults != nil {
+		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, before: true}
 	}
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
@@ -108,16 +116,27 @@ func (l lateness) upTo(calls []pending) lateness {
 // excess returns how late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// pauses lists the pauses that delayed the client between its grant and the harm: those before the other client
-// entered, and those after. The later ones could not have happened inside the section without the earlier ones.
-func (t *judge) pauses(l lateness) (before, after []delay) {
+// leaseBegan returns when the lease of a late client began: when the client sent the request that was granted or, if the
+// client has extended the lease since, when the lease was granted.
+func (t *judge) leaseBegan(l lateness) history.Time {
 	g := &t.Grants[l.grant]
-	for _, p := range t.stretches(g.Process) {
+	if g.Lease != nil && l.ended == g.Lease.Until {
+		return min(g.Lease.Since, g.GrantedAt(&t.Trace))
+	}
+	return g.GrantedAt(&t.Trace)
+}
+
+// pauses lists the pauses that delayed the client between the beginning of its lease and the harm: those before the
+// other client entered, and those after. The later ones could not have happened inside the section without the earlier
+// ones.
+func (t *judge) pauses(l lateness) (before, after []delay) {
+	began := t.leaseBegan(l)
+	for _, p := range t.stretches(t.Grants[l.grant].Process) {
 		if !t.wokeLate(l.grant, p.from, p.over) {
 			continue
 		}
 		for _, f := range p.faults {
-			d := delay{fault: f, from: max(t.Time(f.Start), g.GrantedAt(&t.Trace)), to: t.Time(min(f.Over(), l.left))}
+			d := delay{fault: f, from: max(t.Time(f.Start), began), to: t.Time(min(f.Over(), l.left))}
 			switch {
 			case d.length() == 0:
 			case f.Start < l.met:
@@ -423,6 +442,22 @@ func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 		}
 	}
 	return end > l.ended && t.Time(l.left)-waited <= end
+}
+
+// delayedGrant finds the faults of servers, or of the links to them, that delayed a grant after its lease had begun,
+// by at least the time by which the client was late.
+func (t *judge) delayedGrant(l lateness) []*trace.Fault {
+	g, began := &t.Grants[l.grant], t.leaseBegan(l)
+	call := sort.Search(g.OK, func(i int) bool { return t.Time(i) >= began })
+	c := pending{f: history.Acquire, call: call, ret: g.OK}
+	var delays []delay
+	for f := range t.suspects() {
+		if f.Start < g.OK && (t.Mended(f) == trace.Open || t.Mended(f) > call) && f.Does.Delays() &&
+			f.Does != history.Promotes && t.onTheWay(f, g.Process, t.IsServer) {
+			delays = append(delays, t.delayOf(f, &c))
+		}
+	}
+	return enoughOf(t.excess(l), delays)
 }
 
 // slowedAsk lists the faults of servers, or of the links to them, that prolonged an acquire by at least the time by

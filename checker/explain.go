@@ -166,7 +166,10 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		s.WriteString(sentence(" No request had extended it, and the work of %s took longer than the lease.", p))
 	case why.cause.Detail == ByPause:
 		then := " and could not notice it"
-		if why.inTime {
+		switch {
+		case why.before:
+			then = ", before it was granted the lock, so its work took longer than what was left of the lease"
+		case why.inTime:
 			then = ", so its work took longer than the lease"
 		}
 		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
@@ -179,6 +182,9 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		}
 		s.WriteString(sentence(" The %s of %s was delayed: called at %v, it took effect at %v%s.", what, p,
 			t.Time(why.held.call), t.Time(why.held.ret), t.faultText(why.faults...)))
+	case why.before:
+		s.WriteString(sentence(" But the grant of %s was delayed%s, so its work took longer than what was left of the "+
+			"lease.", p, t.faultText(why.faults...)))
 	case why.held.f == history.Extend:
 		s.WriteString(sentence(" But an extension of %s did not get through in time%s.", p,
 			t.faultText(why.faults...)))

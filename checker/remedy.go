@@ -186,7 +186,7 @@ var remedies = map[CauseKind][]advice{
 			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, isOffset, unlessAgainst(history.PacesClock))},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
-				when: all(counted, against(history.SetsClock))},
+				when: all(counted, clientSet)},
 			{text: "Count the lease from when the request that extended it was sent, not from its answer.",
 				unless: history.ElapsedCheck, only: onEtcd, when: counted},
 			{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of " +
@@ -514,6 +514,7 @@ func remedy(s *situation) string {
 	}
 	for _, a := range list {
 		switch {
+		case slices.Contains(fit, a.text), slices.Contains(unsure, a.text): // advice can fit for two reasons
 		case s.Applies(a.unless), a.only != nil && !a.only(kind), a.when != nil && !a.when(s):
 		case a.given != "" && !s.Applies(a.given):
 			hidden = hidden || s.Unsure(a.given)
@@ -525,7 +526,7 @@ func remedy(s *situation) string {
 	}
 	switch {
 	case len(unsure) > 0:
-		fit = append(fit, unlessDone+strings.Join(unsure, " "))
+		fit = append(fit, unlessDone+paragraph(unsure))
 	case len(fit) == 0 && (hidden || s.cause.Kind == CauseNotRecorded):
 		return notShown
 	case len(fit) == 0 && slices.ContainsFunc(list, func(a advice) bool { return a.unless == history.Fencing }):
@@ -533,7 +534,16 @@ func remedy(s *situation) string {
 	case len(fit) == 0:
 		return noneKnown
 	}
-	return strings.Join(fit, " ")
+	return paragraph(fit)
+}
+
+// paragraph joins pieces of advice. The first is no alternative to anything, so it does not begin with "Or".
+func paragraph(advice []string) string {
+	s := strings.Join(advice, " ")
+	if rest, is := strings.CutPrefix(s, "Or "); is {
+		return capital(rest)
+	}
+	return s
 }
 
 // Texts for locks whose code is not known. One stands before advice that may already be followed, the other replaces

@@ -24,9 +24,9 @@ func advised() (all []history.Measure) {
 	return all
 }
 
-// Whatever is known about a lock, three rules hold. No remedy advises a measure that is already taken. Advice that may
+// Whatever is known about a lock, five rules hold. No remedy advises a measure that is already taken. Advice that may
 // already be followed is marked as such. Advice that presumes a measure is given only to locks that are known to take
-// it.
+// it. The first piece of advice does not begin with "Or". No advice is given twice.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := advised()
@@ -39,7 +39,8 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 					refused: r.IntN(2) == 0, endless: r.IntN(2) == 0, extending: r.IntN(2) == 0,
 					gaveUp: r.IntN(2) == 0, stood: r.IntN(2) == 0, went: r.IntN(2) == 0},
 				confused: r.IntN(2) == 0, extends: r.IntN(2) == 0}
-			details := []string{"", Overwritten, LateTry, GoneKey, DiskLost, SessionLives, KeptProlonged, TurnNotTaken}
+			details := []string{"", Overwritten, LateTry, GoneKey, DiskLost, SessionLives, KeptProlonged, TurnNotTaken,
+				ServerClock, Unsynced}
 			s.cause.Detail = details[r.IntN(len(details))]
 			for _, m := range all {
 				switch r.IntN(3) {
@@ -53,6 +54,14 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 				s.Lapses = []history.Lapse{history.PartOfOwner}
 			}
 			plain, tentative, _ := strings.Cut(remedy(s), unlessDone)
+			for _, a := range list {
+				if strings.Count(plain+tentative, a.text) > 1 {
+					t.Errorf("%s: %q", s.cause, remedy(s))
+				}
+			}
+			if strings.HasPrefix(plain, "Or ") || strings.HasPrefix(tentative, "Or ") {
+				t.Errorf("%s: %q", s.cause, remedy(s))
+			}
 			for _, a := range list {
 				plainly, tentatively := strings.Contains(plain, a.text), strings.Contains(tentative, a.text)
 				switch {

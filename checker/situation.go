@@ -121,6 +121,13 @@ func clientsClock(s *situation) bool {
 	})
 }
 
+// clientSet is a condition for advice that helps only if a fault set the clock of a client.
+func clientSet(s *situation) bool {
+	return s.names(func(f *trace.Fault) bool {
+		return f.Does == history.SetsClock && !slices.ContainsFunc(s.Servers, f.Strikes)
+	})
+}
+
 func ofDetail(detail string) func(*situation) bool {
 	return func(s *situation) bool { return s.cause.Detail == detail }
 }

@@ -104,7 +104,8 @@ func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (
 	}
 	if small == nil {
 		var err error
-		if small, err = search.Shrink(ctx, x.Scenario, x.Found.PlanOf(f, plans), f.Law, f.Cause, 0); err != nil {
+		if small, err = search.Shrink(ctx, x.Scenario, x.Found.PlanOf(f, plans), search.Violation{Law: f.Law,
+			Cause: f.Cause}, 0); err != nil {
 			return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)
 		}
 	}

@@ -129,14 +129,16 @@ func (p *parent) breaches() (all []Breach) {
 	return all
 }
 
-// groupOf returns the group of runs that a breach describes.
+// groupOf returns the violation that a breach describes, with its run. If no such run was made, the run has only a seed.
 func (p *parent) groupOf(b Breach) group {
-	all := p.groups()
-	is := func(g group) bool { return g.Law == b.Law && g.Cause == b.Cause && g.first.Seed == b.Seed }
-	if at := slices.IndexFunc(all, is); at >= 0 {
-		return all[at]
+	for _, run := range p.runs {
+		for _, x := range run.Broken {
+			if run.Seed == b.Seed && x.Law == b.Law && x.Cause == b.Cause {
+				return group{broken: x, first: run}
+			}
+		}
 	}
-	return group{broken: broken{finding: finding{b.Law, b.Cause}}, first: ran{Seed: b.Seed}}
+	return group{broken: broken{finding: finding{Law: b.Law, Cause: b.Cause}}, first: ran{Seed: b.Seed}}
 }
 
 // Violated returns the number of runs in which a law was violated, whatever the cause.

@@ -11,7 +11,7 @@ import (
 type limit string
 
 const (
-	pauses    limit = "pauses"    // the holder was paused for longer than its lease
+	pauses    limit = "pauses"    // a pause kept the holder at work until its lease was over
 	messages  limit = "messages"  // a message to the resource was delayed until another client held the lock
 	sessions  limit = "sessions"  // the service ended the session of a client that was still alive
 	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder continued to work
@@ -22,9 +22,9 @@ const (
 
 // waysOn contains, for each limit, the first sentences of the explanation.
 var waysOn = map[limit]string{
-	pauses: `No lock with a lease survives a pause of its holder that is longer than the lease. There are two solutions:
-a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no more than
-what a lease can keep (Laws: locktest.LeaseLaws).`,
+	pauses: `No lock with a lease survives a pause that keeps its holder at work until the lease is over. There are two
+solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no
+more than what a lease can keep (Laws: locktest.LeaseLaws).`,
 	messages: `No lock survives a message between its holder and the resource that is delayed until another client holds
 the lock: it was sent while the lock was held, and nothing that the lock does can call it back. There are two
 solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no

@@ -120,6 +120,12 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			if got := limitOf(h, v, f); f.Outcome != checker.Violated || got != test.want {
 				t.Errorf("%q, want %q: %s\n%s", got, test.want, f.Came(), f.Explanation)
 			}
+			for _, limited := range []bool{false, true} { // a shrink keeps runs of the same kind only
+				kind := finding{f.Law, f.Cause, limited}
+				if in := kind.in(h); in != (limited == (test.want != "")) {
+					t.Errorf("%+v: a shrink accepts the history: %v", kind, in)
+				}
+			}
 		})
 	}
 }

@@ -318,9 +318,7 @@ type group struct {
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
-			i := slices.IndexFunc(all, func(g group) bool {
-				return g.finding == b.finding && (g.Limit == "") == (b.Limit == "")
-			})
+			i := slices.IndexFunc(all, func(g group) bool { return g.finding == b.finding })
 			if i < 0 {
 				i = len(all)
 				all = append(all, group{broken: b, first: r})

@@ -389,9 +389,9 @@ func TestFindingsAreListedByRank(t *testing.T) {
 			r.Failure = "in known code"
 		default:
 			r.Broken = []broken{
-				{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease)}, Limit: pauses},
-				{finding: finding{checker.DeadlockFreedom, cause(checker.TooSlow)}},
-				{finding: finding{checker.Ownership, cause(checker.RemovedByNonOwner)}}}
+				{finding: finding{checker.MutualExclusion, cause(checker.HolderOutlivedLease), true}, Limit: pauses},
+				{finding: finding{checker.DeadlockFreedom, cause(checker.TooSlow), false}},
+				{finding: finding{checker.Ownership, cause(checker.RemovedByNonOwner), false}}}
 		}
 		p.take(r)
 	}

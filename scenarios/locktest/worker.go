@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -51,9 +52,29 @@ type task struct {
 	Shown string `json:",omitempty"`
 }
 
+// finding is a kind of violation.
 type finding struct {
-	Law   checker.Law
-	Cause checker.Cause
+	Law     checker.Law
+	Cause   checker.Cause
+	Limited bool `json:",omitempty"` // no lock with a lease could have kept the law
+}
+
+// findingOf returns the kind of a violation, and why no lock with a lease could have kept the law.
+func findingOf(h *history.History, v checker.Verdict, f checker.Finding) (finding, limit) {
+	l := limitOf(h, v, f)
+	return finding{f.Law, f.Cause, l != ""}, l
+}
+
+// in reports whether a history shows the kind of violation.
+func (f finding) in(h *history.History) bool {
+	v := checker.Check(h)
+	on := v.Of(f.Law)
+	for b := range on.Breaches() {
+		if got, _ := findingOf(h, v, *b); got == f {
+			return true
+		}
+	}
+	return false
 }
 
 // report is one line of a worker's output, as JSON.
@@ -482,8 +503,8 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 		}
 		for b := range f.Breaches() {
 			if w.promise.Covers(b.Law, b.Cause) {
-				out.Broken = append(out.Broken, broken{finding{b.Law, b.Cause}, b.Explanation,
-					limitOf(result.History, v, *b)})
+				kind, why := findingOf(result.History, v, *b)
+				out.Broken = append(out.Broken, broken{kind, b.Explanation, why})
 			}
 		}
 	}
@@ -498,7 +519,8 @@ func (w *worker) shrink(seed uint64, f finding) {
 	ctx, crowded := context.WithCancel(context.Background())
 	defer crowded()
 	w.crowded = crowded
-	small, err := search.Shrink(ctx, w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
+	small, err := search.Shrink(ctx, w.scenario, w.plan(seed), search.Violation{Law: f.Law, Cause: f.Cause,
+		Accepts: f.in}, shrinkRuns)
 	if err == nil {
 		var smallest shrunk
 		if smallest, err = describe(small); err == nil {

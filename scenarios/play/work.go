@@ -137,7 +137,8 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	few := found.Findings[:min(mostCut, len(found.Findings))]
 	for i, f := range few {
 		crew.Report("findings cut down", i, len(few))
-		small, err := search.Shrink(ctx, o.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
+		small, err := search.Shrink(ctx, o.scenario, plans.Plan(f.First), search.Violation{Law: f.Law,
+			Cause: f.Cause}, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +166,8 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if law == "" {
 		return nil, errors.New("no law is broken, so there is no plan to shrink")
 	}
-	small, err := search.Shrink(ctx, o.scenario, o.result.Plan, law, run.Verdict.Of(law).Cause, 0)
+	small, err := search.Shrink(ctx, o.scenario, o.result.Plan, search.Violation{Law: law,
+		Cause: run.Verdict.Of(law).Cause}, 0)
 	if err != nil {
 		return nil, err
 	}

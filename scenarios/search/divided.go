@@ -191,7 +191,8 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	}
 	var parts []json.RawMessage
 	for _, f := range of.Findings[first : first+size] {
-		small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
+		small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), Violation{Law: f.Law,
+			Cause: f.Cause}, 0)
 		if differs := (*UnrepeatedError)(nil); errors.As(err, &differs) {
 			parts = append(parts, json.RawMessage("null"))
 			continue

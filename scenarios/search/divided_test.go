@@ -54,7 +54,7 @@ func TestOthersMakeTheSameExploration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, f := range want.Findings {
-		here, err := Shrink(t.Context(), s, plans.Plan(f.First), f.Law, f.Cause, 0)
+		here, err := Shrink(t.Context(), s, plans.Plan(f.First), Violation{Law: f.Law, Cause: f.Cause}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

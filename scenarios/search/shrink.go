@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -17,6 +18,20 @@ import (
 
 // shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
+
+// Violation is what a shrink keeps: the violation of a law by a cause.
+type Violation struct {
+	Law   checker.Law
+	Cause checker.Cause
+	// Accepts, if set, reports whether a history that shows the violation is of the wanted kind. It must depend only on
+	// the history.
+	Accepts func(*history.History) bool
+}
+
+// in reports whether a history shows the violation, given the checker's finding on the law.
+func (v Violation) in(h *history.History, f *checker.Finding) bool {
+	return f.By(v.Cause) != nil && (v.Accepts == nil || v.Accepts(h))
+}
 
 // Shrunk is a violation together with a minimal scenario and minimal faults that still cause it.
 type Shrunk struct {
@@ -35,9 +50,9 @@ type Shrunk struct {
 	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that violates a law, and the scenario in which it does so, until no further step is possible.
+// Shrink reduces a plan that shows a violation, and the scenario in which it does so, until no further step is possible.
 // Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be
-// removed from the scenario, without losing the violation of the law by the same cause. The faults and expectations in
+// removed from the scenario, without losing the violation. The faults and expectations in
 // the scenario itself are ignored. At the end, the result is run once more from its printed texts. The result depends
 // only on the arguments, unless ctx interrupts it.
 //
@@ -45,15 +60,14 @@ type Shrunk struct {
 // what it has reached by then, and Ending says so. If ctx is done from the start, the result is the violation as it was
 // found. Shrink returns an error if the plan is not valid for the scenario or if a run fails. It returns an
 // *UnrepeatedError if a run that should show the violation does not.
-func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
-	runs int) (*Shrunk, error) {
+func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Violation, runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return nil, err
 	}
 	if runs <= 0 {
 		runs = shrinkRuns
 	}
-	sh := &shrinker{ctx: ctx, law: law, cause: cause, most: runs, original: s, subjects: map[string]*subject{}}
+	sh := &shrinker{ctx: ctx, violation: v, most: runs, original: s, subjects: map[string]*subject{}}
 	doc, err := format.ParseDocument(s.Path, s.Text())
 	if err != nil {
 		return nil, err
@@ -61,7 +75,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	for _, key := range []string{"faults", "mix", "promise", "expect"} {
 		doc.Remove(key)
 	}
-	doc.Set("name", nameOf(s.Name, law, cause))
+	doc.Set("name", nameOf(s.Name, v.Law, v.Cause))
 	subject, err := sh.subject(doc)
 	if err != nil {
 		return nil, err
@@ -72,8 +86,8 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		if sh.err != nil {
 			return nil, sh.err
 		}
-		return nil, &UnrepeatedError{Law: law, Cause: cause, Why: "its run did not show the violation when it was " +
-			"repeated"}
+		return nil, &UnrepeatedError{Law: v.Law, Cause: v.Cause, Why: "its run did not show the violation when it " +
+			"was repeated"}
 	}
 	subject, small = sh.shrink(subject, small)
 	return sh.result(s, plan, subject, small)

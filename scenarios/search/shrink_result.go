@@ -13,8 +13,8 @@ import (
 // result builds the Shrunk from the reduced scenario and plan, and checks that their texts show the violation again.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
-	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates),
-		Ending: sh.ending}
+	r := &Shrunk{Law: sh.violation.Law, Cause: sh.violation.Cause, First: first, Plan: p,
+		Often: shrink.Often(p, s.violates), Ending: sh.ending}
 	if sh.err != nil {
 		return nil, sh.err
 	}

@@ -14,16 +14,15 @@ import (
 
 // shrinker performs the runs of one shrink.
 type shrinker struct {
-	ctx      context.Context
-	law      checker.Law
-	cause    checker.Cause
-	most     int // maximum number of runs
-	runs     int
-	ending   campaign.Ending // why the shrink stops; zero while it may continue
-	err      error           // error of a run; ends the shrink
-	checker  checker.Checker
-	original *scenarios.Scenario
-	subjects map[string]*subject // keyed by the scenario's text
+	ctx       context.Context
+	violation Violation
+	most      int // maximum number of runs
+	runs      int
+	ending    campaign.Ending // why the shrink stops; zero while it may continue
+	err       error           // error of a run; ends the shrink
+	checker   checker.Checker
+	original  *scenarios.Scenario
+	subjects  map[string]*subject // keyed by the scenario's text
 }
 
 // subject is one version of the scenario, with the known results of plans for it.
@@ -32,7 +31,7 @@ type subject struct {
 	doc      *format.Document
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
-	known    map[string]bool // whether a plan violates the law by the cause; keyed by the plan's text
+	known    map[string]bool // whether a plan shows the violation; keyed by the plan's text
 }
 
 // subject returns the version of the scenario that a document describes. It returns a *format.Error if the document is
@@ -51,7 +50,7 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan violates the law by the cause. Once the shrink has to stop, it no longer runs plans, and
+// fails reports whether a plan shows the violation. Once the shrink has to stop, it no longer runs plans, and
 // a plan whose result is not known counts as not failing.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
@@ -83,8 +82,8 @@ func (s *subject) violates(p nemesis.Plan) bool {
 		s.err = err
 		return false
 	}
-	f := s.checker.CheckOnly(result.History, []checker.Law{s.law}).Findings[0]
-	s.known[text] = f.By(s.cause) != nil
+	f := s.checker.CheckOnly(result.History, []checker.Law{s.violation.Law}).Findings[0]
+	s.known[text] = s.violation.in(result.History, &f)
 	return s.known[text]
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
@@ -74,7 +75,7 @@ func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) 
 
 func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	t.Helper()
-	r, err := Shrink(context.Background(), s, v.plan, v.law, v.cause, 0)
+	r, err := Shrink(context.Background(), s, v.plan, Violation{Law: v.law, Cause: v.cause}, 0)
 	if err != nil {
 		t.Fatalf("%s by %s: %v\n%s", v.law, v.cause, err, v.plan)
 	}
@@ -296,12 +297,43 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	}
 }
 
+// TestAShrinkKeepsWhatIsAccepted: no step of a shrink is kept whose run shows the violation but is not accepted.
+func TestAShrinkKeepsWhatIsAccepted(t *testing.T) {
+	s, v := parsed(t, noisy), noisyViolation(t)
+	for least := 1; least <= 3; least++ {
+		r, err := Shrink(t.Context(), s, v.plan, Violation{Law: v.law, Cause: v.cause,
+			Accepts: func(h *history.History) bool { return faultsIn(h) >= least }}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Plan.Faults) != least || r.Ending != campaign.Complete {
+			t.Errorf("%d faults were required, %d are left:\n%s", least, len(r.Plan.Faults), r.Plan)
+		}
+		checkFailsAgain(t, r)
+	}
+	_, err := Shrink(t.Context(), s, v.plan, Violation{Law: v.law, Cause: v.cause,
+		Accepts: func(*history.History) bool { return false }}, 0)
+	if differs := (*UnrepeatedError)(nil); !errors.As(err, &differs) {
+		t.Errorf("a run that is not accepted: %v", err)
+	}
+}
+
+// faultsIn returns the number of faults that began in a history.
+func faultsIn(h *history.History) (n int) {
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Fault != nil && e.Type == history.Invoke {
+			n++
+		}
+	}
+	return n
+}
+
 func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
 	full := mustShrink(t, s, v)
 	faults := len(v.plan.Faults)
 	for runs := 1; runs < full.Runs+40; runs += 1 + runs/3 {
-		r, err := Shrink(context.Background(), s, v.plan, v.law, v.cause, runs)
+		r, err := Shrink(context.Background(), s, v.plan, Violation{Law: v.law, Cause: v.cause}, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +360,7 @@ func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
 	for _, checks := range []int{0, 1, 30, 90} {
-		r, err := Shrink(&doneAfter{context.Background(), checks}, s, v.plan, v.law, v.cause, 0)
+		r, err := Shrink(&doneAfter{context.Background(), checks}, s, v.plan, Violation{Law: v.law, Cause: v.cause}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -372,7 +404,7 @@ func TestWhatCannotBeShrunk(t *testing.T) {
 		{planOf(t, 1, "pause redis-2 for 1s at 1s"), v.law, v.cause,
 			`fault 1, "pause redis-2 for 1s at 1s": column 7: no process of this run is called redis-2 (did you mean "redis-1"?)`},
 	} {
-		if r, err := Shrink(context.Background(), s, c.plan, c.law, c.cause, 0); err == nil || err.Error() != c.want ||
+		if r, err := Shrink(context.Background(), s, c.plan, Violation{Law: c.law, Cause: c.cause}, 0); err == nil || err.Error() != c.want ||
 			r != nil {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}

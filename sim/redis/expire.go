@@ -72,22 +72,28 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 			d.ReplyError(badExpire(command))
 			return
 		}
-		d.ReplyBool(giveDeadline(d, args[1], when+base, o))
+		k := d.Find(args[1])
+		if k == nil || !o.admits(k.When, when+base) {
+			d.ReplyBool(false)
+			return
+		}
+		giveDeadline(d, args[1], k, when+base, absolute)
+		d.ReplyBool(true)
 	}
 }
 
-// giveDeadline gives a key a deadline if it exists and the options allow it.
-func giveDeadline(d *store.Data, name string, when int64, o expireOptions) bool {
-	k := d.Find(name)
-	if k == nil || !o.admits(k.When, when) {
-		return false
-	}
-	if when <= d.Now {
-		removeAsked(d, name)
-	} else {
+// giveDeadline gives an existing key a deadline, or deletes the key if the deadline is not after now. A request with a
+// TTL of zero or less asks for the deletion. A request with a time of day does not: its sender's clock, or its arrival,
+// was late.
+func giveDeadline(d *store.Data, name string, k *store.Entry, when int64, absolute bool) {
+	switch {
+	case when > d.Now:
 		d.MoveDeadline(name, k, when)
+	case absolute:
+		d.Overdue(name, when)
+	default:
+		removeAsked(d, name)
 	}
-	return true
 }
 
 func persist(d *store.Data, args []string) {

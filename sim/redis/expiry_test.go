@@ -165,13 +165,24 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 		"0.000 s key-gone lock of client-1/1: expired\n")
 }
 
+// TestExpireNotAfterNowDeletesAtOnce: a TTL of zero or less is a request to delete the key. A time of day that has
+// passed is not: it is recorded as a deadline that has passed.
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
-	for _, command := range []string{"EXPIRE lock 0", "PEXPIRE lock -1", "EXPIREAT lock 1", "PEXPIREAT lock " + at(0)} {
+	asked := "0.000 s key-gone lock of client-1/1 by client-2/7: deleted\n"
+	late := func(until string) string {
+		return "0.000 s key-prolonged lock of client-1/1 by client-2/7 until " + until + "\n" +
+			"0.000 s key-gone lock of client-1/1: expired\n"
+	}
+	for command, record := range map[string]string{"EXPIRE lock 0": asked, "PEXPIRE lock -1": asked,
+		"EXPIREAT lock 1": late("0.000 s"), "PEXPIREAT lock " + at(0): late("0.0006 s"),
+		"GETEX lock PXAT " + at(0): late("0.0006 s")} {
 		m := newMachine(Config{Persistence: store.Always})
 		m.do("client-1/1", "SET lock a")
 		m.story()
-		check(t, command, m.do("client-2/7", command), "1")
-		check(t, command, m.story(), "0.000 s key-gone lock of client-1/1 by client-2/7: deleted\n")
+		if got := m.do("client-2/7", command); got != "1" && got != "a" {
+			t.Errorf("%s: %s", command, got)
+		}
+		check(t, command, m.story(), record)
 		check(t, "the log after "+command, m.node.Log()[1], "DEL lock")
 	}
 }

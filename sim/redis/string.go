@@ -238,9 +238,9 @@ func getex(d *store.Data, args []string) {
 	}
 	replyText(d, k)
 	switch {
-	case o.unit != "" && when <= d.Now && strings.HasSuffix(o.unit, "AT"):
-		removeAsked(d, name)
-	case o.unit != "", o.persist && k.When != store.Never:
+	case o.unit != "":
+		giveDeadline(d, name, k, when, strings.HasSuffix(o.unit, "AT"))
+	case o.persist && k.When != store.Never:
 		d.MoveDeadline(name, k, when)
 	}
 }

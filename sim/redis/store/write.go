@@ -97,6 +97,14 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	d.Notify(Generic, "del", name)
 }
 
+// Overdue deletes an existing key because its new deadline has already passed. Replicas receive only a deletion. The
+// record says that the deadline was moved and that the key then expired.
+func (d *Data) Overdue(name string, when int64) {
+	k := d.keys[name]
+	d.recordProlonged(name, k, k.When, when)
+	d.Remove(name, history.Expired, "")
+}
+
 // Flush removes all data at the request of a client or an operator.
 func (d *Data) Flush(why history.Why) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
