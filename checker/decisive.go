@@ -518,6 +518,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.began = lease.Since
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
+		f.early = t.earlyReturn(r) >= 0
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
 		f.member, f.asking = setsMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
@@ -571,6 +572,9 @@ func (t *judge) witness(c *clash, recorded []record) []int {
 		w = append(w, r.set[0], r.set[1], r.at)
 		if r.lowered > 0 {
 			w = append(w, r.lowered)
+		}
+		if set := t.earlyReturn(&r); set >= 0 {
+			w = append(w, set)
 		}
 	}
 	return w

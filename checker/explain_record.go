@@ -101,22 +101,37 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 	}
 	if second.F == history.KeyGone {
 		return sentence("%s had an element for each: %s took one at %v, and %s another at %v%s", second.Process,
-			t.name(first.By), first.Time, t.name(second.By), second.Time, t.earlyReturn(r.at))
+			t.name(first.By), first.Time, t.name(second.By), second.Time, t.earlyReturnStory(r))
 	}
 	return sentence("%s, set at %v, was still there when the key of %s was set at %v, and nothing prevented the "+
 		"second key", key, first.Time, t.name(second.Of), second.Time)
 }
 
-// earlyReturn is about an element of a list that a request took at a position. If a client had put the element back
-// before it released the lock, earlyReturn names this client.
-func (t *judge) earlyReturn(at int) string {
-	e := &t.History.Events[at]
-	owner, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
-	set := t.LastSet(trace.Change{At: at, Owner: e.Of, By: e.By})
-	if !granted || set < 0 || !t.PutsBack(set, owner) {
-		return ""
+// earlyReturnStory names the client that put an element back before it released the lock. It is empty if none did.
+func (t *judge) earlyReturnStory(r *record) string {
+	if set := t.earlyReturn(r); set >= 0 {
+		e := &t.History.Events[set]
+		return sentence(", which %s had put back at %v, before it released the lock", t.name(e.Of), e.Time)
 	}
-	return sentence(", which %s had put back at %v, before it released the lock", t.name(e.Of), t.Time(set))
+	return ""
+}
+
+// earlyReturn returns the position at which the element that the second grant of a record took was put back by a client
+// that still had the lock. It returns -1 if there is none.
+func (t *judge) earlyReturn(r *record) int {
+	if r.at < 0 || r.cause.Kind != GrantedTwice {
+		return -1
+	}
+	e := &t.History.Events[r.at]
+	owner, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
+	if e.F != history.KeyGone || !granted {
+		return -1
+	}
+	set := t.LastSet(trace.Change{At: r.at, Owner: e.Of, By: e.By})
+	if set < 0 || !t.PutsBack(set, owner) {
+		return -1
+	}
+	return set
 }
 
 // miscountedStory describes a key that expired on time although its holder relied on it for longer.

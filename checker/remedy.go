@@ -151,7 +151,9 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even " +
 			"one of the same client's earlier attempts.", only: anyRedis, when: isOneKey},
 		{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
-			"that took it.", when: isTaken},
+			"that took it.", when: all(isTaken, not(isEarly))},
+		{text: "Put an element back into the list only with the release of the lock, when the work has ended.",
+			when: isEarly},
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},

@@ -41,6 +41,7 @@ type facts struct {
 	shortened bool         // an extension made the key end sooner than the validity stated before it
 	extending bool         // the request in question was made for an attempt that had been asked to extend its lock
 	taken     bool         // both grants are due to elements that were taken out of a list
+	early     bool         // if taken: the holder had put the second element back before it released the lock
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants are due to the same key
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
@@ -162,6 +163,7 @@ func isExtended(s *situation) bool    { return s.extends }
 func isTurnedAway(s *situation) bool  { return s.turnedAway }
 func isKeyless(s *situation) bool     { return s.keyless }
 func isTaken(s *situation) bool       { return s.taken }
+func isEarly(s *situation) bool       { return s.early }
 func isOneKey(s *situation) bool      { return s.oneKey }
 func isOneClient(s *situation) bool   { return s.oneClient && s.MayApply(history.OwnValue) }
 func isEverlasting(s *situation) bool { return s.everlasting }
