@@ -238,7 +238,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 		case e.Of == owner && e.F == history.KeyGone:
 			if i < other || r.gone < 0 || r.gone > other {
 				r.gone, r.due = i, due
-				if lowered > 0 && e.Checked == history.CheckedScore {
+				if lowered > 0 && e.Checked.IsScore() {
 					r.shortened, r.lowered, r.due = true, lowered, e.Time
 				}
 			}
@@ -367,7 +367,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 			if t.History.Header.Service.Kind().ClientsExpire || t.byTaker(r.gone) {
 				return r.gone, Cause{ExpiredEarly, ClientClock}
 			}
-			if gone.Checked == history.CheckedScore && !t.clockStruck(r.gone) { // its score was its deadline
+			if gone.Checked.IsScore() && !t.clockStruck(r.gone) { // its score was its deadline
 				r.due = gone.Time
 				return r.gone, Cause{Kind: ValidityMiscounted}
 			}

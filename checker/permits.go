@@ -77,11 +77,14 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 }
 
 // byTaker reports whether it was a client, not the server, that considered the key that disappeared at a position
-// expired. This is so if the key is a member of a set (servers never remove members by themselves), a fault changed a
-// client's clock, and no fault changed the server's clock.
+// expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed the
+// server's clock, and either the record says so or a fault changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
 	if t.History.Events[gone].Member == "" || t.clockStruck(gone) {
 		return false
+	}
+	if t.History.Events[gone].Checked == history.CheckedEarlyScore {
+		return true
 	}
 	return t.LastFault(gone, func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(t.History.Header.Clients, f.Strikes)

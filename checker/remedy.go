@@ -152,7 +152,7 @@ var remedies = map[CauseKind][]advice{
 			"one of the same client's earlier attempts.", only: anyRedis, when: isOneKey},
 		{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
 			"that took it.", when: all(isTaken, not(isEarly))},
-		{text: "Put an element back into the list only with the release of the lock, when the work has ended.",
+		{text: "Put an element back into the list only with the last release of the lock, when the work has ended.",
 			when: isEarly},
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{

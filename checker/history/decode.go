@@ -489,13 +489,13 @@ func (e *Event) wrongCheck() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
 		return fmt.Errorf("%s has \"checked\", which only a server's record of a key may have: leave it out", e.F)
-	case e.Checked == CheckedScore && (e.F != KeyGone || e.Why != Expired):
-		return errors.New("\"checked\":\"score\" is for members of a sorted set that have expired: a key-gone with " +
-			"\"why\":\"expired\"")
-	case e.By == "" && e.Checked != CheckedScore:
+	case e.Checked.IsScore() && (e.F != KeyGone || e.Why != Expired):
+		return fmt.Errorf("\"checked\":%q is for members of a sorted set that have expired: a key-gone with "+
+			"\"why\":\"expired\"", e.Checked)
+	case e.By == "" && !e.Checked.IsScore():
 		return errors.New("\"checked\" says what a request looked at, but \"by\" does not say whose")
 	case e.Checked.String() == "":
-		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse, score", e.Checked)
+		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse, score, early-score", e.Checked)
 	}
 	return nil
 }

@@ -134,10 +134,16 @@ const (
 	// CheckedScore means that the request removed the members of a sorted set whose score was low enough, whoever owned
 	// them: they had expired.
 	CheckedScore
+	// CheckedEarlyScore is like CheckedScore, but by the server's clock the time in the score had not come yet: the
+	// request counted by a clock that was ahead.
+	CheckedEarlyScore
 )
 
 var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presence", CheckedValue: "value",
-	CheckedLapse: "lapse", CheckedScore: "score"}
+	CheckedLapse: "lapse", CheckedScore: "score", CheckedEarlyScore: "early-score"}
+
+// IsScore reports whether the check is of the score of a member of a sorted set.
+func (c Check) IsScore() bool { return c == CheckedScore || c == CheckedEarlyScore }
 
 // String returns the word for the check in a history, or "" if the check is not recorded.
 func (c Check) String() string {

@@ -49,6 +49,8 @@ var confirmations = []confirmation{
 		"same client's earlier attempts.", reason: librariesOnly},
 	{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
 		"that took it.", reason: librariesOnly},
+	{text: "Put an element back into the list only with the last release of the lock, when the work has ended.",
+		changes: []string{"lock.reentrant: counted"}},
 	{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
 		"server's clock.", changes: []string{"lock.admit: count and lock.time: server"}},
 	{text: "Decide whether a permit has expired by the server's clock, which a script can read, and not by the clock " +

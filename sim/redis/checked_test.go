@@ -139,3 +139,31 @@ func TestOnlyRequestsCheck(t *testing.T) {
 		t.Error("nothing happened")
 	}
 }
+
+// TestAScoreWhoseTimeHasNotComeIsRecorded: if a request removes a member of a sorted set by its score, the record says
+// whether that time had come by the server's clock, in whatever unit the score is. A score that is no time of day has no
+// such time.
+func TestAScoreWhoseTimeHasNotComeIsRecorded(t *testing.T) {
+	now := time.Duration(epoch)
+	for unit, in := range map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us",
+		time.Nanosecond: "ns"} {
+		for score, want := range map[time.Duration]history.Check{now - time.Hour: history.CheckedScore,
+			now: history.CheckedScore, now + 2*time.Second: history.CheckedEarlyScore,
+			now + time.Hour: history.CheckedEarlyScore} {
+			m := newMachine(Config{})
+			m.do("client-1/1", fmt.Sprintf("ZADD sem %d a", score/unit))
+			m.do("client-2/1", "ZREMRANGEBYSCORE sem -inf +inf")
+			if e := m.events[len(m.events)-1]; e.F != history.KeyGone || e.Checked != want {
+				t.Errorf("%d %s: %s %s, want %s", score/unit, in, e.F, e.Checked, want)
+			}
+		}
+	}
+	for _, score := range []string{"-1", "0", "5", "1000000", "1e300", "inf"} {
+		m := newMachine(Config{})
+		m.do("client-1/1", "ZADD sem "+score+" a")
+		m.do("client-2/1", "ZREMRANGEBYSCORE sem -inf +inf")
+		if e := m.events[len(m.events)-1]; e.F != history.KeyGone || e.Checked != history.CheckedScore {
+			t.Errorf("%s: %s %s", score, e.F, e.Checked)
+		}
+	}
+}

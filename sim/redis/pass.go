@@ -68,7 +68,7 @@ func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 			}
 		}
 	case "zremrangebyscore":
-		done.Expired = true
+		done.Expired, done.Early = true, d.NotYetDue(args[1])
 	}
 	return done
 }

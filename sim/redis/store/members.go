@@ -92,6 +92,30 @@ type Change struct {
 	Set      []string // members that were set, including those that existed before
 	Same     []string // fields of a hash that had the same value before, whether or not they were set
 	Expired  bool     // members were removed because of their score
+	Early    []string // if Expired: members with a score whose time had not come yet
+}
+
+// NotYetDue lists the members of a sorted set whose score is a time after now: a time of day in seconds, milliseconds,
+// microseconds or nanoseconds. The unit is the one in which the score is closest to now.
+func (d *Data) NotYetDue(name string) (list []string) {
+	k := d.keys[name]
+	if k == nil || d.Type(name) != "zset" || d.Now <= 0 {
+		return nil
+	}
+	for _, m := range d.members(name, k) {
+		score, err := strconv.ParseFloat(m.Value, 64)
+		if err != nil {
+			continue
+		}
+		now, second := float64(d.Now)/1000, 1.0
+		for now*30 < score && second < 1e9 { // the next unit is closer
+			now, second = now*1000, second*1000
+		}
+		if score > now+max(1, second/1000) && score < now*30 { // times are rounded to the unit, and Now to milliseconds
+			list = append(list, m.Name)
+		}
+	}
+	return list
 }
 
 // settleMembers updates the owners of a key's members after a change in miniredis, and records the changes.
@@ -110,6 +134,9 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		gone := h.Gone(history.Expired)
 		if c.Expired {
 			gone.Checked = history.CheckedScore
+			if slices.Contains(c.Early, m) {
+				gone.Checked = history.CheckedEarlyScore
+			}
 		} else {
 			gone.By, gone.Why = d.Attempt, history.Deleted
 			gone.Checked = d.checked(gone.By, name, m, gone.Of)
