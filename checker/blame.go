@@ -116,8 +116,8 @@ func (l lateness) upTo(calls []pending) lateness {
 // excess returns how late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// leaseBegan returns when the lease of a late client began: when the client sent the request that was granted or, if the
-// client has extended the lease since, when the lease was granted.
+// leaseBegan returns when the lease of a late client began: when the client sent the request that was granted or, if
+// the client has extended the lease since, when the lease was granted.
 func (t *judge) leaseBegan(l lateness) history.Time {
 	g := &t.Grants[l.grant]
 	if g.Lease != nil && l.ended == g.Lease.Until {

@@ -77,8 +77,8 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 }
 
 // byTaker reports whether it was a client, not the server, that considered the key that disappeared at a position
-// expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed the
-// server's clock, and either the record says so or a fault changed a client's clock.
+// expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed
+// the server's clock, and either the record says so or a fault changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
 	if t.History.Events[gone].Member == "" || t.clockStruck(gone) {
 		return false

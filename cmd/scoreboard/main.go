@@ -142,7 +142,8 @@ func (x *exploration) family(ctx context.Context, name string) error {
 		if !s.Promise.Covers(f.Law, f.Cause) || x.known(f) {
 			continue
 		}
-		small, err := search.Shrink(ctx, s, plans.Plan(f.First), search.Violation{Law: f.Law, Cause: f.Cause}, mostTries)
+		small, err := search.Shrink(ctx, s, plans.Plan(f.First), search.Violation{Law: f.Law,
+			Cause: f.Cause}, mostTries)
 		if err == nil {
 			err = x.keep(f, small)
 		}

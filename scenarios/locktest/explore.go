@@ -129,7 +129,8 @@ func (p *parent) breaches() (all []Breach) {
 	return all
 }
 
-// groupOf returns the violation that a breach describes, with its run. If no such run was made, the run has only a seed.
+// groupOf returns the violation that a breach describes, with its run. If no such run was made, the run has only a
+// seed.
 func (p *parent) groupOf(b Breach) group {
 	for _, run := range p.runs {
 		for _, x := range run.Broken {

@@ -50,11 +50,11 @@ type Shrunk struct {
 	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that shows a violation, and the scenario in which it does so, until no further step is possible.
-// Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be
-// removed from the scenario, without losing the violation. The faults and expectations in
-// the scenario itself are ignored. At the end, the result is run once more from its printed texts. The result depends
-// only on the arguments, unless ctx interrupts it.
+// Shrink reduces a plan that shows a violation, and the scenario in which it does so, until no further step is
+// possible. Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or
+// lock can be removed from the scenario, without losing the violation. The faults and expectations in the scenario
+// itself are ignored. At the end, the result is run once more from its printed texts. The result depends only on the
+// arguments, unless ctx interrupts it.
 //
 // runs is the maximum number of runs; 0 stands for shrinkRuns. If Shrink reaches this limit or ctx is done, it returns
 // what it has reached by then, and Ending says so. If ctx is done from the start, the result is the violation as it was

@@ -404,7 +404,8 @@ func TestWhatCannotBeShrunk(t *testing.T) {
 		{planOf(t, 1, "pause redis-2 for 1s at 1s"), v.law, v.cause,
 			`fault 1, "pause redis-2 for 1s at 1s": column 7: no process of this run is called redis-2 (did you mean "redis-1"?)`},
 	} {
-		if r, err := Shrink(context.Background(), s, c.plan, Violation{Law: c.law, Cause: c.cause}, 0); err == nil || err.Error() != c.want ||
+		if r, err := Shrink(context.Background(), s, c.plan, Violation{Law: c.law,
+			Cause: c.cause}, 0); err == nil || err.Error() != c.want ||
 			r != nil {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
