@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,5 +58,15 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 	}
 	if all, _ := Variables(); !slices.ContainsFunc(all, func(v Variable) bool { return v.Path == "servers.valkey" }) {
 		t.Error("a sweep does not know servers.valkey")
+	}
+}
+
+// TestFrontsCanBeCompared: the front ends of the servers can be compared, so that it can be determined whether others
+// are in their place.
+func TestFrontsCanBeCompared(t *testing.T) {
+	for _, s := range Wired() {
+		if !reflect.ValueOf(s.Front()).Comparable() || s.Front() != s.Front() {
+			t.Errorf("the front end of %s cannot be compared with itself", s.Called())
+		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 
 // Front returns the front end of the HTTP API, for clients that run outside the simulated world.
 func Front() sim.Front {
-	return http1.Front{At: 8500, Longest: maxValue + 1<<20, TooLong: fail(413, "Request body too large").bytes()}
+	tooLong := fail(413, "Request body too large")
+	return http1.Front{At: 8500, Longest: maxValue + 1<<20, TooLong: string(tooLong.bytes())}
 }
 
 // SessionOptions are the options of a new session. The server chooses the values of empty fields.

@@ -22,7 +22,7 @@ import (
 type Front struct {
 	At      int    // the servers' port
 	Longest int    // maximum size of a request in bytes
-	TooLong []byte // the reply to a larger request, after which the connection is closed
+	TooLong string // the reply to a larger request, after which the connection is closed
 }
 
 // Port returns the servers' port.
@@ -78,7 +78,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 		r, rest, whole, err := cut(w.half)
 		switch {
 		case len(w.half) > w.caller.front.Longest:
-			w.hangUp(l, string(w.caller.front.TooLong))
+			w.hangUp(l, w.caller.front.TooLong)
 		case err != nil && w.half[0] == 0x16: // the start of a TLS handshake
 			w.hangUp(l, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTPS request to an HTTP server.\n")
 		case err != nil:

@@ -11,7 +11,7 @@ import (
 // mostRequest is the maximum size in bytes of a request in these tests.
 const mostRequest = 1000
 
-var front = Front{Longest: mostRequest, TooLong: []byte("413 too long")}
+var front = Front{Longest: mostRequest, TooLong: "413 too long"}
 
 // line is a sim.Line that records what happens on it.
 type line struct {

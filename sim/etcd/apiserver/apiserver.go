@@ -30,5 +30,5 @@ const (
 // Front returns the front of API servers.
 func Front() sim.Front {
 	tooLong := etcd.Failure(413, "RequestEntityTooLarge", "Request entity too large: limit is %d", mostBody)
-	return http1.Front{At: 6443, Longest: mostBody + mostHead, TooLong: etcd.Answer(tooLong.Code, tooLong)}
+	return http1.Front{At: 6443, Longest: mostBody + mostHead, TooLong: string(etcd.Answer(tooLong.Code, tooLong))}
 }
