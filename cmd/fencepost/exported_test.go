@@ -103,7 +103,7 @@ func readHouse(t *testing.T) *house {
 			t.Fatal(err)
 		}
 		tests := isNested(s.room) && !within(campaigns, s.room)
-		if built && s.test == tests && s.room != worker {
+		if built && s.test == tests && !within(goWorkers, s.room) {
 			files[s.room] = append(files[s.room], s.file)
 		}
 	}

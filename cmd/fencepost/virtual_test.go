@@ -33,6 +33,9 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		{"curator", "", "zookeeper-pause", outlived},
 		{"python-etcd3", "", "etcd-lease-pause", outlived},
 		{"python-etcd3", " fenced", "etcd-lease-pause-fenced", "resource-safety holds"},
+		{"client-go", "", "kubernetes-leader-pause", outlived},
+		{"client-go", " fenced", "kubernetes-leader-pause-fenced", "resource-safety holds"},
+		{"client-go", " releases", "kubernetes-handover-released", "mutual-exclusion holds"},
 	} {
 		t.Run(c.worker+c.argument, func(t *testing.T) {
 			if err := traced.Allowed(); err != nil {
