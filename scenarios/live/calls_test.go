@@ -138,7 +138,7 @@ func TestAUsersClientOfEtcd(t *testing.T) {
 						t.Errorf("the key is nobody's: %+v", e)
 					}
 				}
-				const named = "client-1 asked for /etcdserverpb.Maintenance/Defragment, which is not simulated"
+				const named = "client-1 sent /etcdserverpb.Maintenance/Defragment, which is not simulated"
 				if !strings.Contains(strings.Join(r.Notes, "\n"), named) {
 					t.Errorf("%q", r.Notes)
 				}

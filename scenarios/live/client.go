@@ -242,7 +242,7 @@ func (k *client) strangers() string {
 			"did not give the password of FENCEPOST_RESOURCE, and were refused: %d)", n)
 	}
 	return fmt.Sprintf(" (connections to its ports that did not give the password of the URLs in its environment, and "+
-		"were refused: %d; it must give its library the whole URL)", n)
+		"were refused: %d; give the client's library the whole URL)", n)
 }
 
 // fails ends the run because of something wrong that the client did.

@@ -44,5 +44,5 @@ func (k *control) took(kind byte, what []byte) {
 
 // ended ends the client. It is called when the process that started the client is gone.
 func (k *control) ended() {
-	k.of.loop.Fail(fmt.Errorf("the run is over of which %s was a client", k.of.id))
+	k.of.loop.Fail(fmt.Errorf("the run of client %s has ended", k.of.id))
 }

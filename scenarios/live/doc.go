@@ -63,11 +63,11 @@ import (
 // Reporting returns a description, for the author of a client, of what the client is given and what it must report.
 func Reporting() string {
 	var members strings.Builder
-	of := "the members of %s in their place: %s …"
+	of := "instead, for %s, the addresses of the members: %s …"
 	for _, s := range scenarios.Wired() {
 		name, addresses, _ := strings.Cut(s.Variable([]string{"HOST:PORT", "HOST:PORT"}), "=")
 		fmt.Fprintf(&members, "  %-21s "+of+"\n", name, s.Called(), addresses)
-		of = "or those of %s: %s …"
+		of = "or, for %s: %s …"
 	}
 	return strings.Replace(reportingText, "  MEMBERS\n", members.String(), 1)
 }

@@ -213,14 +213,14 @@ func TestHostileClients(t *testing.T) {
 			"ACQUIRING lock\nit printed:\nout of disk"},
 		{"no password", nothing, "client-1 ended with exit status 1 before its first report, which is FENCEPOST " +
 			"ACQUIRING lock (connections to its ports that did not give the password of the URLs in its environment, " +
-			"and were refused: 1; it must give its library the whole URL)\nit printed:\n-NOAUTH"},
+			"and were refused: 1; give the client's library the whole URL)\nit printed:\n-NOAUTH"},
 		{"no password, silently", nothing, "within 3s of its start (connections to its ports that did not give"},
 		{"one of our own", nothing, "unknown report: FENCEPOST OWN"},
 		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},
 		{"no such lock", nothing, `locks is not one of its locks: FENCEPOST_LOCK_1 … are ["lock"]`},
 		{"no such word", nothing, "unknown report: FENCEPOST AQUIRING (did you mean ACQUIRING?)"},
 		{"elsewhere", nothing, "reports to redis-1: reports go to FENCEPOST_RESOURCE"},
-		{"reads first", nothing, "it uses the resource of lock without having reported ACQUIRED"},
+		{"reads first", nothing, "it uses the resource of lock but has not reported ACQUIRED"},
 		{"acquires twice", early, "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED. " +
 			"Does its library say again what is not answered soon?"},
 		{"another", early, "FENCEPOST RELEASING lock w names a lock that it does not hold: it has acquired lock as v"},

@@ -154,8 +154,8 @@ func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *tra
 	}
 	if first.Digest != second.Digest {
 		return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ in what the clients wrote, "+
-			"although their system calls are the same: a client gets something from the host that the simulation "+
-			"does not control", p.Seed)}
+			"although their system calls are the same: a client depends on something on the host that the "+
+			"simulation does not control", p.Seed)}
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func differs(seed uint64, a, b *traced.Call) error {
 		return c.String()
 	}
 	return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ: in one, %s; in the other, %s. A "+
-		"client gets something from the host that differs from run to run", seed, show(a), show(b))}
+		"client depends on something on the host that differs from run to run", seed, show(a), show(b))}
 }
 
 // wordsOf splits a command into words. It understands quotes, and returns an error for everything else that is special

@@ -148,7 +148,7 @@ func (st *stage) tooLittle() string {
 	if len(st.crashes.keys) == 0 {
 		return ""
 	}
-	return "A client ended by itself before its work was done, so that too little was tried: " +
+	return "A client ended by itself before it had finished its work, so too little was tried: " +
 		strings.Join(st.crashes.list(), "; ") + "."
 }
 
@@ -194,8 +194,8 @@ func rebase(h *history.History, zero sim.Time) {
 func (st *stage) notes(stall string) []string {
 	late, notes := st.loop.Late(), st.crashes.list()
 	if st.virtual == nil {
-		notes = append(notes, fmt.Sprintf("real time: another run of this plan will not be identical. Host delay: %v "+
-			"at the median, %v at the 99th percentile, %v at most",
+		notes = append(notes, fmt.Sprintf("real time: another run of this plan will not be identical. Host delay: "+
+			"median %v, 99th percentile %v, maximum %v",
 			rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
 	}
 	if n := st.ungranted; n > 0 {
@@ -226,8 +226,8 @@ func (st *stage) notes(stall string) []string {
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
-			return fmt.Sprintf("the host stalled for longer than %s waits for a reply (%v): a client that waited in "+
-				"vain may have waited for the host; run it again on a quiet machine", s.Clients[i].ID, most)
+			return fmt.Sprintf("the host stalled for longer than %s waits for a reply (%v): a client that got no "+
+				"reply may have waited for the host; run it again on an idle machine", s.Clients[i].ID, most)
 		}
 	}
 	return ""
@@ -257,12 +257,12 @@ func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold
 		if ttl := l.TTL; ttl < leastTTL && expires(l) {
-			return append(list, fmt.Sprintf("a TTL of %v is short for real time: below %v a stall of the host may "+
-				"decide the run", ttl, leastTTL))
+			return append(list, fmt.Sprintf("a TTL of %v is short for real time: below %v, a stall of the host may "+
+				"determine the outcome of the run", ttl, leastTTL))
 		}
 		if slack := l.TTL - hold; expires(l) && l.Extension == nil && slack >= 0 && slack < leastSlack {
-			return append(list, fmt.Sprintf("the sections end %v before the TTL: below %v a stall of the host may "+
-				"decide the run", slack, leastSlack))
+			return append(list, fmt.Sprintf("the sections end %v before the TTL: below %v, a stall of the host may "+
+				"determine the outcome of the run", slack, leastSlack))
 		}
 	}
 	return list

@@ -91,7 +91,7 @@ func (h *hold) allows(r *report) error {
 		again := ""
 		if r.word == h.step {
 			again = ". Does its library repeat a request that is not answered promptly? During a pause, a reply " +
-				"takes as long as the pause: switch time-outs and retries off for FENCEPOST_RESOURCE"
+				"takes as long as the pause: turn off timeouts and retries for FENCEPOST_RESOURCE"
 		}
 		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
 			before[r.word][0], again)
@@ -215,7 +215,7 @@ func (s *state) access(a *access) error {
 	k := s.client
 	h := k.holds[a.lock]
 	if h == nil || h.granted == "" {
-		return fmt.Errorf("it uses the resource of %s without having reported ACQUIRED", a.lock)
+		return fmt.Errorf("it uses the resource of %s but has not reported ACQUIRED", a.lock)
 	}
 	s.to = a
 	e := a.event(history.Invoke, h)

@@ -310,11 +310,11 @@ func (st *stage) Asked(c *realtime.Conn, args []string) {
 func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 	if beginsTLS(b) {
 		st.client(c.Client).wanted = append(st.client(c.Client).wanted, "to speak TLS to "+string(c.Server))
-		st.incidents.add(string(c.Client)+" TLS", fmt.Sprintf("%s began TLS with %s, which servers of a run do not "+
-			"speak: give its library the redis:// URL as it is", c.Client, c.Server))
+		st.incidents.add(string(c.Client)+" TLS", fmt.Sprintf("%s started TLS with %s, but the servers of a run do "+
+			"not support TLS: give the client's library the redis:// URL unchanged", c.Client, c.Server))
 		return
 	}
-	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are not a command: %q; that "+
+	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are not a command: %q; the "+
 		"connection was closed", c.Client, c.Server, b))
 }
 
@@ -324,15 +324,15 @@ func beginsTLS(b []byte) bool { return len(b) > 1 && b[0] == 22 && b[1] == 3 }
 // Forwarded records a request that simulated etcd does not support.
 func (st *stage) Forwarded(c *realtime.Conn, args []string) {
 	if etcd.NotSimulated(args[0]) {
-		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s asked for %s, which is not simulated, and was "+
+		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s sent %s, which is not simulated and was "+
 			"refused", c.Client, args[0]))
 	}
 }
 
 // Declined records why the front end closed a connection.
 func (st *stage) Declined(c *realtime.Conn, why error) {
-	st.incidents.add(string(c.Client)+why.Error(), fmt.Sprintf("%s asked %s for what was refused: %v; that connection "+
-		"was closed", c.Client, c.Server, why))
+	st.incidents.add(string(c.Client)+why.Error(), fmt.Sprintf("a request from %s to %s was refused: %v; the "+
+		"connection was closed", c.Client, c.Server, why))
 }
 
 // Received passes bytes from a server to the client.

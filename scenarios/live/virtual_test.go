@@ -222,7 +222,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 		return path
 	}
 	for name, c := range map[string]struct{ command, want string }{
-		"missing": {"no-such-program", "client-1 could not be started: no-such-program is no program in PATH="},
+		"missing": {"no-such-program", "client-1 could not be started: there is no program no-such-program in PATH="},
 		"silent":  {"/bin/true", "client-1 ended before its first report, which is FENCEPOST ACQUIRING lock"},
 		"fails":   {"/bin/false", "client-1 ended with status 1 before its first report"},
 		"forks": {python + " -c 'import os\nwhile os.fork(): os.wait()'",
@@ -232,14 +232,14 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 		"waits": {python + " -c 'import time; time.sleep(1e6)'", "client-1 has not reported FENCEPOST ACQUIRING lock"},
 		"elsewhere": {python + ` -c 'import socket; socket.create_connection(("10.9.9.9", 1))'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
-				"connect to 10.9.9.9:1, where no server of the run is, and was refused: in virtual time a client " +
-				"reaches the addresses in its environment alone"},
+				"connect to 10.9.9.9:1, where no server of the run is, and was refused: in virtual time, a client " +
+				"may connect only to the addresses"},
 		"writes": {python + ` -c 'open("/tmp/a-file-of-a-client", "w")'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
 				"write /tmp/a-file-of-a-client, and was refused"},
 		"looks a name up": {python + ` -c 'import socket; socket.create_connection(("a.example.com", 1))'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted a " +
-				"socket other than TCP's, such as one by which names are looked up, and was refused"},
+				"socket other than a TCP socket, such as one for looking up names, and was refused"},
 		"speaks TLS": {python + ` -c 'import os, ssl, socket; s = socket.create_connection(("10.0.0.1", 6379)); ` +
 			`ssl._create_unverified_context().wrap_socket(s)'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +

@@ -115,7 +115,7 @@ func TestAUsersClientOfZooKeeper(t *testing.T) {
 				if got := outcomes(r, excluding...); got != want {
 					t.Errorf("%s, want %s\n%q", got, want, r.Notes)
 				}
-				const named = "client-1 asked zookeeper-1 for what was refused: fencepost: whoAmI is not simulated"
+				const named = "a request from client-1 to zookeeper-1 was refused: fencepost: whoAmI is not simulated"
 				if !strings.Contains(strings.Join(r.Notes, "\n"), named) {
 					t.Errorf("%q", r.Notes)
 				}

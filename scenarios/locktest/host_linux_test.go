@@ -43,7 +43,8 @@ func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	if p == nil {
 		return
 	}
-	for _, want := range []string{"the run did nothing for 3s", // the reason is that the channel is a package variable
+	for _, want := range []string{"the run made no progress for " +
+		"3s", // the reason is that the channel is a package variable
 		"look for one in github.com/fencepost-sim/fencepost/scenarios/locktest, the package of locktest.TestARun"} {
 		if len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, want) {
 			t.Errorf("%+v, which does not say %q", p.runs, want)

@@ -66,7 +66,7 @@ created by context.(*cancelCtx).propagateCancel in goroutine 41
 
 // killed returns the error for a process that was killed and has printed the given dump.
 func killed(dump string) error {
-	return (&tail{killed: "the run did nothing"}).ending(nil, []byte(dump))
+	return (&tail{killed: "the run made no progress"}).ending(nil, []byte(dump))
 }
 
 // TestAWaitForAMutexThatStopsTheClock: if a wait for a mutex in the latest bubble stops the clock, this is detected

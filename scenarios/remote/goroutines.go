@@ -238,9 +238,9 @@ func culprits(dump []byte) string {
 
 // Standstill is the beginning of the failure message of a run in which a wait for a mutex has stopped virtual time.
 // This happens with versions of Go that package bubble does not know, and would happen in other runs too.
-const Standstill = "a wait for a mutex has stopped the run"
+const Standstill = "the run stopped because a goroutine waits for a mutex"
 
-// ReportStandstill is called in the process in which a wait for a mutex has stopped the run. It reports this to the
+// ReportStandstill is called in the process in which a wait for a mutex stopped the run. It reports this to the
 // other process. The calling process must then end.
 func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)

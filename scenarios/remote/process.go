@@ -128,7 +128,7 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 		last = now
 		switch {
 		case quiet >= idle:
-			p.kill(fmt.Sprintf("the run did nothing for %v of real time, and did not end", idle), done)
+			p.kill(fmt.Sprintf("the run made no progress for %v of real time and did not end", idle), done)
 		case now.known && now.spent-first.spent >= patience:
 			p.kill(fmt.Sprintf("the run did not end within %v of processor time", patience), done)
 		case !now.known && time.Since(begun) >= patience || time.Since(begun) >= overdue:

@@ -146,7 +146,7 @@ func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 
 // forbidsListening answers like a firewall that blocks incoming connections.
 func (t *thread) forbidsListening() outcome {
-	t.p.refuse("to " + t.name + " a socket, to be called by others")
+	t.p.refuse("to " + t.name + " a socket to accept connections")
 	return t.errs(unix.EACCES)
 }
 

@@ -147,7 +147,7 @@ func (m *Machine) copied(from *checkpoint) (*Process, error) {
 	again.Rip -= 2
 	again.Rax, again.Orig_rax = entry.Orig_rax, ^uint64(0)
 	if err := z.returns(&again); err != nil {
-		return nil, fmt.Errorf("its checkpoint could not go on: %w", err)
+		return nil, fmt.Errorf("its checkpoint could not be resumed: %w", err)
 	}
 	if err := unix.PtraceSetRegs(int(pid), &again); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (t *thread) socket() outcome {
 	case domain == unix.AF_NETLINK: // libraries use it to ask for the host's addresses
 		return t.errs(unix.EAFNOSUPPORT)
 	case domain != unix.AF_INET && domain != unix.AF_INET6 || kind != unix.SOCK_STREAM:
-		t.p.refuse("a socket other than TCP's, such as one by which names are looked up")
+		t.p.refuse("a socket other than a TCP socket, such as one for looking up names")
 		return t.errs(unix.EACCES)
 	}
 	m := t.p.m

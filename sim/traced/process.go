@@ -226,7 +226,7 @@ func (p *Process) adopt() error {
 		}
 	}
 	if vdso == 0 {
-		return errors.New("the kernel gives it no vDSO")
+		return errors.New("the kernel does not provide a vDSO for it")
 	}
 	if err := p.m.mapPages(p, r.Rsp-2*pageSize); err != nil {
 		return fmt.Errorf("the pages of its clocks: %w", err)
@@ -262,7 +262,7 @@ func lookPath(name string, env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is no program in %s", name, env[at])
+	return "", fmt.Errorf("there is no program %s in %s", name, env[at])
 }
 
 // Refused lists what the process tried to use but did not get, because it is not available in virtual time.

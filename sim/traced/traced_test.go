@@ -280,7 +280,7 @@ func TestWhatCannotBeRun(t *testing.T) {
 	m := s.tracer.New(Options{Network: &echoNet{}})
 	defer m.Close()
 	_, err := m.Start(Command{Name: "program", Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}})
-	const want = "program could not be started: no-such-program is no program in PATH=/bin"
+	const want = "program could not be started: there is no program no-such-program in PATH=/bin"
 	if e := (*StartError)(nil); !errors.As(err, &e) || err.Error() != want {
 		t.Errorf("%v, want %q", err, want)
 	}

@@ -88,8 +88,8 @@ func (r *Row) explanation() string {
 
 var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vote-listed": outOfStep}
 
-const outOfStep = "Three clients split the votes of five servers two, two and one only while they try at the same " +
-	"moments. Real processes drift apart, and soon one of them wins."
+const outOfStep = "Three clients split the votes of five servers two, two and one only as long as they try at " +
+	"exactly the same times. The timing of real processes drifts, so one of them soon wins."
 
 // Agrees reports whether both sides ran and every law had the same outcome and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
@@ -213,8 +213,8 @@ func row(ctx context.Context, name string, real Real) Row {
 	}
 	interrupted := errors.Is(err, live.ErrInterrupted) || ctx.Err() != nil && r.Runs < mostRuns
 	if d := r.Differences(); interrupted && !r.settled() && len(d) > 0 {
-		r.Failed = fmt.Sprintf("interrupted: the simulated and the real run differed, first in %s, and the real one "+
-			"was not run again to see whether they still do", d[0].Law)
+		r.Failed = fmt.Sprintf("interrupted: the simulated and the real run differed, first in %s, and the real run "+
+			"was not repeated to see whether they still differ", d[0].Law)
 	}
 	return r
 }

@@ -338,7 +338,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	const differed = "interrupted: the simulated and the real run differed, first in lease-exclusion, and the real " +
-		"one was not run again to see whether they still do"
+		"run was not repeated to see whether they still differ"
 	for _, test := range []struct {
 		how  string
 		in   int // which run of the second scenario is interrupted

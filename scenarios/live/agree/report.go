@@ -87,8 +87,8 @@ func (a *Agreement) Document() *document.Document {
 		Title: document.Title{Name: "simulated and real", Size: text.Count(len(a.Rows), "scenario"), Verdict: verdict,
 			Tone: result.Tone(),
 			Summary: "The same scenarios in the " +
-				"simulator, and in real time on " + a.Servers + ", with each client a " +
-				"process of its own: every law, and the cause of every violation, is compared with the other side's."},
+				"simulator, and in real time on " + a.Servers + ", with each client as its own process. The outcome " +
+				"of every law and the cause of every violation are compared."},
 		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
 			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
 			n.Failed)}},
@@ -160,7 +160,7 @@ func again(r *Row) string {
 	case r.Runs < 2:
 		return ""
 	case r.Agrees():
-		return fmt.Sprintf("; the real side agreed when it was run again (%d runs)", r.Runs)
+		return fmt.Sprintf("; the real side agreed when it was repeated (%d runs)", r.Runs)
 	}
 	return fmt.Sprintf("; the real side differed in each of %d runs", r.Runs)
 }
@@ -189,7 +189,7 @@ type rowJSON struct {
 	Violated    []string      `json:"violated"` // in the simulated run
 	Differs     []differsJSON `json:"differs"`
 	Explanation string        `json:"explanation,omitempty"` // the explanation of the differences
-	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what is not compared, because the real servers do not record it"`
+	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what was not compared, because the real servers do not record it"`
 }
 
 type differsJSON struct {

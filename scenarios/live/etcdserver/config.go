@@ -29,7 +29,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return err
 	}
 	if f.Kind == nemesis.ExpireSession {
-		return errors.New("a real etcd ends a lease only when its time is over or when its client revokes it: cut " +
+		return errors.New("a real etcd ends a lease only when the lease expires or its client revokes it: cut " +
 			"the client off instead")
 	}
 	switch at := f.Target; {

@@ -63,7 +63,7 @@ func TestWhatMembersCannotSuffer(t *testing.T) {
 	for line, want := range map[string]string{
 		"jump etcd-2 clock by +1s at 1s":                              "the clocks of etcd-2 cannot be changed",
 		"drift etcd-2 clock by +100ppm from 0s":                       "the clocks of etcd-2 cannot be changed",
-		"expire session of client-1 at 1s":                            "a real etcd ends a lease only when its",
+		"expire session of client-1 at 1s":                            "a real etcd ends a lease only when the",
 		"crash etcd-1 losing everything at 1s, restart after 1s":      "a real member that has lost its data",
 		"crash etcd-1 losing unsynced writes at 1s, restart after 1s": "",
 		"pause etcd-1 for 1s at 1s":                                   "",

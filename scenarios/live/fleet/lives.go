@@ -36,7 +36,7 @@ type Life struct {
 }
 
 // ErrOver reports that a life is over. What its process does no longer matters.
-var ErrOver = errors.New("the server's life is over")
+var ErrOver = errors.New("the server's process has ended")
 
 // Begin starts a life.
 func (l *Lives) Begin(h sim.Host) *Life {

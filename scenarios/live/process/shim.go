@@ -18,7 +18,8 @@ import (
 var shimSource []byte
 
 // ErrNoCompiler reports that the library cannot be compiled, because there is no gcc.
-var ErrNoCompiler = errors.New("gcc is missing: it compiles the library that does this to a real server. Install it " +
+var ErrNoCompiler = errors.New("gcc is missing: it is needed to compile the library that does this to a real " +
+	"server. Install it " +
 	"(Debian: apt install gcc libc6-dev)")
 
 // CanShim returns nil if the library can be compiled on this machine, and otherwise the reason, which is
@@ -115,7 +116,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
 			return fmt.Errorf("they cannot be moved by %v, because the server was started without the library that "+
-				"moves them: state its clock faults before the servers start", off.Round(time.Millisecond))
+				"moves clocks: state the server's clock faults before the servers start", off.Round(time.Millisecond))
 		}
 		return nil
 	}

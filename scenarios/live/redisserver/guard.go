@@ -102,7 +102,7 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		return nil, nil, answer
 	case name == "publish" && len(args) > 1, name == "spublish" && len(args) > 1:
 		if !strings.Contains(args[1], g.prefix) {
-			return nil, nil, refuses("channel names must contain %q, and this one does not: %.64q", g.prefix, args[1])
+			return nil, nil, refuses("channel names must contain %q, but this one does not: %.64q", g.prefix, args[1])
 		}
 		return args, nil, nil
 	case name == "client" && slices.Contains(harmless, sub), slices.Contains(keyless, name):
@@ -142,7 +142,7 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
-			return refuses("keys must begin with %q, and this one does not: %.64q", g.prefix, key)
+			return refuses("keys must begin with %q, but this one does not: %.64q", g.prefix, key)
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func (s *Server) boot(x *life) error {
 		go s.disk.Watch(s.Daemon.Folder, s.Daemon.Ended())
 	}
 	if err := x.open(); err != nil {
-		return fmt.Errorf("%s does not take connections: %w", s.name, err)
+		return fmt.Errorf("%s does not accept connections: %w", s.name, err)
 	}
 	return x.survey()
 }

@@ -88,15 +88,15 @@ func Parse(text string) (Choice, error) {
 			return Choice{kind: &kinds[i]}, nil
 		}
 	}
-	problem := fmt.Sprintf("--servers takes %s, the addresses of Redis servers as HOST:PORT,HOST:PORT, or where those "+
-		"stand, %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
+	problem := fmt.Sprintf("--servers takes %s, the addresses of Redis servers as HOST:PORT,HOST:PORT, or the place "+
+		"of these addresses as %sVARIABLE or %sPATH", strings.Join(words(), ", "), inVariable, inFile)
 	name, held := strings.CutPrefix(text, inVariable)
 	path, filed := strings.CutPrefix(text, inFile)
 	switch {
 	case strings.Contains(text, "@"):
-		return Choice{}, fmt.Errorf("a user and a password must not stand in --servers, where everybody on this "+
-			"machine can read them: put the addresses into a variable or a file, with white space between them, and "+
-			"give --servers %sVARIABLE or %sPATH", inVariable, inFile)
+		return Choice{}, fmt.Errorf("--servers must not contain a user and a password, because everybody on this "+
+			"machine can read them there: put the addresses into a variable or a file, separated by white space, "+
+			"and use --servers %sVARIABLE or %sPATH", inVariable, inFile)
 	case held && !isPort(name):
 		return holding(text, os.Getenv(name), name)
 	case filed && !isPort(path):
@@ -226,8 +226,8 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	}
 	if result, err = live.Run(o, plan); result != nil && len(c.addresses) > 0 {
 		result.Notes = append(result.Notes,
-			"you started the servers yourself: what happens to their keys is not recorded, and laws that depend on "+
-				"it are unchecked")
+			"you started the servers yourself: what happens to their keys is not recorded, so laws that depend on "+
+				"these records are unchecked")
 	}
 	return result, err
 }

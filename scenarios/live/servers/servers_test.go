@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 
 func TestChoicesAreRead(t *testing.T) {
 	const takes = "--servers takes simulated, redis, etcd, zookeeper, the addresses of Redis servers as " +
-		"HOST:PORT,HOST:PORT, or where those stand, env:VARIABLE or file:PATH"
+		"HOST:PORT,HOST:PORT, or the place of these addresses as env:VARIABLE or file:PATH"
 	t.Setenv("FENCEPOST_TEST_SERVERS", "redis://:a,b@host:1/2\n  h:2 ")
 	t.Setenv("FENCEPOST_TEST_NONE", " ")
 	file := filepath.Join(t.TempDir(), "servers")
 	if err := os.WriteFile(file, []byte("redis://u:p@h:1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const password = "a user and a password must not stand in --servers"
+	const password = "--servers must not contain a user and a password"
 	for text, want := range map[string]string{
 		"simulated":                  "",
 		"redis":                      "",

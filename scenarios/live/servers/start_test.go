@@ -36,9 +36,9 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	}{
 		{"at once", []outcome{{ran(), nil}}, 0, 0, "<nil>", "[]"},
 		{"late once", []outcome{{nil, late}, {ran(), nil}}, 0, 1, "<nil>",
-			"[the host delayed the start, and start 2 is the one that began: starting redis-1: redis-1 is late]"},
+			"[the host delayed the start, and only attempt 2 succeeded: starting redis-1: redis-1 is late]"},
 		{"late twice", []outcome{{nil, late}, {nil, late}, {ran(), nil}}, 0, 2, "<nil>",
-			"[the host delayed the start, and start 3 is the one that began: starting redis-1: redis-1 is late]"},
+			"[the host delayed the start, and only attempt 3 succeeded: starting redis-1: redis-1 is late]"},
 		{"late each time", []outcome{{nil, late}, {nil, late}, {nil, late}}, 0, 2,
 			"the host delayed all 3 attempts to start the servers: starting redis-1: redis-1 is\n  late: " +
 				"the run is not judged", ""},

@@ -36,7 +36,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	}
 	if f.Kind == nemesis.Drift {
 		return errors.New("the clocks of a real ZooKeeper cannot drift: it is a Java program that waits by the " +
-			"kernel's clocks, whose rate cannot be changed for one program. Let a wall clock jump instead")
+			"kernel's clocks, whose rate cannot be changed for a single program. Let a wall clock jump instead")
 	}
 	if c.needsShim(f) {
 		return process.CanShim()
