@@ -70,6 +70,8 @@ const (
 		"timeout of a request, by as much as the fastest clock gains on the slowest."
 	stopRenewing = "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while " +
 		"it is renewed."
+	renewToTheLast = "Let only the last release of a lock end its renewal: a function that gives back the lock that " +
+		"its caller still holds must not end it."
 	seenByKubernetes = "Count another client's lease from when the client saw the record change, on its own " +
 		"monotonic clock, and not from the time in the record; and for the duration in the record, not for one's own."
 	ownIdentity = "Give each process its own identity."
@@ -208,6 +210,7 @@ var remedies = map[CauseKind][]advice{
 			"Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for "+
 				"clock drift from the validity."), guards),
 	NeverRenewed: append([]advice{
+		{text: renewToTheLast, when: stopsRenewing},
 		{text: "Renew the lock while the work is going on, several times within each lease, and stop the work " +
 			"when a renewal fails."},
 		{text: "Or limit the work to the time that is left of the lease."},
@@ -309,6 +312,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "After a failover, acquire the lock again."},
 	}, guards),
 	HolderOutlivedLease: {
+		{text: renewToTheLast, when: all(ofDetail(BySlowWork), stopsRenewing)},
 		{text: "If the lock could not be renewed, stop the work before giving up the lock: with " +
 			"ReleaseOnCancel, client-go's leader continues to lead while it tries to release.",
 			unless: history.StopFirst, only: onKubernetes, when: func(s *situation) bool { return s.gaveUp }},

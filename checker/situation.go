@@ -159,6 +159,9 @@ func replicates(s *situation) bool { return len(s.Groups) > 0 }
 
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
+// stopsRenewing reports whether a release of one of several holds of the same owner ends the renewal of the others.
+func stopsRenewing(s *situation) bool { return s.Shows(history.RenewalStops) }
+
 func isExtended(s *situation) bool    { return s.extends }
 func isTurnedAway(s *situation) bool  { return s.turnedAway }
 func isKeyless(s *situation) bool     { return s.keyless }

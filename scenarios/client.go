@@ -166,7 +166,8 @@ func (s *section) enter(h *held) {
 		if s.over == nil {
 			s.over = &sim.Signal{}
 		}
-		s.env.Go("keepalive", func(env sim.Env) { s.keepalive(env, h) })
+		over := s.over
+		s.env.Go("keepalive", func(env sim.Env) { s.keepalive(env, h, over) })
 	}
 }
 
@@ -196,6 +197,9 @@ func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
 		done := s.updates()
 		h.Release(s.env, h.hold)
+		if s.over != nil && h.config.Extension.Until == locks.EndsWithFirst {
+			s.over.Raise()
+		}
 		return done
 	}
 	return false
@@ -419,10 +423,10 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until the work is done, the lock is lost, or the limit of extensions is
+// keepalive extends a lock in the background until over is raised, the lock is lost, or the limit of extensions is
 // reached.
-func (s *section) keepalive(env sim.Env, h *held) {
-	for !env.Sleep(h.config.Extension.Every, s.over) {
+func (s *section) keepalive(env sim.Env, h *held, over *sim.Signal) {
+	for !env.Sleep(h.config.Extension.Every, over) {
 		switch err := s.extend(env, h); {
 		case errors.Is(err, locks.ErrLimit):
 			return
@@ -435,7 +439,7 @@ func (s *section) keepalive(env sim.Env, h *held) {
 
 // release releases the locks of the section in reverse order.
 func (s *section) release() {
-	if s.over != nil {
+	if s.over != nil && s.guard().config.Extension.Until != locks.NeverEnds {
 		s.over.Raise()
 	}
 	for _, h := range slices.Backward(s.held) {

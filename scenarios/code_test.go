@@ -12,8 +12,8 @@ import (
 func TestALibrarysLockNeedsItsCode(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nlock: {protocol: library, ttl: 8s}\n"
 	_, err := Parse("a.yaml", []byte(text))
-	const refused = `a.yaml:3:18: expected one of setnx, setnx-expire, set-nx-px, fenced, redlock, etcd, zookeeper, lease-object, ` +
-		`consul, permit-list, semaphore, read-write, fair, found "library"`
+	const refused = `a.yaml:3:18: expected one of setnx, setnx-expire, set-nx-px, fenced, hash-counter, redlock, ` +
+		`etcd, zookeeper, lease-object, consul, permit-list, semaphore, read-write, fair, found "library"`
 	if err == nil || err.Error() != refused {
 		t.Errorf("without code: %v", err)
 	}

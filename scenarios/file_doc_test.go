@@ -132,10 +132,11 @@ var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 
 	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis,
 	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper,
 	locks.LeaseObject: onKubernetes, locks.Consul: onConsul,
-	locks.Semaphore:  "name: x\nservers: {redis: 1}\nlock: {protocol: semaphore}\n",
-	locks.PermitList: "name: x\nservers: {redis: 1}\nlock: {protocol: permit-list}\n",
-	locks.Fair:       "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
-	locks.ReadWrite:  "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
+	locks.Semaphore:   "name: x\nservers: {redis: 1}\nlock: {protocol: semaphore}\n",
+	locks.PermitList:  "name: x\nservers: {redis: 1}\nlock: {protocol: permit-list}\n",
+	locks.HashCounter: "name: x\nservers: {redis: 1}\nlock: {protocol: hash-counter}\n",
+	locks.Fair:        "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
+	locks.ReadWrite:   "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
 
 // The smallest valid files of protocols on other servers, and of fenced.
 const (

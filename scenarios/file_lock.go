@@ -176,6 +176,10 @@ func (f *file) checkLock(l *lockSettings) {
 		refuse("retry.patience-ends", "without retry.patience, no acquire ever gives up: set retry.patience, or leave "+
 			"patience-ends out")
 	}
+	if x := l.config.Extension; x != nil && !x.Background && x.Until != locks.EndsWithLast {
+		refuse("extension.until", "until says when a keepalive in the background ends, and with in: steps there is "+
+			"none: leave until or in out")
+	}
 	if l.config.ReleaseOnFailure && l.config.Release == locks.ReleaseNothing {
 		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave "+
 			"release-on-failure out, or write release: script")
@@ -238,6 +242,12 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 			false: "the work writes nothing: set writes to 1 or more, or leave release-before-write out"}[w.Nested])
 	}
 	f.checkTasks(d, l, w, in)
+	if x := l.config.Extension; x != nil && x.Until == locks.EndsWithFirst && !w.Nested {
+		if place, ok := l.given["extension.until"]; ok {
+			f.Problem(place, "", "without work.nested, the first release of a hold is also its last: set work.nested, "+
+				"or leave until out")
+		}
+	}
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
 			"%s gives a client no validity to check: leave check-validity out, or use set-nx-px")

@@ -148,9 +148,10 @@ var everyValue = []struct {
 	{oneRedis, "lock.timeout", "1s", func(s *Scenario) any { return firstLock(s).Timeout }, time.Second},
 	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return *firstLock(s).Extension },
 		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3,
-			Background: true}},
+			Until: locks.EndsWithLast, Background: true}},
 	{oneRedis, "lock.extension.in", "steps", func(s *Scenario) any { return *firstLock(s).Extension },
-		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3, Limit: 3}},
+		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3, Limit: 3,
+			Until: locks.EndsWithLast}},
 	{oneRedis, "lock.extension", "{in: steps, limit: none}",
 		func(s *Scenario) any { return firstLock(s).Extension.Limit }, 0},
 	{oneRedis, "lock.extension.limit", "10000", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 10000},
@@ -287,7 +288,8 @@ overrides:
 		t.Errorf("client-3 differs from client-1 in what its override does not name:\n%+v\n%+v", same, first)
 	}
 	if *third.Lock.Extension !=
-		(locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7}) ||
+		(locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7,
+			Until: locks.EndsWithLast}) ||
 		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second ||
 		quorum.Get(&third.Lock).N != 2 || third.Lock.First != 2 ||
 		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Tasks: 1, Writes: 2, Hold: time.Second, StopWhenLost: true,

@@ -50,6 +50,17 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
+// lapses lists what the clients of s do that is unsafe.
+func (s *Scenario) lapses() (list []history.Lapse) {
+	if slices.ContainsFunc(s.Clients, func(c Client) bool {
+		x := c.Lock.Extension
+		return x != nil && x.Background && x.Until == locks.EndsWithFirst && c.Work.Nested
+	}) {
+		list = append(list, history.RenewalStops)
+	}
+	return list
+}
+
 // foreignMeasures lists the safety measures that clients of unknown code apply. The scenario determines some of them;
 // the requests of a run show others. unknown lists the measures that neither determines.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {

@@ -132,7 +132,8 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 // header returns the facts about runs of s that the checker needs.
 func header(s *Scenario) history.Header {
 	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.copies(), Locks: s.Locks(),
-		Bound: history.Of(s.Bound), Quorum: 1, Service: s.Service(), Measures: s.measures()}
+		Bound: history.Of(s.Bound), Quorum: 1, Service: s.Service(), Measures: s.measures(),
+		Lapses: s.lapses()}
 	for i := range s.Clients {
 		c := &s.Clients[i]
 		h.Clients = append(h.Clients, c.ID)

@@ -258,8 +258,8 @@ type Header struct {
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // the measures that all clients and servers apply
-	// Unknown and Lapses are for a lock whose code is unknown. Unknown lists the measures that the lock's requests
-	// neither show nor rule out. Lapses lists the unsafe things that its requests show.
+	// Unknown is for a lock whose code is unknown. It lists the measures that the lock's requests neither show nor rule
+	// out. Lapses lists the unsafe things that the lock is known to do.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
 	// Asked gives, for each client, when its latest request for a lock reached a lock server, or 0 if none did.

@@ -50,12 +50,15 @@ const (
 	LeftPlaces    Measure = "left-places"    // a client that gives up removes its place
 )
 
-// Lapse is something unsafe that the requests of a lock show. It is used if the lock's code is unknown.
+// Lapse is something unsafe that a lock does. It is known from the lock's settings or, if the lock's code is unknown,
+// from its requests.
 type Lapse string
 
 // The lapses.
 const (
 	PartOfOwner Lapse = "part-of-owner" // a release compares only a part of the owner value
+	// the first release ends the renewal, even if the owner has acquired the lock several times and still holds it
+	RenewalStops Lapse = "renewal-stops"
 )
 
 // Applies reports whether a measure is known to be applied.
@@ -70,5 +73,5 @@ func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 // StatesMeasures reports whether the header states any measures. The headers of recorded histories seldom do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
-// Shows reports whether the requests of the lock show a lapse.
+// Shows reports whether the lock is known to have a lapse.
 func (h *Header) Shows(l Lapse) bool { return slices.Contains(h.Lapses, l) }

@@ -31,6 +31,7 @@ var circumstances = map[string]string{
 	"servers.version":            "what the lock runs on",
 	"lock.protocol":              "changed together with the settings that depend on it",
 	"lock.reentrant":             "tried where work.nested acquires the lock again",
+	"lock.extension.until":       "tried where the renewal ends too early or never",
 	"lock.release.nothing":       "no release",
 	"lock.shared":                "what the clients ask for: readers do not exclude each other",
 	"work.stagger":               "what the clients do",
@@ -60,6 +61,10 @@ func (b *subject) offered(path string) bool {
 	switch path {
 	case "work.release-before-write":
 		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.ReleaseFirst })
+	case "lock.extension.until":
+		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool {
+			return c.Lock.Extension != nil && c.Lock.Extension.Until != locks.EndsWithLast
+		})
 	case "lock.reentrant":
 		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.Nested })
 	}

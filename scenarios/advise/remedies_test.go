@@ -141,6 +141,9 @@ var confirmations = []confirmation{
 	{text: "Renew the lock while the work is going on, several times within each lease, and stop the work when a " +
 		"renewal fails.",
 		apply: renewed},
+	{text: "Let only the last release of a lock end its renewal: a function that gives back the lock that its caller " +
+		"still holds must not end it.",
+		changes: []string{"lock.extension.until: last-release"}},
 	{text: "Or limit the work to the time that is left of the lease.",
 		apply: boundedWork},
 	{text: "Delete only the key of the lock.", reason: "no client of a scenario flushes"},

@@ -114,7 +114,19 @@ type Extension struct {
 	Limit int           // maximum number of extensions of a hold; 0: no limit
 	// a keepalive task extends the lock; if not set, the worker extends it between steps of its work
 	Background bool
+	Until      Ending // when the keepalive task ends; default: last-release
 }
+
+// Ending says when a keepalive ends.
+type Ending string
+
+const (
+	EndsWithLast Ending = "last-release" // with the release after which the client no longer holds the lock
+	// with the first release, even if the client acquired the lock several times and still holds it
+	EndsWithFirst Ending = "first-release"
+	// never: after the last release, it goes on until the server replies that the client has no lock (redisson 7272)
+	NeverEnds Ending = "never"
+)
 
 // Wait describes the WAIT command that a client sends after it has set a lock on a replicated Redis (Alibaba Cloud).
 type Wait struct {

@@ -151,6 +151,22 @@ func (o *object) overwrite(env sim.Env, h *Hold) bool {
 	return !can || one.overwrite(env, h)
 }
 
+func (o *object) enter(env sim.Env, h *Hold) bool {
+	now := *h
+	now.value = *o.value
+	one, can := o.protocol.(counter)
+	return !can || one.enter(env, &now)
+}
+
+func (o *object) leave(env sim.Env, h *Hold) Answer {
+	now := *h
+	now.value = *o.value
+	if one, can := o.protocol.(counter); can {
+		return one.leave(env, &now)
+	}
+	return Confirmed
+}
+
 func (o *object) Release(env sim.Env, h *Hold) Answer {
 	now := *h
 	now.value, *o.value = *o.value, ""
@@ -171,7 +187,16 @@ type overwriter interface {
 	overwrite(sim.Env, *Hold) bool
 }
 
+// counter is a protocol whose server counts the holds of an owner.
+type counter interface {
+	enter(sim.Env, *Hold) bool
+	leave(sim.Env, *Hold) Answer
+}
+
 func (l *reentrant) Reenter(env sim.Env, h *Hold) bool {
+	if one, can := l.protocol.(counter); can && !one.enter(env, h) {
+		return false
+	}
 	if one, can := l.protocol.(overwriter); can && l.config.Reentry == OverwritingReentry && !one.overwrite(env, h) {
 		return false
 	}
@@ -184,6 +209,9 @@ func (l *reentrant) Reenter(env sim.Env, h *Hold) bool {
 func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 	if h.entered > 0 {
 		h.entered--
+		if one, can := l.protocol.(counter); can {
+			return one.leave(env, h)
+		}
 		return Confirmed
 	}
 	return l.protocol.Release(env, h)
@@ -202,6 +230,18 @@ type Library struct {
 	zooKeeper *zookeeper.Client
 	holds     []*Hold                  // holds that a session or a leader keeps alive
 	values    map[history.Lock]*string // the fields in which the client's lock objects store owner values
+	owners    map[history.Lock]string  // the owner values that all attempts of the client use
+}
+
+// owner returns the owner value that all attempts of the client use for a lock.
+func (l *Library) owner(env sim.Env, of history.Lock) string {
+	if l.owners[of] == "" {
+		if l.owners == nil {
+			l.owners = map[history.Lock]string{}
+		}
+		l.owners[of] = newValue(env)
+	}
+	return l.owners[of]
 }
 
 // field returns the field in which the client's object of a lock stores the owner value.
@@ -281,12 +321,16 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	switch {
 	case r.config.TokenScope == Fixed:
 		return a, fixedValue
-	case (r.config.TokenScope == PerClient || r.config.TokenScope == PerAcquire) && r.value != "":
+	case r.config.TokenScope == PerClient:
+		return a, r.library.owner(env, r.config.Key)
+	case r.config.TokenScope == PerAcquire && r.value != "":
 		return a, r.value
 	}
-	r.value = strconv.FormatUint(env.Rand(), 36)
+	r.value = newValue(env)
 	return a, r.value
 }
+
+func newValue(env sim.Env) string { return strconv.FormatUint(env.Rand(), 36) }
 
 // resting is what a client does between two attempts. delay is a random delay, and left is the remaining patience.
 type resting func(env sim.Env, delay, left time.Duration)

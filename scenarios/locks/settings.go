@@ -143,7 +143,12 @@ var (
 			"3 in steps"),
 		format.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
 			"`background`: a keepalive task extends the lock; `steps`: the worker does, between steps of its work",
-			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}))
+			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}),
+		format.Choice("extension.until", func(c *Config) *Ending { return &c.Extension.Until },
+			"when the keepalive ends. `last-release`: when the client gives up the lock; `first-release`: also when "+
+				"a function gives back the lock that its caller still holds (`work.nested`); `never`: it goes on "+
+				"until a server says that the client does not have the lock (redisson 7272)",
+			format.Options(EndsWithLast, EndsWithFirst, NeverEnds)...))
 
 	waitKey = optional("wait", "send WAIT after setting the lock, to wait for replicas; `{}` takes all defaults below",
 		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} },

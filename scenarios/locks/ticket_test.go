@@ -97,7 +97,7 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
-	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock, ticket, Etcd, ZooKeeper, LeaseObject,
+	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, HashCounter, Redlock, ticket, Etcd, ZooKeeper, LeaseObject,
 		Consul, PermitList, Semaphore, ReadWrite, Fair}
 	byName := slices.SortedFunc(slices.Values(all),
 		func(a, b *Definition) int { return int(a.Name[0]) - int(b.Name[0]) })
