@@ -154,6 +154,33 @@ func (p *proof) apart(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
+// oneKey checks that a server had one key without interruption while a client was granted its lock twice. The groups of
+// its pattern are NAMED WHO TIME NAMED TIME TIME.
+func (p *proof) oneKey(m []string) string {
+	set := p.event(func(_ int, e *history.Event) bool {
+		return e.F == history.KeySet && string(e.Process) == m[1] && of(e.Of, m[2], m[3]) && at(e.Time, m[4])
+	})
+	if set == Open {
+		return "no key was set then"
+	}
+	granted := func(when string) int {
+		return p.event(func(_ int, e *history.Event) bool {
+			return e.F == history.Acquire && e.Type == history.OK && string(e.Process) == m[5] && at(e.Time, when)
+		})
+	}
+	first, second := granted(m[6]), granted(m[7])
+	gone := p.event(func(i int, e *history.Event) bool {
+		return i > set && e.Process == p.History.Events[set].Process && (e.F == history.KeyGone || e.F == history.KeySet)
+	})
+	switch {
+	case first == Open || second == Open:
+		return "no lock was granted then"
+	case gone != Open && gone < second:
+		return fmt.Sprintf("its key was gone or set anew at %v", p.History.Events[gone].Time)
+	}
+	return ""
+}
+
 // leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. The groups of its
 // pattern are WHO TIME.
 func (p *proof) leaseEnded(m []string) string {

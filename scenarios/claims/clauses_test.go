@@ -19,6 +19,8 @@ var clauses = []clause{
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
 	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).apart),
+	says(`NAMED had one key for both grants, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
+		(*proof).oneKey),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
 	says(`It had called release at TIME`, (*proof).writerReleased),

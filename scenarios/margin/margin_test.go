@@ -226,7 +226,8 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 // or the lock can be broken without a fault.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
-		"kubernetes-own-lease-duration", "shared-lock-object-value-of-call", "reentrant-uncounted"}
+		"kubernetes-own-lease-duration", "shared-lock-object-value-of-call", "reentrant-uncounted",
+		"hash-counter-watchdog-stops"}
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Named(name)
 		if err != nil {

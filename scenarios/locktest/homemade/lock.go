@@ -32,6 +32,9 @@ type Recipe struct {
 	Take, Give, Undo, Renew Step
 	// Renewal says who calls Renew.
 	Renewal Renewal
+	// Inner says whether the work acquires the lock once more and releases that hold, and what this does to the
+	// watchdog.
+	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
 	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
@@ -66,6 +69,15 @@ const (
 	ByWatchdog
 	ByUser // the client calls Extend
 	Asleep // nobody renews the lock, although it has a channel to announce its loss
+)
+
+// Inner says what the work does that a client does while it has the lock.
+type Inner int
+
+const (
+	Once            Inner = iota // it does not acquire the lock again
+	Twice                        // it acquires the lock again, and releases that hold before the client releases its own
+	TwiceAndStopped              // like Twice, but the watchdog ends with the first release
 )
 
 // Dress is one way to write a recipe, such as a certain order of a script's arguments. It must not affect the results.
@@ -286,6 +298,9 @@ func (h *holder) Lock(ctx context.Context) error {
 			h.held, h.until, h.token = h.owner, c.Until, c.Token
 			h.mu.Unlock()
 			h.watch()
+			if h.recipe.Inner != Once {
+				h.reenter(ctx)
+			}
 			return nil
 		}
 		if (taken || unclear || len(h.conns) > 1) && h.recipe.Undo != nil {
@@ -294,6 +309,19 @@ func (h *holder) Lock(ctx context.Context) error {
 		sleep(ctx, pollEvery)
 	}
 	return ctx.Err()
+}
+
+// reenter acquires the lock once more and releases that hold, like a function that locks for itself. If a request fails,
+// the client keeps its own hold.
+func (h *holder) reenter(ctx context.Context) {
+	if entered, _, _ := h.ask(ctx, h.recipe.Take, h.owner, h.conns); !entered {
+		return
+	}
+	h.ask(ctx, h.recipe.Give, h.owner, h.conns)
+	if h.recipe.Inner == TwiceAndStopped {
+		h.stop()
+		<-h.ended
+	}
 }
 
 func (h *holder) Unlock(ctx context.Context) error {

@@ -126,6 +126,11 @@ func memberLocks() []SoundLock {
 		{Recipe: Recipe{Name: "hash-watchdog", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog},
 			Promises: Leased, Why: "The watchdog extends the hash only if it contains the owner's field."},
+		{Recipe: Recipe{Name: "hash-reentrant", Take: takeCount, Give: giveCount, Renew: prolongField,
+			Renewal: ByWatchdog, Inner: Twice},
+			Promises: Leased,
+			Why: "The work acquires the lock once more. The field counts both holds, and the watchdog goes on until the " +
+				"last release."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
 			Why: "The step that acquires the lock removes expired members and checks that no other member exists. " +
 				"A release removes the client's own member."},
@@ -143,6 +148,13 @@ return 1`)}, Of: "hash-count",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
 			Shows:   atAnothers(removed, "HINCRBY creates client-1's field again, with -1, and DEL deletes the hash."),
 			Found:   []Family{Pauses}},
+		{Recipe: Recipe{Name: "hash-reentrant-watchdog-stops", Take: takeCount, Give: giveCount, Renew: prolongField,
+			Renewal: ByWatchdog, Inner: TwiceAndStopped}, Of: "hash-reentrant",
+			Mistake: "The watchdog ends with the first release, although the client still has the lock.",
+			Trial:   `the key "lock" of worker-1 expired .* renewed`,
+			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
+				Why: "client-1 works for 20 s. The inner release ends its watchdog at once, and its key expires at 8 s."}},
+			Also: []Way{{leaseExclusion, neverRenewed}}},
 		{Recipe: Recipe{Name: "hash-field-prolongs", Give: giveField, Take: script(`
 local made = redis.call('hsetnx', @lock, 'owner', $owner)
 redis.call('pexpire', @lock, $ttl)
