@@ -76,7 +76,7 @@ type Inner int
 
 const (
 	Once            Inner = iota // it does not acquire the lock again
-	Twice                        // it acquires the lock again, and releases that hold before the client releases its own
+	Twice                        // it acquires the lock again, and releases that hold
 	TwiceAndStopped              // like Twice, but the watchdog ends with the first release
 )
 
@@ -311,8 +311,8 @@ func (h *holder) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// reenter acquires the lock once more and releases that hold, like a function that locks for itself. If a request fails,
-// the client keeps its own hold.
+// reenter acquires the lock once more and releases that hold, like a function that locks for itself. If a request
+// fails, the client keeps its own hold.
 func (h *holder) reenter(ctx context.Context) {
 	if entered, _, _ := h.ask(ctx, h.recipe.Take, h.owner, h.conns); !entered {
 		return

@@ -129,8 +129,8 @@ func memberLocks() []SoundLock {
 		{Recipe: Recipe{Name: "hash-reentrant", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog, Inner: Twice},
 			Promises: Leased,
-			Why: "The work acquires the lock once more. The field counts both holds, and the watchdog goes on until the " +
-				"last release."},
+			Why: "The work acquires the lock once more. The field counts both holds, and the watchdog goes on " +
+				"until the last release."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
 			Why: "The step that acquires the lock removes expired members and checks that no other member exists. " +
 				"A release removes the client's own member."},
@@ -153,7 +153,8 @@ return 1`)}, Of: "hash-count",
 			Mistake: "The watchdog ends with the first release, although the client still has the lock.",
 			Trial:   `the key "lock" of worker-1 expired .* renewed`,
 			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
-				Why: "client-1 works for 20 s. The inner release ends its watchdog at once, and its key expires at 8 s."}},
+				Why: "client-1 works for 20 s. The inner release ends its watchdog at once, and its key expires " +
+					"at 8 s."}},
 			Also: []Way{{leaseExclusion, neverRenewed}}},
 		{Recipe: Recipe{Name: "hash-field-prolongs", Give: giveField, Take: script(`
 local made = redis.call('hsetnx', @lock, 'owner', $owner)
