@@ -170,7 +170,8 @@ func (p *proof) oneKey(m []string) string {
 	}
 	first, second := granted(m[6]), granted(m[7])
 	gone := p.event(func(i int, e *history.Event) bool {
-		return i > set && e.Process == p.History.Events[set].Process && (e.F == history.KeyGone || e.F == history.KeySet)
+		return i > set && e.Process == p.History.Events[set].Process &&
+			(e.F == history.KeyGone || e.F == history.KeySet)
 	})
 	switch {
 	case first == Open || second == Open:

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// HashCounter is a reentrant lock on one Redis, like Redisson's RedissonLock. Its key is a hash with one field, which is
-// named after the owner and counts the owner's holds.
+// HashCounter is a reentrant lock on one Redis, like Redisson's RedissonLock. Its key is a hash with one field, which
+// is named after the owner and counts the owner's holds.
 const HashCounter Protocol = "hash-counter"
 
 func init() {
