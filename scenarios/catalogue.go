@@ -33,8 +33,8 @@ var Sections = []Section{
 		"try-lock-leaves-key", "try-lock-cleans-up", "shared-lock-object", "shared-lock-object-value-of-call",
 		"reentrant-uncounted", "reentrant-counted", "hash-counter-watchdog", "hash-counter-watchdog-stops",
 		"hash-counter-watchdog-goes-on", "hash-counter-one-owner", "single-redis-down", "single-restart-forgets",
-		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always", "evicted-lock",
-		"operator-deletes-lock", "operator-flushes-server", "client-pause"}},
+		"clean-restart-ttl-runs-on", "fenced-everysec",
+		"fenced-fsync-always", "evicted-lock", "operator-deletes-lock", "operator-flushes-server", "client-pause"}},
 	{"Redlock, five masters", []string{
 		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring",
 		"no-elapsed-check", "wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance",

@@ -139,7 +139,9 @@ func memberLocks() []SoundLock {
 	}
 }
 
-func brokenMembers() []BrokenLock {
+func brokenMembers() []BrokenLock { return append(brokenHashes(), brokenSets()...) }
+
+func brokenHashes() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "hash-count-deletes-blindly", Take: takeCount, Give: script(`
 if redis.call('hincrby', @lock, $owner, -1) <= 0 then redis.call('del', @lock) end
@@ -186,6 +188,11 @@ return made`)}, Of: "hash-field",
 				By: "client-1", Why: "client-1 has crashed, and no client ever notices that its lease is over."}},
 			// If a release does not reach the server, the lock also stays held forever.
 			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
+	}
+}
+
+func brokenSets() []BrokenLock {
+	return []BrokenLock{
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("ZREMRANGEBYRANK", c.key("lock"), "0", "0"))
 		}}, Of: "zset",
