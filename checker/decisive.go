@@ -446,7 +446,7 @@ func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 }
 
 // endingSession finds the faults that ended the session of a holder. The holder's key disappeared with the session at
-// position gone.
+// position gone. Of several such faults, it omits those that the session survived.
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {
@@ -455,8 +455,24 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 			since = i
 		}
 	}
-	return t.FaultsIn(since, gone,
+	faults := t.FaultsIn(since, gone,
 		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
+	if last := len(faults) - 1; last > 0 {
+		faults = append(slices.DeleteFunc(faults[:last:last], func(f *trace.Fault) bool {
+			return t.survived(f, holder, gone)
+		}), faults[last])
+	}
+	return faults
+}
+
+// survived reports whether the session of a holder survived a fault: the holder asked for an extension after the fault
+// had struck, and the session lasted for more than a sixth of the TTL after the answer.
+func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool {
+	struck, over := t.Time(f.Start), t.History.Events[gone].Time-t.History.Header.TTL/6
+	return slices.ContainsFunc(t.History.Events[f.Start:gone], func(e history.Event) bool {
+		return e.Process == holder && e.F == history.Extend && e.Type == history.OK && e.Grant != nil &&
+			e.Grant.Since > struck && e.Time < over
+	})
 }
 
 // cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. In that
