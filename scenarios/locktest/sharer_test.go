@@ -80,7 +80,7 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, ok := locktest.Explore(t, locktest.Config{New: test.new, Clients: 4, TTL: lease, Faults: test.faults,
-				Laws: locktest.LeaseLaws, Seeds: testkit.Size(20, 200),
+				Laws: locktest.LeaseLaws, Seeds: testkit.Size(12, 200),
 				SkipTrial: test.name == "counter"}) // the trial run would notice the late Unlock
 			if !ok {
 				return
