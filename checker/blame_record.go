@@ -80,14 +80,27 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
+// promotion returns the last failover before position at in which a replica replaced the master of unit u, or nil.
+func (t *judge) promotion(u history.Process, at int) *trace.Fault {
+	return t.lastSuspect(at, func(f *trace.Fault) bool {
+		return f.Does == history.Promotes &&
+			slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.Unit(p) == u })
+	})
+}
+
+// reborn returns the last fault between two positions that ended the process of a server, or nil. The server has been
+// restarted since.
+func (t *judge) reborn(p history.Process, from, to int) *trace.Fault {
+	return t.lastSuspect(to, func(f *trace.Fault) bool {
+		return (f.Does == history.Kills || f.Does == history.ShutsDown) && f.Strikes(p) && f.Start > from
+	})
+}
+
 // deposing finds why a replica had replaced the master of unit u by position at. This is the last fault that struck the
 // master before the failover, or the failover itself if there is none. Sentinel starts a failover only if a fault
 // struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
-	over := t.lastSuspect(at, func(f *trace.Fault) bool {
-		return f.Does == history.Promotes &&
-			slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.Unit(p) == u })
-	})
+	over := t.promotion(u, at)
 	if over == nil {
 		return nil
 	}

@@ -60,14 +60,28 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
-		why := "it had not reached the replica that took over"
-		if t.History.Header.Service.Kind().OneLog {
-			why = "the new leader does not have it, although its request had been answered"
-		}
-		return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,
-			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
+		return t.failoverStory(key, r, e) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v, and the history does not record why", key, e.Time)
+}
+
+// failoverStory describes a key that the server that took over did not have.
+func (t *judge) failoverStory(key string, r *record, e *history.Event) string {
+	unit := t.Unit(t.History.Events[r.set[0]].Process)
+	why := "it had not reached the replica that took over"
+	reborn := t.reborn(e.Process, r.set[r.victim], r.at)
+	switch {
+	case t.History.Header.Service.Kind().OneLog:
+		why, reborn = "the new leader does not have it, although its request had been answered", nil
+	case reborn != nil:
+		why = "the replica that took over had been restarted and did not have it"
+	}
+	t.facts.reborn = reborn != nil
+	if over := t.promotion(unit, r.at); over != nil {
+		t.facts.elected = t.History.Events[over.Start].Why == history.ByCluster
+	}
+	return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,
+		t.faultText(t.deposing(unit, r.at), reborn))
 }
 
 // earlyStory describes a key that ended early because a clock was fast.

@@ -304,12 +304,24 @@ var remedies = map[CauseKind][]advice{
 	}, guards),
 	LostInFailover: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",
-			unless: history.WaitForReplicas, only: anyRedis},
+			unless: history.WaitForReplicas, only: anyRedis, when: not(isForgetful)},
 		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
-			only: anyRedis},
+			only: anyRedis, when: all(not(isElected), not(isForgetful))},
+		{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
+			given: history.WaitForReplicas, only: anyRedis, when: all(isElected, not(isForgetful))},
+		{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica " +
+			"takes their place.", only: anyRedis, when: all(isElected, not(isForgetful))},
+		{text: "Restart a crashed server only after the longest TTL has passed.", given: history.WaitForReplicas,
+			when: isForgetful},
+		{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with " +
+			"appendfsync always: a replica that restarts may have lost what it acknowledged.",
+			unless: history.WaitForReplicas, only: anyRedis, when: all(isForgetful, keepsDisk)},
+		{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may " +
+			"have lost what it acknowledged.",
+			given: history.WaitForReplicas, only: anyRedis, when: all(isForgetful, keepsDisk)},
 		{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
 			"(ZOOKEEPER-4643, 4646 and 4785 report such bugs).", only: onZooKeeper},
-		{text: "After a failover, acquire the lock again."},
+		{text: "After a failover, acquire the lock again.", when: not(isElected)},
 	}, guards),
 	HolderOutlivedLease: {
 		{text: renewToTheLast, when: all(ofDetail(BySlowWork), stopsRenewing)},

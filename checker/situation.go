@@ -51,6 +51,8 @@ type facts struct {
 	gaveUp    bool         // the holder's own request had deleted the key before the holder stopped working
 	letGo     bool         // the holder called release before its write was answered
 	keyless   bool         // no server ever had a key of the lock
+	elected   bool         // the masters of a Redis Cluster elected the replica that lacked the key
+	reborn    bool         // the replica that lacked the key had been restarted since the key was set
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
 	// the lease states no end and lasted longer than its key, because the holder was not told in time
 	untold bool
@@ -171,6 +173,7 @@ func isOneKey(s *situation) bool      { return s.oneKey }
 func isOneClient(s *situation) bool   { return s.oneClient && s.MayApply(history.OwnValue) }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
+func isElected(s *situation) bool     { return s.elected }
 func isLapsed(s *situation) bool      { return s.lapsed }
 func isEndless(s *situation) bool     { return s.endless }
 func isShortened(s *situation) bool   { return s.shortened }
@@ -198,6 +201,9 @@ func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 func driftingDeadline(s *situation) bool {
 	return counted(s) && s.offset && against(history.PacesClock)(s)
 }
+
+// isForgetful reports whether the replica that took over may have lost in a restart what it had acknowledged.
+func isForgetful(s *situation) bool { return s.reborn && !s.Applies(history.FsyncAlways) }
 
 // serversExpire reports whether the servers remove an expired key.
 func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }

@@ -70,6 +70,17 @@ func (a *assembly) skeleton() {
 		lines[3] = fmt.Sprintf("lock: {protocol: %s, ttl: %s, renew-deadline: %s, retry-period: %s}", d.Name,
 			format.DurationText(int64(a.ttl)), a.share(60), a.share(10))
 	}
+	a.begin(lines)
+	a.set("work.cycles", fmt.Sprint(1+a.dice.IntN(3)))
+	a.set("work.writes", fmt.Sprint(a.dice.IntN(3)))
+	a.set("work.hold", one(a, a.share(5), a.share(50), a.share(110), a.share(200), "validity"))
+	if a.chance(20) {
+		a.edit(func(doc *format.Document) { doc.SetList("work.locks", []string{"alpha", "beta"}) })
+	}
+}
+
+// begin begins the document with the given lines.
+func (a *assembly) begin(lines []string) {
 	text := strings.Join(lines, "\n") + "\n"
 	var err error
 	if a.doc, err = format.ParseDocument("assembled", []byte(text)); err == nil {
@@ -77,12 +88,6 @@ func (a *assembly) skeleton() {
 	}
 	if err != nil {
 		a.t.Fatalf("%v\n%s", err, text)
-	}
-	a.set("work.cycles", fmt.Sprint(1+a.dice.IntN(3)))
-	a.set("work.writes", fmt.Sprint(a.dice.IntN(3)))
-	a.set("work.hold", one(a, a.share(5), a.share(50), a.share(110), a.share(200), "validity"))
-	if a.chance(20) {
-		a.edit(func(doc *format.Document) { doc.SetList("work.locks", []string{"alpha", "beta"}) })
 	}
 }
 

@@ -327,6 +327,9 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 			}
 		}
 	}
+	if d.Several && b.scenario.Servers.Cluster {
+		c.edits = append(c.edits, b.apart()...)
+	}
 	n := 1
 	switch {
 	case scenarios.OneLog(d.Backend):
@@ -341,6 +344,24 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 		c.edits = append(c.edits, edit{Path: "network.links." + link, Remove: true})
 	}
 	return c
+}
+
+// apart returns edits that turn the masters of a Redis Cluster into independent servers without replicas.
+func (b *subject) apart() (edits []edit) {
+	paths := []string{"lock.wait"}
+	for _, client := range b.doc.Keys("overrides") {
+		paths = append(paths, "overrides."+client+".lock.wait")
+	}
+	for _, key := range []string{"cluster", "node-timeout", "replicas", "min-replicas-to-write", "min-replicas-max-lag",
+		"semi-sync", "semi-sync-timeout"} {
+		paths = append(paths, "servers."+key)
+	}
+	for _, path := range paths {
+		if b.has(path) {
+			edits = append(edits, edit{Path: path, Remove: true})
+		}
+	}
+	return edits
 }
 
 // asked returns the number of servers to which a client sends its requests.

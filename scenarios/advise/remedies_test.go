@@ -159,6 +159,14 @@ var confirmations = []confirmation{
 	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", apply: waiting},
 	{text: "Wait for all replicas, or promote only one that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
+	{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
+		apply: waiting},
+	{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica takes " +
+		"their place.", changes: []string{"lock.protocol: redlock"}},
+	{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with appendfsync " +
+		"always: a replica that restarts may have lost what it acknowledged.", apply: waitingOnDisk},
+	{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may have lost " +
+		"what it acknowledged.", apply: waitingOnDisk},
 	{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
 		"(ZOOKEEPER-4643, 4646 and 4785 report such bugs).",
 		reason: "the simulated service loses nothing that it has answered"},
@@ -436,6 +444,11 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 func waiting(b *subject, _ *nemesis.Plan) []edit {
 	return append(b.set("lock.wait.obey", "on").edits,
 		b.set("lock.wait.replicas", strconv.Itoa(max(1, b.scenario.Servers.Replicas))).edits...)
+}
+
+// waitingOnDisk does the same as waiting, and also makes servers fsync before they answer.
+func waitingOnDisk(b *subject, p *nemesis.Plan) []edit {
+	return append(waiting(b, p), b.set("servers.persistence.append-fsync", "always").edits...)
 }
 
 // renewDeadline makes leaders give up before their lease ends.
