@@ -161,10 +161,10 @@ var confirmations = []confirmation{
 		changes: []string{"lock.wait.replicas: 2"}},
 	{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
 		apply: waiting},
-	{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica takes " +
-		"their place.", changes: []string{"lock.protocol: redlock"}},
-	{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with appendfsync " +
-		"always: a replica that restarts may have lost what it acknowledged.", apply: waitingOnDisk},
+	{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica " +
+		"takes their place.", changes: []string{"lock.protocol: redlock"}},
+	{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with " +
+		"appendfsync always: a replica that restarts may have lost what it acknowledged.", apply: waitingOnDisk},
 	{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may have lost " +
 		"what it acknowledged.", apply: waitingOnDisk},
 	{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
