@@ -111,9 +111,12 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 		case "evicted":
 			r.remove(n.key, history.Deleted, "")
 		case "del":
-			if s.byScore {
+			switch when, moved := deadlineIn(n.key, commands); {
+			case s.byScore:
 				r.remove(n.key, history.Expired, "")
-			} else {
+			case moved && when <= wall && d.Peek(n.key) != nil:
+				d.Overdue(n.key, when)
+			default:
 				r.remove(n.key, history.Deleted, attempt)
 			}
 			*s = story{}
@@ -138,6 +141,32 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 		r.remember(&k)
 	}
 	return true
+}
+
+// deadlineIn returns the deadline that commands give a key as a time of day, in milliseconds. If several do, the last
+// one counts. A server deletes the key at once if that time has passed. found is false if no command names a time.
+func deadlineIn(name string, commands [][]string) (when int64, found bool) {
+	for _, args := range commands {
+		if len(args) < 3 || args[1] != name {
+			continue
+		}
+		text, unit := args[2], int64(1)
+		switch command := strings.ToUpper(args[0]); {
+		case command == "PEXPIREAT":
+		case command == "EXPIREAT":
+			unit = 1000
+		case command == "GETEX" && len(args) == 4 && strings.EqualFold(args[2], "PXAT"):
+			text = args[3]
+		case command == "GETEX" && len(args) == 4 && strings.EqualFold(args[2], "EXAT"):
+			text, unit = args[3], 1000
+		default:
+			continue
+		}
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			when, found = n*unit, true
+		}
+	}
+	return when, found
 }
 
 // handOn makes a key a copy of another, with the same owners. If the value of the source was set after the keys were
@@ -208,13 +237,14 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 		r.remove(k.Name, history.Deleted, d.Attempt)
 	}
 	had := map[string]string{}
+	early := d.NotYetDue(k.Name)
 	if d.Peek(k.Name) != nil {
 		for _, m := range d.Members(k.Name) {
 			had[m.Name] = m.Value
 		}
 		d.DB.Del(k.Name)
 	}
-	c := store.Change{Expired: s.byScore, Set: namedFields(k.Name, commands)}
+	c := store.Change{Expired: s.byScore, Early: early, Set: namedFields(k.Name, commands)}
 	for _, m := range k.Members {
 		switch v, there := had[m.Name]; {
 		case there && v == m.Value && k.Type == "hash":
@@ -225,7 +255,7 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	}
 	if left := survivors(had, k.Members); s.byScore && len(left) > 0 && len(c.Set) > 0 {
 		r.mirror(k, left) // the others were put back with another score
-		d.Settle(k.Name, store.Change{Expired: true})
+		d.Settle(k.Name, store.Change{Expired: true, Early: early})
 		d.DB.Del(k.Name)
 	}
 	r.mirror(k, k.Members)
