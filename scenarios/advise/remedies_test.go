@@ -165,8 +165,8 @@ var confirmations = []confirmation{
 		"takes their place.", changes: []string{"lock.protocol: redlock"}},
 	{text: "Send WAIT after setting the lock, hold it only if all replicas acknowledged, and persist with " +
 		"appendfsync always: a replica that restarts may have lost what it acknowledged.", apply: waitingOnDisk},
-	{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may have lost " +
-		"what it acknowledged.", apply: waitingOnDisk},
+	{text: "Let WAIT require all replicas, and persist with appendfsync always: a replica that restarts may have " +
+		"lost what it acknowledged.", apply: waitingOnDisk},
 	{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
 		"(ZOOKEEPER-4643, 4646 and 4785 report such bugs).",
 		reason: "the simulated service loses nothing that it has answered"},
