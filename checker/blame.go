@@ -43,8 +43,8 @@ func (t *judge) blameFor(l lateness) blame {
 	if faults := enoughOf(t.excess(l.upTo(calls))-spent(after), before); faults != nil {
 		inTime := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) >= l.ended })
 		granted := t.Grants[l.grant].GrantedAt(&t.Trace)
-		before := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) > granted })
-		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime, before: before}
+		late := slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) > granted })
+		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime, before: !late}
 	}
 	ended := t.cutShort(l)
 	if ended != nil {
@@ -451,13 +451,22 @@ func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	call := sort.Search(g.OK, func(i int) bool { return t.Time(i) >= began })
 	c := pending{f: history.Acquire, call: call, ret: g.OK}
 	var delays []delay
-	for f := range t.suspects() {
-		if f.Start < g.OK && (t.Mended(f) == trace.Open || t.Mended(f) > call) && f.Does.Delays() &&
-			f.Does != history.Promotes && t.onTheWay(f, g.Process, t.IsServer) {
-			delays = append(delays, t.delayOf(f, &c))
-		}
+	for _, f := range t.slowing(g.Process, &c, g.OK) {
+		delays = append(delays, t.delayOf(f, &c))
 	}
 	return enoughOf(t.excess(l), delays)
+}
+
+// slowing lists the faults of servers, or of the links to them, that struck before a position and may have delayed an
+// acquire.
+func (t *judge) slowing(client history.Process, c *pending, before int) (list []*trace.Fault) {
+	for f := range t.suspects() {
+		if f.Start < before && (t.Mended(f) == trace.Open || t.Mended(f) > c.call) && f.Does.Delays() &&
+			f.Does != history.Promotes && t.onTheWay(f, client, t.IsServer) {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // slowedAsk lists the faults of servers, or of the links to them, that prolonged an acquire by at least the time by
@@ -465,13 +474,7 @@ func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}
-	var list []*trace.Fault
-	for f := range t.suspects() {
-		if f.Start < min(a.Ret, l.met) && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && f.Does.Delays() &&
-			f.Does != history.Promotes &&
-			t.onTheWay(f, a.Process, t.IsServer) && t.delayOf(f, &c).length() >= t.excess(l) {
-			list = append(list, f)
-		}
-	}
-	return list
+	return slices.DeleteFunc(t.slowing(a.Process, &c, min(a.Ret, l.met)), func(f *trace.Fault) bool {
+		return t.delayOf(f, &c).length() < t.excess(l)
+	})
 }

@@ -88,11 +88,16 @@ func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	})
 }
 
-// reborn returns the last fault between two positions that ended the process of a server, or nil. The server has been
-// restarted since.
-func (t *judge) reborn(p history.Process, from, to int) *trace.Fault {
-	return t.lastSuspect(to, func(f *trace.Fault) bool {
-		return (f.Does == history.Kills || f.Does == history.ShutsDown) && f.Strikes(p) && f.Start > from
+// reborn returns the fault that ended the process of the replica that took over without the victim's key, if this
+// happened after the key was set: the replica has been restarted since. It returns nil if there is none, or if the
+// servers are one service with one log.
+func (t *judge) reborn(r *record) *trace.Fault {
+	if t.History.Header.Service.Kind().OneLog {
+		return nil
+	}
+	p := t.History.Events[r.at].Process
+	return t.lastSuspect(r.at, func(f *trace.Fault) bool {
+		return (f.Does == history.Kills || f.Does == history.ShutsDown) && f.Strikes(p) && f.Start > r.set[r.victim]
 	})
 }
 

@@ -538,6 +538,11 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
 		f.member, f.asking = setsMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
+		if r.cause.Kind == LostInFailover {
+			over := t.promotion(t.Unit(t.History.Events[r.set[0]].Process), r.at)
+			f.elected = over != nil && t.History.Events[over.Start].Why == history.ByCluster
+			f.reborn = t.reborn(r) != nil
+		}
 	}
 	f.keyless = t.hasNoKeys(c.lock)
 	return f

@@ -69,16 +69,12 @@ func (t *judge) recordStory(c *clash, r *record) string {
 func (t *judge) failoverStory(key string, r *record, e *history.Event) string {
 	unit := t.Unit(t.History.Events[r.set[0]].Process)
 	why := "it had not reached the replica that took over"
-	reborn := t.reborn(e.Process, r.set[r.victim], r.at)
+	reborn := t.reborn(r)
 	switch {
 	case t.History.Header.Service.Kind().OneLog:
-		why, reborn = "the new leader does not have it, although its request had been answered", nil
+		why = "the new leader does not have it, although its request had been answered"
 	case reborn != nil:
 		why = "the replica that took over had been restarted and did not have it"
-	}
-	t.facts.reborn = reborn != nil
-	if over := t.promotion(unit, r.at); over != nil {
-		t.facts.elected = t.History.Events[over.Start].Why == history.ByCluster
 	}
 	return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,
 		t.faultText(t.deposing(unit, r.at), reborn))

@@ -80,13 +80,11 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 // expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed
 // the server's clock, and either the record says so or a fault changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
-	if t.History.Events[gone].Member == "" || t.clockStruck(gone) {
+	e := &t.History.Events[gone]
+	if e.Member == "" || t.clockStruck(gone) {
 		return false
 	}
-	if t.History.Events[gone].Checked == history.CheckedEarlyScore {
-		return true
-	}
-	return t.LastFault(gone, func(f *trace.Fault) bool {
+	return e.Checked == history.CheckedEarlyScore || t.LastFault(gone, func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(t.History.Header.Clients, f.Strikes)
 	}) != nil
 }

@@ -83,7 +83,7 @@ func (l hashCounter) enter(env sim.Env, h *Hold) bool {
 	return isOne(l.ask(env, h, "enter", l.script(enterHash, h, l.config.TTL)...))
 }
 
-// leave subtracts one from the holds of the owner, which keeps the lock.
+// leave gives back one of several holds. The owner keeps the lock.
 func (l hashCounter) leave(env sim.Env, h *Hold) Answer {
 	return answered(l.ask(env, h, "leave", l.script(leaveHash, h, l.config.TTL)...))
 }

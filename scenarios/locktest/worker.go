@@ -52,7 +52,7 @@ type task struct {
 	Shown string `json:",omitempty"`
 }
 
-// finding is a kind of violation.
+// finding identifies a kind of violation: runs with equal findings are reported as one.
 type finding struct {
 	Law     checker.Law
 	Cause   checker.Cause

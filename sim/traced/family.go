@@ -146,7 +146,7 @@ func (t *thread) copies(flags uint64) (pid int, err error) {
 	return pid, nil
 }
 
-// child returns the process that p has started, which has the given number on the host.
+// child adds a process that p has started to the family. pid is its process number on the host.
 func (p *Process) child(pid int) *Process {
 	p.started++
 	p.lastID++
@@ -160,7 +160,7 @@ func (p *Process) child(pid int) *Process {
 	return c
 }
 
-// returnsMemory lets the thread whose memory the process uses go on.
+// returnsMemory resumes the thread that lent its memory to the process by calling vfork.
 func (p *Process) returnsMemory() {
 	if t := p.lender; t != nil && !t.p.ended {
 		t.blocked.ready(false)
@@ -169,7 +169,7 @@ func (p *Process) returnsMemory() {
 	p.lender = nil
 }
 
-// ends handles the end of a process.
+// ends cleans up a process that has ended and tells those that wait for it.
 func (p *Process) ends(how Exit) {
 	p.reap(how)
 	if p == p.first {

@@ -237,7 +237,10 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 		r.remove(k.Name, history.Deleted, d.Attempt)
 	}
 	had := map[string]string{}
-	early := d.NotYetDue(k.Name)
+	var early []string
+	if s.byScore {
+		early = d.NotYetDue(k.Name)
+	}
 	if d.Peek(k.Name) != nil {
 		for _, m := range d.Members(k.Name) {
 			had[m.Name] = m.Value
