@@ -439,65 +439,6 @@ func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	return -1
 }
 
-// expiredSession finds the faults that ended the session to which the victim's key belonged. Each of them alone would
-// have been enough.
-func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
-	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
-}
-
-// endingSession finds the faults that ended the session of a holder. The holder's key disappeared with the session at
-// position gone. Of several such faults, it omits those that the session survived.
-func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
-	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
-	for i := range t.History.Events[:gone] {
-		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
-			t.ProcessOf(e.Of) == holder && e.Time < t.History.Events[gone].Time {
-			since = i
-		}
-	}
-	faults := t.FaultsIn(since, gone,
-		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
-	if last := len(faults) - 1; last > 0 {
-		faults = append(slices.DeleteFunc(faults[:last:last], func(f *trace.Fault) bool {
-			return t.survived(f, holder, gone)
-		}), faults[last])
-	}
-	return faults
-}
-
-// survived reports whether the session of a holder survived a fault: the holder asked for an extension after the fault
-// had struck, and the session lasted for more than a sixth of the TTL after the answer.
-func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool {
-	struck, over := t.Time(f.Start), t.History.Events[gone].Time-t.History.Header.TTL/6
-	return slices.ContainsFunc(t.History.Events[f.Start:gone], func(e history.Event) bool {
-		return e.Process == holder && e.F == history.Extend && e.Type == history.OK && e.Grant != nil &&
-			e.Grant.Since > struck && e.Time < over
-	})
-}
-
-// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. In that
-// case, either the key disappeared by the end of that lease and before its own deadline, or the key was set after its
-// deadline because the session was already over. It finds none if the lease was already over when it was granted.
-func (t *judge) cutShort(l lateness) []*trace.Fault {
-	g := &t.Grants[l.grant]
-	if g.Lease == nil || l.ended <= g.Lease.Granted {
-		return nil
-	}
-	var set *history.Event
-	for _, at := range t.Keys {
-		e := &t.History.Events[at]
-		switch {
-		case e.Lock != t.Locks[g.Lock].Name || e.Of != g.Attempt || e.Time > l.ended:
-		case e.F != history.KeyGone:
-			set = e
-		case e.Why != history.Expired || set == nil || set.Until == 0:
-		case e.Time < set.Until-rounding || set.Until <= set.Time:
-			return t.endingSession(g.Process, int(at))
-		}
-	}
-	return nil
-}
-
 func lossCause(w history.Why) Cause {
 	switch w {
 	case history.LostUnsynced:
