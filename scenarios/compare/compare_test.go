@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // fewSeeds is the number of runs of each cell in these tests.
@@ -149,6 +151,14 @@ func TestWhatALockSurvivesIsWhatItsDocumentsSay(t *testing.T) {
 		{"fenced", "power", true, false}, // the counter is also lost, so tokens repeat
 		{"replica", "failover", false, false},
 		{"wait", "failover", false, true},
+		{"cluster", "failover", false, false},
+		{"cluster-wait", "failover", false, true},
+		{"redis", "evict", false, false},
+		{"fenced", "evict", true, true}, // the counter is another key
+		{"fenced", "flush", true, false},
+		{"redlock", "evict", false, true},
+		{"redlock", "flush", false, true},
+		{"redlock-bare", "evict", false, false},
 		{"redlock", "jump", false, true},
 		{"redlock-bare", "jump", false, false},
 		{"redlock", "power", false, true},
@@ -187,8 +197,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			// The replica of "wait" has been promoted, so there is no replica left to acknowledge its WAIT 1.
-			case s.Trouble == "majority", row.Name == "wait":
+			// The only replica has been promoted, so there is no replica left to acknowledge a WAIT 1.
+			case s.Trouble == "majority", row.Name == "wait", row.Name == "cluster-wait":
 				want = never
 			}
 			if s.Laws.Of(checker.DeadlockFreedom) != want || s.Laws.Of(checker.LeaseExclusion) != always ||
@@ -198,9 +208,22 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 		}
 		i := slices.IndexFunc(row.Survival, func(s Survival) bool { return s.Trouble == "minority" })
 		absent := row.Survival[i].Absent
-		alone := row.Name == "redis" || row.Name == "fenced" || row.Name == "fair"
-		if (absent != "") != alone {
+		alone := []string{"redis", "fenced", "fair", "hash", "read-write", "semaphore"}
+		if (absent != "") != slices.Contains(alone, row.Name) {
 			t.Errorf("%s, minority: %q", row.Title, absent)
+		}
+	}
+}
+
+// TestEveryProtocolIsCompared checks that every protocol has a row, except setnx-expire and those whose keys never
+// expire. The clients of the latter cannot be as careful as the others, which check the validity of their lock.
+func TestEveryProtocolIsCompared(t *testing.T) {
+	for _, d := range locks.Definitions() {
+		compared := slices.ContainsFunc(contenders, func(c Contender) bool {
+			return strings.HasPrefix(c.Lock+",", "protocol: "+string(d.Name)+",")
+		})
+		if compared != d.Expires && d.Name != locks.SetNXExpire {
+			t.Errorf("%s: compared %v, expires %v", d.Name, compared, d.Expires)
 		}
 	}
 }

@@ -30,11 +30,19 @@ type Contender struct {
 // sessions.
 const renewed = "extension: {}"
 
-// The servers of a Redlock with five masters, and a master with one replica.
+// Servers of a Redlock with five masters, and a master with one replica.
 var (
 	two   = []string{"redis-4", "redis-5"}
 	three = []string{"redis-3", "redis-4", "redis-5"}
 	pair  = []string{"redis-1", "redis-1-replica-1"}
+)
+
+// The servers of a Redis Cluster of three masters. The key "lock" is in a slot of redis-2.
+const cluster = "redis: 3, replicas: 1, cluster: on"
+
+var (
+	slotOwners = []string{"redis-2", "redis-2-replica-1"}
+	members    = append(slices.Clone(slotOwners), "redis-1", "redis-1-replica-1", "redis-3", "redis-3-replica-1")
 )
 
 // contenders are the rows of the comparison.
@@ -51,12 +59,30 @@ var contenders = []Contender{
 		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
+	{Name: "cluster", Title: "Redis Cluster", Text: "SET NX PX on a Redis Cluster of three masters with one replica " +
+		"each.",
+		Servers: cluster, Lock: "protocol: set-nx-px, " + renewed, Nodes: members, Struck: "redis-2",
+		Spare: []string{"redis-2"}, Most: slotOwners},
+	{Name: "cluster-wait", Title: "Cluster, WAIT 1", Text: "The same with WAIT 1 after the SET; the client acts on " +
+		"the reply of WAIT.",
+		Servers: cluster, Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed, Nodes: members,
+		Struck: "redis-2", Spare: []string{"redis-2"}, Most: slotOwners},
 	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
 		Servers: "redis: 1", Lock: "protocol: fenced, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Tokens: true, Most: []string{"redis-1"}},
 	{Name: "fair", Title: "Redis, fair", Text: "A queue of places on one Redis; the first client in line gets the " +
 		"lock.",
 		Servers: "redis: 1", Lock: "protocol: fair, " + renewed,
+		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
+	{Name: "hash", Title: "Redis, re-entrant", Text: "A hash on one Redis, in which the owner's field counts its " +
+		"holds, as in Redisson's RLock.",
+		Servers: "redis: 1", Lock: "protocol: hash-counter, " + renewed,
+		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
+	{Name: "read-write", Title: "Redis, read-write", Text: "A read-write lock on one Redis; all clients write.",
+		Servers: "redis: 1", Lock: "protocol: read-write, " + renewed,
+		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
+	{Name: "semaphore", Title: "Redis, semaphore", Text: "A semaphore on one Redis, with one permit.",
+		Servers: "redis: 1", Lock: "protocol: semaphore, permits: 1, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
 	{Name: "redlock", Title: "Redlock", Text: "Five masters, asked one after another; all five grant the lock.",
 		Claimed: "redlock", Servers: "redis: 5", Lock: "protocol: redlock, " + renewed,
@@ -139,6 +165,11 @@ var troubles = []Trouble{
 			"another server takes over."},
 	{Name: "partition", Title: "cut off",
 		Text: "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
+	{Name: "evict", Title: "evicted",
+		Text: "A Redis that the lock depends on runs out of memory and evicts the lock's key. An operator who " +
+			"deletes the key does the same."},
+	{Name: "flush", Title: "flushed",
+		Text: "An operator removes all keys from a Redis that the lock depends on (FLUSHALL)."},
 	{Name: "minority", Title: "minority", Liveness: true,
 		Text: "A minority of the servers, or the master of a pair, is gone for good. A waiting client should get " +
 			"the lock."},
@@ -156,6 +187,8 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 		return "has only one server"
 	case trouble == "power" && (c.Agreed || c.Synced):
 		return "always fsyncs before it answers"
+	case (trouble == "evict" || trouble == "flush") && !strings.HasPrefix(c.Servers, "redis:"):
+		return "is not on Redis"
 	case trouble == "failover" && !replicated:
 		return "has nothing to fail over to"
 	}
@@ -179,6 +212,10 @@ func (c *Contender) faults(trouble string) []string {
 		}
 		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.Struck, slow),
 			fmt.Sprintf("crash %s losing unsynced writes at 300ms, restart after 5s", c.Struck)}
+	case "evict":
+		return []string{fmt.Sprintf("evict key of lock on %s at 500ms", c.Struck)}
+	case "flush":
+		return []string{fmt.Sprintf("flush %s at 500ms", c.Struck)}
 	case "minority":
 		return gone(c.Spare)
 	case "majority":
@@ -227,6 +264,8 @@ func (c *Contender) survival(t Trouble, fencing bool) Written {
 	switch {
 	case t.Name == "power-always" && !c.Agreed && !c.Synced:
 		servers += ", persistence: {append-fsync: always}"
+	case (t.Name == "failover" || t.Liveness) && strings.Contains(c.Servers, "cluster"):
+		servers += ", node-timeout: 500ms"
 	case (t.Name == "failover" || t.Liveness) && strings.Contains(c.Servers, "replicas"):
 		servers += ", down-after: 500ms, reconfigure-after: 1s"
 	case t.Name == "partition":
