@@ -202,7 +202,7 @@ func (k *client) exited(err error) {
 		case err == nil && problem == "":
 			k.done.Raise()
 		case !k.stage.begun || k.stage.Command == "":
-			k.fails(strings.TrimSpace(how + " " + problem + k.strangers()))
+			k.fails(strings.TrimSpace(how + " " + problem + k.advice()))
 		default:
 			k.stage.crashes.add(string(k.id), fmt.Sprintf("%s %s, so it counts as crashed", k.id,
 				strings.TrimSpace(how+" "+problem)))
@@ -225,6 +225,14 @@ func (k *client) unfinished() string {
 		}
 	}
 	return ""
+}
+
+// advice says what to do about a client that has ended, or that has not made its first report in time.
+func (k *client) advice() string {
+	if refused := k.strangers(); refused != "" || k.isReady() || k.stage.Command == "" {
+		return refused
+	}
+	return ": a client must send this command to FENCEPOST_RESOURCE before it asks for the lock (see fencepost live -h)"
 }
 
 // strangers says how many connections to the client's ports were refused because they did not give the password. The

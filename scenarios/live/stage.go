@@ -177,7 +177,10 @@ func (st *stage) late() error {
 	for _, k := range st.clients {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
-			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
+			if k.traced != nil {
+				problem += k.waits()
+			}
+			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.advice()}
 			if st.Foreign() { // Most likely the program never reports. The host is hardly this slow.
 				return err
 			}

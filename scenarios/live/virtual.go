@@ -92,6 +92,14 @@ func (k *client) denied() string {
 		"client may connect only to the addresses in its environment, and may only read files)"
 }
 
+// waits names the system calls in which the client waits.
+func (k *client) waits() string {
+	if calls := k.traced.Waits(); len(calls) > 0 {
+		return " (it waits in " + strings.Join(calls, ", ") + ")"
+	}
+	return ""
+}
+
 // keep stores the output of a client so far.
 func (v *virtual) keep(k *client) {
 	if k.traced != nil {

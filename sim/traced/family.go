@@ -57,8 +57,8 @@ func (t *thread) startsProcess(flags uint64) outcome {
 			"it by fork or exec", flags))
 		return gone
 	case p.started == mostStarted:
-		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has started %d already: does it start "+
-			"processes without end?", p.started))
+		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has started %d already, which is "+
+			"the limit: does it start processes without end? live has no limit", p.started))
 		return gone
 	}
 	if borrows {

@@ -66,6 +66,9 @@ func (*Process) Exited() (Exit, bool) { return Exit{}, true }
 // Refused is not called on this platform.
 func (*Process) Refused() []string { return nil }
 
+// Waits is not called on this platform.
+func (*Process) Waits() []string { return nil }
+
 // Printed is not called on this platform.
 func (*Process) Printed() []byte { return nil }
 

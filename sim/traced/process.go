@@ -154,8 +154,8 @@ func fork(path string, c Command, output int) (int, error) {
 // forbidden explains why a process cannot be traced.
 func forbidden(err error) error {
 	return fmt.Errorf("this machine does not allow tracing it, which virtual time needs (%w): in Docker, add "+
-		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be below 3; the kernel must be 5.9 or later",
-		err)
+		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be 0 or 1, or 2 for root; the kernel must be "+
+		"5.9 or later", err)
 }
 
 // ptrace options for each thread
@@ -263,6 +263,19 @@ func lookPath(name string, env []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there is no program %s in %s", name, env[at])
+}
+
+// Waits returns the names of the system calls in which threads of the process, and of those that it has started, wait.
+func (p *Process) Waits() (calls []string) {
+	for _, o := range p.members {
+		for _, t := range o.threads {
+			if t.blocked != nil && !slices.Contains(calls, t.name) {
+				calls = append(calls, t.name)
+			}
+		}
+	}
+	slices.Sort(calls)
+	return calls
 }
 
 // Refused lists what the process tried to use but did not get, because it is not available in virtual time.
