@@ -36,6 +36,8 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		{"client-go", "", "kubernetes-leader-pause", outlived},
 		{"client-go", " fenced", "kubernetes-leader-pause-fenced", "resource-safety holds"},
 		{"client-go", " releases", "kubernetes-handover-released", "mutual-exclusion holds"},
+		{"client-go", " releases patient", "kubernetes-release-held-up",
+			"mutual-exclusion violated: holder outlived its lease"},
 	} {
 		t.Run(c.worker+c.argument, func(t *testing.T) {
 			if err := traced.Allowed(); err != nil {
@@ -54,6 +56,25 @@ func TestWorkersInVirtualTime(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheTimeOutOfRequestsSavesClientGo: in a scenario in which a reply is late, client-go leads beside another client
+// only if its requests have no time-out. The worker does not learn when client-go renews its lease, so the lease that
+// it reports does not overlap another one.
+func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
+	if err := traced.Allowed(); err != nil {
+		testkit.Lacks(t, err)
+	}
+	command := workerCommand(t, "client-go")
+	for argument, want := range map[string]string{"": "mutual-exclusion holds",
+		" patient": "mutual-exclusion violated: holder outlived its lease"} {
+		var out, problems bytes.Buffer
+		run([]string{"run", "kubernetes-answer-held-up", "--client", command + argument, "--out",
+			filepath.Join(t.TempDir(), "out")}, &out, &problems)
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("%q: no %q:\n%s%s", argument, want, out.String(), problems.String())
+		}
 	}
 }
 

@@ -2,8 +2,9 @@
 // Kubernetes guards a read and a write of the protected resource.
 //
 // It uses the default settings of kube-controller-manager. With the argument "fenced" each section has a fencing token,
-// leaseTransitions plus one. With "releases" the leader gives the lease up when its section ends (ReleaseOnCancel);
-// otherwise its lease must expire.
+// leaseTransitions plus one. With "releases" the leader gives the lease up when its section ends, or when it could not
+// renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient" a request has no time-out of its
+// own, as in a rest.Config that sets none; otherwise it has half the renew deadline, as in kube-controller-manager.
 package main
 
 import (
@@ -63,9 +64,12 @@ func servers() coordination.LeasesGetter {
 		dials++
 		return (&net.Dialer{Timeout: 30 * time.Second}).DialContext(ctx, network, u.Host)
 	}
-	// as in kube-controller-manager, a request takes at most half the renew deadline
-	leases, err := coordination.NewForConfig(&rest.Config{Host: all[0], Dial: dial, Timeout: renewDeadline / 2,
-		ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	config := &rest.Config{Host: all[0], Dial: dial,
+		ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	if !slices.Contains(os.Args, "patient") {
+		config.Timeout = renewDeadline / 2
+	}
+	leases, err := coordination.NewForConfig(config)
 	if err != nil {
 		log.Fatal(err)
 	}
