@@ -74,7 +74,7 @@ var contenders = []Contender{
 		"lock.",
 		Servers: "redis: 1", Lock: "protocol: fair, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
-	{Name: "hash", Title: "Redis, re-entrant", Text: "A hash on one Redis, in which the owner's field counts its " +
+	{Name: "hash", Title: "Redis, reentrant", Text: "A hash on one Redis, in which the owner's field counts its " +
 		"holds, as in Redisson's RLock.",
 		Servers: "redis: 1", Lock: "protocol: hash-counter, " + renewed,
 		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},

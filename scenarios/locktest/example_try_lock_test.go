@@ -1,0 +1,56 @@
+package locktest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// tryLock is a mutex that gives up when its context ends, even if a server has not answered yet.
+type tryLock struct{ *mutex }
+
+func newTryLock(c *locktest.Client) (locktest.Lock, error) {
+	m, err := openMutex(c)
+	if err != nil {
+		return nil, err
+	}
+	return tryLock{m}, nil
+}
+
+// Lock deletes the key if it does not get the lock, because the server may have carried out a request without the
+// client knowing.
+func (l tryLock) Lock(ctx context.Context) error {
+	deadline, _ := ctx.Deadline()
+	l.conn.SetDeadline(deadline)
+	err := l.mutex.Lock(ctx)
+	l.conn.SetDeadline(time.Time{})
+	if err != nil {
+		l.cleanUp()
+	}
+	return err
+}
+
+// cleanUp deletes the key on a new connection, because a late answer may still arrive on the old one.
+func (l tryLock) cleanUp() {
+	m, err := openMutex(l.client)
+	if err != nil {
+		return // then the key ends with its lease
+	}
+	l.conn.Close()
+	l.conn, l.replies = m.conn, m.replies
+	l.conn.SetDeadline(time.Now().Add(time.Second))
+	l.mutex.Unlock(context.Background())
+	l.conn.SetDeadline(time.Time{})
+}
+
+// With Patience the context of Lock ends after a while. What a lock leaves on the servers is judged, too: nobody may
+// wait for a key that belongs to no holder for longer than its lease.
+func ExampleConfig_patience() {
+	TestTryLock := func(t *testing.T) {
+		locktest.Run(t, locktest.Config{New: newTryLock, Patience: 3 * time.Second, TTL: lease,
+			Faults: locktest.Network, Laws: locktest.LeaseLaws})
+	}
+	_ = TestTryLock
+}
