@@ -45,6 +45,7 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 // machinist is a goroutine with its own thread, which performs runs.
 type machinist struct {
 	jobs chan func(*traced.Tracer)
+	done chan struct{} // closed when the processes of the thread have ended
 }
 
 // Code returns scenario code that performs the runs with v.
@@ -61,13 +62,14 @@ func (v *Virtual) hire() (*machinist, error) {
 		v.idle = v.idle[:n-1]
 		return m, nil
 	}
-	m := &machinist{make(chan func(*traced.Tracer))}
+	m := &machinist{make(chan func(*traced.Tracer)), make(chan struct{})}
 	number, began := v.all, make(chan error)
 	v.all++
 	go func() {
 		// The goroutine never unlocks the thread: the thread ends with the goroutine, and so do the processes that it
 		// started.
 		runtime.LockOSThread()
+		defer close(m.done)
 		t, err := traced.NewTracer(number, 0)
 		if began <- err; err != nil {
 			return
@@ -80,13 +82,14 @@ func (v *Virtual) hire() (*machinist, error) {
 	return m, <-began
 }
 
-// Close ends the threads. The caller must make sure that no run is under way.
+// Close ends the threads and their processes. The caller must make sure that no run is under way.
 func (v *Virtual) Close() {
 	if v == nil {
 		return
 	}
 	for _, m := range v.idle {
 		close(m.jobs)
+		<-m.done
 	}
 	v.idle = nil
 }

@@ -1,0 +1,99 @@
+//go:build linux && amd64
+
+package live
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// holdings is what this process holds of the host.
+type holdings struct {
+	files     int // open files
+	processes int // children, including those that have ended and that nobody has waited for
+	heap      int // live memory of the Go runtime, in bytes
+	children  int // memory of the children, in bytes
+}
+
+// held returns what this process holds at the moment.
+func held(t *testing.T) (h holdings) {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.files = len(files)
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lists {
+		list, _ := os.ReadFile(path) // a thread may have ended
+		for _, pid := range strings.Fields(string(list)) {
+			h.processes++
+			var size, resident int
+			text, _ := os.ReadFile("/proc/" + pid + "/statm")
+			fmt.Sscan(string(text), &size, &resident)
+			h.children += resident * os.Getpagesize()
+		}
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // also what finalizers have freed
+	runtime.ReadMemStats(&m)
+	h.heap = int(m.HeapAlloc)
+	return h
+}
+
+// TestRunsOfProgramsLeaveNothing: many runs of programs take no more memory, files and processes than few, and at the
+// end all of them are given back. Nothing is left in the folder for temporary files. Some clients are paused or killed
+// by faults, and one kind starts other processes. At full size there are 1,000 runs.
+func TestRunsOfProgramsLeaveNothing(t *testing.T) {
+	command := redisPy(t)
+	script := filepath.Join(t.TempDir(), "start.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+command+"\necho over\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	faults := []string{"pause client-1 for 15s after before-write", "crash client-1 after before-write",
+		"cut client-1 | redis-1 at 50ms for 3s", "jump client-1 clock by +1h after acquired"}
+	const warm = 8 // runs until everything that is kept has been made
+	for name, c := range map[string]struct {
+		command string
+		runs    int
+	}{"one process": {command, testkit.Size(24, 1000)}, "two processes": {script, testkit.Size(12, 100)}} {
+		start := held(t)
+		t.Run(name, func(t *testing.T) {
+			v := inVirtualTime(t, "kleppmann-gc-pause", c.command)
+			var before holdings
+			for n := range c.runs {
+				if n == warm {
+					before = held(t)
+				}
+				if _, err := planned(t, v, uint64(n), faults[n%len(faults)]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := held(t)
+			t.Logf("after %d runs %+v, after %d runs %+v", warm, before, c.runs, after)
+			const slack = 1 << 20
+			if after.files > before.files || after.processes > before.processes || after.heap > before.heap+slack ||
+				after.children > before.children+slack {
+				t.Errorf("after %d runs %+v, after %d runs %+v", warm, before, c.runs, after)
+			}
+		})
+		if end := held(t); end.files > start.files || end.processes > start.processes {
+			t.Errorf("%s: at first %+v, at the end %+v", name, start, end)
+		}
+	}
+	if entries, err := os.ReadDir(temporary); err != nil || len(entries) > 0 {
+		t.Errorf("the folder for temporary files holds %v (%v)", entries, err)
+	}
+}
