@@ -1,8 +1,9 @@
 package scenarios
 
-// This file generates the scenario file that a user starts with. There is one for each protocol. It is complete: it
-// contains every setting of the lock, commented out, with its default. It can be run unchanged, and shows what a pause
-// does to the lock. To set a key, the user removes the # in front of it.
+// This file generates the scenario file that a user starts with. There is one for each protocol, and one for each kind
+// of lock that settings make of a protocol. It is complete: it contains every setting of the lock, commented out, with
+// its default. It can be run unchanged, and shows what a pause does to the lock. To set a key, the user removes the #
+// in front of it.
 
 import (
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
@@ -40,11 +42,14 @@ func Name(file string) string {
 // longestName is the maximum length of a name, in characters.
 const longestName = 64
 
-// Starter returns the text of the starter file for a protocol. name is the scenario's name, and word is the file's
-// name, quoted for a shell.
-func Starter(d *locks.Definition, name, word string) string {
-	f := &starterFile{def: d}
-	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)
+// Starter returns the text of the starter file for a lock. name is the scenario's name, and word is the file's name,
+// quoted for a shell.
+func (k *Kind) Starter(name, word string) string {
+	f := &starterFile{def: k.Lock, kind: k}
+	f.line("# A scenario to edit: a lock of protocol %s.", k.Lock.Name)
+	if k.Name != string(k.Lock.Name) {
+		f.prose("", text.Sentence(k.Text))
+	}
 	f.line("#")
 	for _, call := range []struct{ command, does string }{
 		{"run " + word, "run it, and judge what happened"},
@@ -56,7 +61,7 @@ func Starter(d *locks.Definition, name, word string) string {
 	}
 	f.line("#")
 	f.prose("", "Remove the # from a line such as #name: lock to set the key. The values shown are the defaults.")
-	f.protocols()
+	f.others()
 	f.line("")
 	f.line("name: %s", name)
 	f.line("summary: A client pauses past its lease while others wait for the lock.")
@@ -76,6 +81,7 @@ func Starter(d *locks.Definition, name, word string) string {
 
 type starterFile struct {
 	def  *locks.Definition
+	kind *Kind
 	text strings.Builder
 }
 
@@ -94,20 +100,32 @@ func (f *starterFile) prose(indent, words string) {
 	f.line("%s", line)
 }
 
-// protocols lists the other protocols.
-func (f *starterFile) protocols() {
+// others lists the other locks.
+func (f *starterFile) others() {
 	f.line("#")
-	f.line("# Other protocols (fencepost init PROTOCOL):")
-	for _, d := range locks.Definitions() {
-		if d != f.def {
-			f.prose("", fmt.Sprintf("- %s: %s", d.Name, d.Text))
+	f.line("# Other locks (fencepost init LOCK):")
+	for _, k := range Kinds() {
+		if k.Name != f.kind.Name {
+			f.prose("", fmt.Sprintf("- %s: %s", k.Name, k.Text))
 		}
 	}
+}
+
+// offer writes a key: with the value of the kind of lock, or commented out with its default.
+func (f *starterFile) offer(indent, path, standard string) {
+	key := path[strings.LastIndexByte(path, '.')+1:]
+	if value, given := f.kind.set[path]; given {
+		f.line("%s%s: %s", indent, key, value)
+		return
+	}
+	f.line("%s#%s: %s", indent, key, standard)
 }
 
 // count returns how many servers the file asks for.
 func (f *starterFile) count() int {
 	switch {
+	case f.cluster():
+		return 3
 	case OneLog(f.def.Backend):
 		return 3
 	case f.def.Several:
@@ -121,9 +139,15 @@ func (f *starterFile) servers() {
 	f.line("  %s: %d", f.def.Backend, f.count())
 	if Persists(f.def.Backend) {
 		f.prose("  ", "when written data reaches the disk: everysec, always or no; persistence: none keeps nothing")
-		f.line("  #persistence: {append-fsync: everysec}")
+		f.offer("  ", "servers.persistence", "{append-fsync: everysec}")
 		f.prose("  ", "replicas of each master, and a Sentinel that promotes one when its master is down")
-		f.line("  #replicas: 1")
+		f.offer("  ", "servers.replicas", "1")
+		f.prose("  ", "on: three masters or more form a Redis Cluster, which replaces a master without a Sentinel")
+		f.offer("  ", "servers.cluster", "off")
+		if f.cluster() {
+			f.prose("  ", "how long a member of a Cluster must be silent before the others replace it")
+			f.offer("  ", "servers.node-timeout", "15s")
+		}
 	} else {
 		f.prose("  ", "how long one fsync takes; members fsync before they agree")
 		f.line("  #fsync: 1ms")
@@ -153,21 +177,26 @@ func (f *starterFile) lock() {
 			f.line("  permits: 2")
 		default:
 			f.prose("  ", s.Meaning+" ("+s.Form.Values()+")")
-			f.line("  #%s: %s", s.Path, s.Form.Text(s.Get(config)))
+			f.offer("  ", "lock."+s.Path, s.Form.Text(s.Get(config)))
 		}
 	}
 }
 
-// group writes a mapping in one line, with the meanings of its keys above it.
+// group writes a mapping in one line, with the meanings of its keys above it: the values of the kind of lock, or all
+// defaults, commented out.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
-	var entries []string
+	var entries, given []string
 	for i := range f.def.Settings {
 		s := &f.def.Settings[i]
 		name, inside := strings.CutPrefix(s.Path, group.Path+".")
-		switch {
-		case !inside:
+		if !inside {
 			continue
+		}
+		if value, set := f.kind.set["lock."+s.Path]; set {
+			given = append(given, name+": "+value)
+		}
+		switch {
 		case s.Depends == "":
 			entries = append(entries, name+": "+s.Form.Text(s.Standard))
 			f.prose("  ", fmt.Sprintf("- %s: %s (%s)", name, s.Meaning, s.Form.Values()))
@@ -175,15 +204,29 @@ func (f *starterFile) group(group *locks.Setting) {
 			f.prose("  ", fmt.Sprintf("- %s: %s (%s; default %s)", name, s.Meaning, s.Form.Values(), s.Depends))
 		}
 	}
+	if given != nil {
+		f.line("  %s: {%s}", group.Path, strings.Join(given, ", "))
+		return
+	}
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce returns the lock's settings in a scenario that states none of them.
+// inForce returns the lock's settings in a scenario that states only those of the kind of lock.
 func (f *starterFile) inForce() *locks.Config {
-	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\n", f.def.Backend, f.count(), f.def.Name)
-	s, err := Parse("starter", []byte(text))
+	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\nwork: {writes: 1}\n",
+		f.def.Backend, f.count(), f.def.Name)
+	doc, err := format.ParseDocument("starter", []byte(text))
+	for path, value := range f.kind.set {
+		if err == nil {
+			doc.Set(path, value)
+		}
+	}
+	var s *Scenario
+	if err == nil {
+		s, err = Parse("starter", []byte(doc.String()))
+	}
 	if err != nil {
-		panic(err) // a test makes the file of every protocol
+		panic(err) // a test makes the file of every lock
 	}
 	return &s.Clients[0].Lock
 }
@@ -196,8 +239,16 @@ func (f *starterFile) work() {
 	f.line("  hold: 100ms                  # how long the section lasts after the writes")
 	if f.def.Expires {
 		f.prose("  ", "check the remaining validity before each read and write, and stop when it has run out")
-		f.line("  #check-validity: off")
+		f.offer("  ", "work.check-validity", "off")
 	}
+	if f.def.Setting("value-in") != nil {
+		f.prose("  ", "tasks of a client that share one lock object")
+		f.offer("  ", "work.tasks", "1")
+	}
+	f.prose("  ", "the code that writes acquires the lock that its caller holds, and releases it")
+	f.offer("  ", "work.nested", "off")
+	f.prose("  ", "release the lock before the last write, as before the commit of a transaction")
+	f.offer("  ", "work.release-before-write", "off")
 	f.line("resource:")
 	if f.def.Tokens {
 		f.line("  fencing: on                  # refuse tokens lower than the highest one seen")
@@ -213,7 +264,7 @@ func (f *starterFile) work() {
 }
 
 func (f *starterFile) faults() {
-	first := string(f.def.Backend) + "-1"
+	first := f.holder()
 	f.line("faults:                        # what goes wrong; show format has all kinds")
 	pause := 30 * time.Second
 	config := &locks.Config{}
@@ -228,6 +279,10 @@ func (f *starterFile) faults() {
 	}
 	f.line("  #- jump %s clock by +30s at 1s", first)
 	f.line("  #- cut client-2 | %s at 50ms for 5s", first)
+	if Persists(f.def.Backend) {
+		f.line("  #- evict key of lock on %s at 50ms", first)
+		f.line("  #- flush %s at 50ms", first)
+	}
 }
 
 func (f *starterFile) expect() {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/reports/document"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // offered matches the lines that become a setting when their # is removed.
@@ -24,8 +23,8 @@ func parse(t *testing.T, text string) *Scenario {
 }
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
-	for _, d := range locks.Definitions() {
-		s := parse(t, Starter(d, "my-lock", DefaultFile))
+	for _, k := range Kinds() {
+		s := parse(t, k.Starter("my-lock", DefaultFile))
 		runner := NewRunner(s)
 		for seed := range uint64(50) {
 			r, err := runner.Run(s.Plan(seed))
@@ -33,7 +32,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if j := s.Judge(r); j.Standing() != document.Passed {
-				t.Errorf("%s, seed %d: %v", d.Name, seed, j.Mismatches)
+				t.Errorf("%s, seed %d: %v", k.Name, seed, j.Mismatches)
 			}
 		}
 	}
@@ -43,12 +42,12 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 // default is none, and settings that only serve as an example.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
-	for _, d := range locks.Definitions() {
-		text := Starter(d, "my-lock", DefaultFile)
+	for _, k := range Kinds() {
+		text := k.Starter("my-lock", DefaultFile)
 		base := parse(t, text)
 		places := offered.FindAllStringSubmatchIndex(text, -1)
 		if len(places) < 8 {
-			t.Fatalf("%s: only %d settings are offered", d.Name, len(places))
+			t.Fatalf("%s: only %d settings are offered", k.Name, len(places))
 		}
 		for _, at := range places {
 			taken := text[:at[3]] + text[at[3]+1:]
@@ -66,7 +65,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 			}
 			if same == alters {
 				line, _, _ := strings.Cut(key, "\n")
-				t.Errorf("%s: %q changes something: %v", d.Name, line, !same)
+				t.Errorf("%s: %q changes something: %v", k.Name, line, !same)
 			}
 		}
 		parse(t, offered.ReplaceAllString(text, "$1$2"))
@@ -75,11 +74,14 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 
 // The starter file contains every setting that its protocol accepts.
 func TestNoSettingIsMissing(t *testing.T) {
-	for _, d := range locks.Definitions() {
-		text := Starter(d, "my-lock", DefaultFile)
+	for _, k := range Kinds() {
+		d, text := k.Lock, k.Starter("my-lock", DefaultFile)
 		for _, s := range d.Settings {
 			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
 			given := d.Shares && name == "permits"
+			for path := range k.set {
+				given = given || strings.HasPrefix(path+".", "lock."+s.Path+".")
+			}
 			if !given && !strings.Contains(text, "#"+name+": ") && !strings.Contains(text, "# - "+name+": ") {
 				t.Errorf("%s: %s is not offered", d.Name, s.Path)
 			}
@@ -109,7 +111,7 @@ func TestEveryFileGivesAName(t *testing.T) {
 		if got != want {
 			t.Errorf("%s is named %q, want %q", file, got, want)
 		}
-		if s := parse(t, Starter(locks.Define(Default), got, file)); s.Name != want {
+		if s := parse(t, KindNamed(string(Default)).Starter(got, file)); s.Name != want {
 			t.Errorf("%s: the scenario is named %q", file, s.Name)
 		}
 	}

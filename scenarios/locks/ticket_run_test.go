@@ -132,13 +132,13 @@ func TestATicketLockIsListed(t *testing.T) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)
 		}
 	}
-	first := scenarios.Starter(d, "my-lock", scenarios.DefaultFile)
+	first := scenarios.KindNamed("ticket").Starter("my-lock", scenarios.DefaultFile)
 	s := parse(t, first)
 	if s.Clients[0].Lock.Protocol != d.Name || !strings.Contains(first, "#poll: 10ms..20ms") {
 		t.Errorf("its first scenario is\n%s", first)
 	}
-	if other := scenarios.Starter(locks.Define(locks.SetNX), "my-lock", scenarios.DefaultFile); !strings.Contains(other,
-		"# - ticket: INCR draws a number") {
+	other := scenarios.KindNamed(string(locks.SetNX)).Starter("my-lock", scenarios.DefaultFile)
+	if !strings.Contains(other, "# - ticket: INCR draws a number") {
 		t.Errorf("the first scenario of another protocol does not name it:\n%s", other)
 	}
 }
