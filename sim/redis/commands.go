@@ -57,6 +57,19 @@ var ownCommands = []command{
 	{Name: "pttl", Arity: 2, run: ttl(false, false), checks: history.CheckedPresence},
 	{Name: "expiretime", Arity: 2, run: ttl(true, true), checks: history.CheckedPresence},
 	{Name: "pexpiretime", Arity: 2, run: ttl(false, true), checks: history.CheckedPresence},
+
+	{Name: "hexpire", Arity: -6, Flags: write, run: hexpire("hexpire", true, false), In: only8},
+	{Name: "hpexpire", Arity: -6, Flags: write, run: hexpire("hpexpire", false, false), In: only8},
+	{Name: "hexpireat", Arity: -6, Flags: write, run: hexpire("hexpireat", true, true), In: only8},
+	{Name: "hpexpireat", Arity: -6, Flags: write, run: hexpire("hpexpireat", false, true), In: only8},
+	{Name: "hpersist", Arity: -5, Flags: write, run: hpersist, In: only8},
+	{Name: "httl", Arity: -5, run: httl(true, false), In: only8, checks: history.CheckedPresence},
+	{Name: "hpttl", Arity: -5, run: httl(false, false), In: only8, checks: history.CheckedPresence},
+	{Name: "hexpiretime", Arity: -5, run: httl(true, true), In: only8, checks: history.CheckedPresence},
+	{Name: "hpexpiretime", Arity: -5, run: httl(false, true), In: only8, checks: history.CheckedPresence},
+	{Name: "hsetex", Arity: -6, Flags: write, run: hsetex, In: only8},
+	{Name: "hgetex", Arity: -5, Flags: write, run: hgetex, In: only8},
+	{Name: "hgetdel", Arity: -5, Flags: write, run: hgetdel, In: only8},
 }
 
 // passedCommands are the commands that miniredis executes.
@@ -67,18 +80,19 @@ var passedCommands = []command{
 	{Name: "keys", Arity: 2, keys: noKey},
 	{Name: "scan", Arity: -2, keys: noKey, run: scan},
 
-	{Name: "hset", Arity: -4, Flags: write, keys: oneKey},
-	{Name: "hsetnx", Arity: 4, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedPresence},
-	{Name: "hmset", Arity: -4, Flags: write, keys: oneKey},
-	{Name: "hget", Arity: 3, Flags: naming, keys: oneKey},
-	{Name: "hmget", Arity: -3, Flags: naming, keys: oneKey},
+	{Name: "hset", Arity: -4, Flags: write, keys: oneKey, first: hsetFirst},
+	{Name: "hsetnx", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: fieldFirst,
+		checks: history.CheckedPresence},
+	{Name: "hmset", Arity: -4, Flags: write, keys: oneKey, first: hsetFirst},
+	{Name: "hget", Arity: 3, Flags: naming, keys: oneKey, first: fieldFirst},
+	{Name: "hmget", Arity: -3, Flags: naming, keys: oneKey, first: hmgetFirst},
 	{Name: "hgetall", Arity: 2, Flags: asMap, keys: oneKey},
 	{Name: "hkeys", Arity: 2, keys: oneKey},
 	{Name: "hvals", Arity: 2, keys: oneKey},
-	{Name: "hlen", Arity: 2, keys: oneKey},
-	{Name: "hstrlen", Arity: 3, Flags: naming, keys: oneKey},
-	{Name: "hexists", Arity: 3, Flags: naming, keys: oneKey},
-	{Name: "hdel", Arity: -3, Flags: write | unlessNil, keys: oneKey, checks: history.CheckedValue},
+	{Name: "hlen", Arity: 2, keys: oneKey, first: hlenFirst},
+	{Name: "hstrlen", Arity: 3, Flags: naming, keys: oneKey, first: fieldFirst},
+	{Name: "hexists", Arity: 3, Flags: naming, keys: oneKey, first: fieldFirst},
+	{Name: "hdel", Arity: -3, Flags: write | unlessNil, keys: oneKey, first: hdelFirst, checks: history.CheckedValue},
 	{Name: "hincrby", Arity: 4, Flags: write, keys: oneKey, first: hincrbyFirst},
 
 	{Name: "lpush", Arity: -3, Flags: write, keys: oneKey},
@@ -191,9 +205,6 @@ var refused = map[string]string{
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
 	"waitaof": aServer, "cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,
-	"hexpire": beyond, "hpexpire": beyond, "hexpireat": beyond, "hpexpireat": beyond, "hexpiretime": beyond,
-	"hpexpiretime": beyond, "httl": beyond, "hpttl": beyond, "hpersist": beyond,
-	"hgetdel": beyond, "hsetex": beyond, "hgetex": beyond,
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 

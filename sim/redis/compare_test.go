@@ -63,6 +63,45 @@ DELEX list -> 1
 CAD lock a -> -ERR unknown command 'CAD', with args beginning with: 'lock' 'a' 
 CLIENT NO-TOUCH ON -> OK
 CLIENT NO-TOUCH x -> -ERR syntax error
+HSETEX h FXX EX 10 FIELDS 1 a 1 -> 0
+HSETEX h FNX EX 10 FIELDS 2 a 1 b 2 -> 1
+HSETEX h FNX PX 10 FIELDS 1 a 3 -> 0
+HTTL h FIELDS 3 a b c -> [10 10 -2]
+HEXPIRETIME h FIELDS 1 a -> [1704067210]
+HPEXPIRETIME h FIELDS 1 a -> [1704067210000]
+HSETEX h KEEPTTL FIELDS 1 a 4 -> 1
+HPTTL h FIELDS 1 a -> [10000]
+HSETEX h FIELDS 1 a 5 -> 1
+HTTL h FIELDS 1 a -> [-1]
+HGETEX h PX 3000 FIELDS 2 a c -> [5 null]
+HPTTL h FIELDS 2 a b -> [3000 10000]
+HGETEX h PERSIST FIELDS 1 a -> [5]
+HTTL h FIELDS 1 a -> [-1]
+HEXPIRE h 100 XX FIELDS 2 a b -> [0 1]
+HPEXPIRE h 200 NX FIELDS 2 a b -> [1 0]
+HEXPIREAT h 1704067300 GT FIELDS 2 a b -> [1 0]
+HPEXPIREAT h 1704067299000 LT FIELDS 2 a b -> [1 1]
+HPERSIST h FIELDS 3 a b c -> [1 1 -2]
+HPERSIST h FIELDS 1 a -> [-1]
+HGETDEL h FIELDS 2 a c -> [5 null]
+HEXISTS h a -> 0
+HEXPIRE h 0 FIELDS 1 b -> [2]
+EXISTS h -> 0
+HEXPIRE h 10 FIELDS 1 b -> [-2]
+HSETEX h EX 0 FIELDS 1 a 1 -> 1
+EXISTS h -> 0
+HGETEX h PX 3000 FIELDS 1 a -> [null]
+HGETDEL h FIELDS 1 a -> [null]
+HSETEX h FNX FXX FIELDS 1 a 1 -> -ERR Only one of FXX or FNX arguments can be specified
+HSETEX h EX 1 KEEPTTL FIELDS 1 a 1 -> -ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified
+HSETEX h EX -1 FIELDS 1 a 1 -> -ERR invalid expire time, must be >= 0
+HSETEX h NX FIELDS 1 a 1 -> -ERR unknown argument: NX
+HSETEX h FIELDS 2 a 1 -> -ERR wrong number of arguments for 'hsetex' command
+HSETEX h FIELDS x a 1 -> -ERR invalid number of fields
+HGETEX h FOO FIELDS 1 a -> -ERR Mandatory argument FIELDS is missing or not at the right position
+HGETDEL h FIELDS 0 a -> -ERR Number of fields must be a positive integer
+RPUSH list x -> 1
+HSETEX list FIELDS 1 a 1 -> -WRONGTYPE Operation against a key holding the wrong kind of value
 `}
 
 func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ofAllTypes are commands about keys of all types. ofLists are commands about lists, including some that wait.
+// ofAllTypes are commands about keys of all types. ofLists are commands about lists, including some that wait. ofHashes
+// are commands about hashes whose fields have deadlines.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
 		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},
@@ -25,13 +26,20 @@ var (
 	ofLists = [][]string{{"RPUSH", "a", "x", "y"}, {"LPUSH", "b", "z"}, {"BLPOP", "a", "0.2"}, {"BRPOP", "b", "a", "0"},
 		{"BLMOVE", "a", "b", "LEFT", "LEFT", "0.1"}, {"BRPOPLPUSH", "b", "c", "0.2"}, {"DEL", "c"}, {"WAIT", "1", "50"},
 		{"PEXPIRE", "b", "500"}, {"MULTI"}, {"EXEC"}, {"WATCH", "a"}, {"CLIENT", "UNBLOCK", "2"}}
+	ofHashes = [][]string{{"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v", "f", "v"}, {"HDEL", "h", "f"},
+		{"HPEXPIRE", "h", "500", "FIELDS", "1", "f"}, {"HPEXPIRE", "h", "1500", "NX", "FIELDS", "2", "f", "g"},
+		{"HSETEX", "h", "FNX", "PX", "800", "FIELDS", "1", "f", "v"}, {"HGETEX", "h", "PX", "300", "FIELDS", "1", "g"},
+		{"HGETDEL", "h", "FIELDS", "1", "f"}, {"HPERSIST", "h", "FIELDS", "1", "f"}, {"HGET", "h", "f"},
+		{"HINCRBY", "h", "n", "1"}, {"HGETALL", "h"}, {"PEXPIRE", "h", "900"}, {"RENAME", "h", "i"}, {"HLEN", "i"},
+		{"COPY", "i", "h", "REPLACE"}, {"DEL", "i"}, {"SET", "h", "v", "PX", "300"}, {"WAIT", "1", "50"}, {"MULTI"},
+		{"EXEC"}}
 )
 
 // storm returns a group under random faults, with clients that write to all its nodes. All faults end after thirty
 // seconds.
-func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
+func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
-	cfg := redis.Config{Version: redis.Tair, Persistence: store.Policy(r.IntN(4)),
+	cfg := redis.Config{Version: version, Persistence: store.Policy(r.IntN(4)),
 		FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
 	c := newCluster(t, cfg, 2).watch(redis.SentinelConfig{DownAfter: 2 * time.Second,
 		FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
@@ -88,13 +96,14 @@ func TestNodesConverge(t *testing.T) {
 		seeds = 100
 	}
 	for seed := range seeds {
-		converges(t, seed, ofAllTypes)
-		converges(t, seed, ofLists)
+		converges(t, seed, redis.Tair, ofAllTypes)
+		converges(t, seed, redis.Tair, ofLists)
+		converges(t, seed, redis.Redis8, ofHashes)
 	}
 }
 
-func converges(t *testing.T, seed uint64, commands [][]string) {
-	c := storm(t, seed, commands)
+func converges(t *testing.T, seed uint64, version redis.Version, commands [][]string) {
+	c := storm(t, seed, version, commands)
 	c.run(4 * time.Minute)
 	masters := 0
 	for _, name := range c.names {
@@ -109,7 +118,7 @@ func converges(t *testing.T, seed uint64, commands [][]string) {
 		t.Errorf("seed %d: %d masters", seed, masters)
 	}
 	accounted(t, c, seed)
-	again := storm(t, seed, commands)
+	again := storm(t, seed, version, commands)
 	if again.run(4 * time.Minute); again.Digest() != c.Digest() {
 		t.Errorf("seed %d gave two digests", seed)
 	}

@@ -80,6 +80,7 @@ func hincrbyFirst(d *store.Data, args []string) bool {
 	if checkType(d, args[1], "hash", nil) {
 		return true
 	}
+	lookUpField(d, args[1], args[2])
 	old := d.Ask("HGET", args[1], args[2])
 	if old == "$-1\r\n" {
 		return false

@@ -13,6 +13,7 @@
 // from Redis 8.4 or Tair if it simulates that version ([Version]); a key expires at exactly the instant at which Redis
 // stops serving it; a crash loses exactly what Redis would lose; the same calls result in the same bytes, records and
 // log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
+// If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields are compared with it.
 //
 // Non-goals: commands with random replies (SPOP); commands that wait for anything other than lists and replicas;
 // streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT
@@ -30,7 +31,7 @@
 // makes them live longer. An expired key is no longer served, but it exists until a command accesses it, or until the
 // background cycle, which runs every 100 ms, deletes it. If the clock is set back before that, the key is alive again.
 // Its DEL is written to the file and sent to the replicas when the key is deleted. Its record says that it expired at
-// the instant from which it is not served.
+// the instant from which it is not served. With Redis 8, fields of a hash may have deadlines too (store/fields.go).
 //
 // # Persistence
 //

@@ -40,7 +40,13 @@ func tool(t *testing.T, name string) string {
 // start starts a redis-server that ends with the test, and waits until its log contains the text ready.
 func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(tool(t, "redis-server"), args...)
+	startProgram(t, tool(t, "redis-server"), ready, env, args...)
+}
+
+// startProgram does the same with the redis-server at path.
+func startProgram(t *testing.T, path, ready string, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -89,6 +95,12 @@ type realServer struct {
 
 func startRealRedis(t *testing.T) *realServer {
 	t.Helper()
+	return startRealServer(t, tool(t, "redis-server"))
+}
+
+// startRealServer starts the redis-server at path.
+func startRealServer(t *testing.T, path string) *realServer {
+	t.Helper()
 	dir := t.TempDir()
 	shim, clock := filepath.Join(dir, "clock.so"), filepath.Join(dir, "clock")
 	if out, err := exec.Command(tool(t, "gcc"), "-shared", "-fPIC", "-O2", "-o", shim,
@@ -102,8 +114,9 @@ func startRealRedis(t *testing.T) *realServer {
 	s := &realServer{t: t, socket: filepath.Join(dir, "s"), clock: f}
 	t.Cleanup(func() { _ = f.Close() })
 	s.setClock(epoch)
-	start(t, "ready to accept", []string{"LD_PRELOAD=" + shim, "FENCEPOST_CLOCK=" + clock}, "--port", "0",
-		"--unixsocket", s.socket, "--save", "", "--appendonly", "no", "--dir", dir, "--enable-debug-command", "yes")
+	startProgram(t, path, "accept connections", []string{"LD_PRELOAD=" + shim, "FENCEPOST_CLOCK=" + clock},
+		"--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no", "--dir", dir,
+		"--enable-debug-command", "yes")
 	s.dial().do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	return s
 }

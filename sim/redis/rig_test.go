@@ -33,6 +33,7 @@ type rig struct {
 	helper   *realRedis // a separate connection, used to inspect the real Redis
 	real     []*realRedis
 	ids      []string // the connections' numbers in the real Redis
+	cfg      Config
 	node     *Node
 	strict   bool            // whether pushes must come in the same order
 	compared int             // number of commands
@@ -40,7 +41,13 @@ type rig struct {
 }
 
 func newRig(t *testing.T, connections int) *rig {
-	r := &rig{t: t, server: startRealRedis(t), node: New(Config{}), real: make([]*realRedis, connections),
+	return newRigWith(t, startRealRedis(t), Redis7, connections)
+}
+
+// newRigWith makes a rig that compares a node of the given version with a real server.
+func newRigWith(t *testing.T, server *realServer, version Version, connections int) *rig {
+	cfg := Config{Version: version}
+	r := &rig{t: t, server: server, cfg: cfg, node: New(cfg), real: make([]*realRedis, connections),
 		ids: make([]string, connections), carried: map[string]bool{}}
 	r.helper = r.server.dial()
 	r.dial()
@@ -120,7 +127,7 @@ func (r *rig) play(steps []step) string {
 	r.helper.do("SCRIPT", "FLUSH")
 	r.helper.do("CONFIG", "SET", "notify-keyspace-events", "")
 	r.server.setClock(epoch)
-	r.node.Reset(Config{})
+	r.node.Reset(r.cfg)
 	m := &manyClients{machine: &machine{wall: epoch, node: r.node, up: true, quiet: true},
 		came: make([]string, len(r.real))}
 	r.node.Start(m)

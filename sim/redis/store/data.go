@@ -10,6 +10,7 @@ package store
 import (
 	"bufio"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -24,18 +25,20 @@ type Entry struct {
 	of history.Attempt // the attempt that set the key
 	// members maps the key's fields, members or elements to their owners; nil for a string.
 	members map[string]history.Attempt
-	When    int64  // deadline in ms on the wall clock; Never if the key does not expire
-	seq     uint64 // number of its entry in the heap of deadlines; 0 if there is none
-	born    uint64 // number of its creation
-	Text    bool   // the key is a string, whose value is written into records
-	Value   string // the value, if the key is a string
-	lent    bool   // miniredis has a copy of the string, with the same value
+	timers  map[string]timer // deadlines of fields that are not hidden
+	past    []HiddenField    // in the order in which they expired
+	When    int64            // deadline in ms on the wall clock; Never if the key does not expire
+	seq     uint64           // number of its entry in the heap of deadlines; 0 if there is none
+	born    uint64           // number of its creation
+	Text    bool             // the key is a string, whose value is written into records
+	Value   string           // the value, if the key is a string
+	lent    bool             // miniredis has a copy of the string, with the same value
 }
 
 // Data is the data of a node. Strings, deadlines and owners are in keys. All other values are in miniredis.
 //
 // Invariant: a key that exists in miniredis is in keys. A key in keys exists in miniredis, unless it is a string that
-// is not lent. miniredis itself has no deadlines.
+// is not lent, or a hash of which every field is hidden. miniredis itself has no deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
@@ -62,11 +65,13 @@ type Data struct {
 	keys      map[string]*Entry
 	free      []*Entry // entries of removed keys, for reuse
 	deadlines deadlines
+	stood     int // number of entries that were valid when deadlines was last cleaned
 	seq       uint64
 	births    uint64 // number of keys created
 	made      int    // number of keys created since mini was created
 
-	hidden []hiddenKey // in the order in which they expired; a hidden key is not in keys
+	worn   map[string]bool // names of the hashes with hidden fields
+	hidden []hiddenKey     // in the order in which they expired; a hidden key is not in keys
 
 	lapsed map[string]history.Attempt // owners of keys that have expired and have not been set again
 }
@@ -144,6 +149,9 @@ func (d *Data) Pass(args []string) {
 			d.put(name, k, k.Value)
 		}
 	}
+	if len(d.worn) > 0 && strings.ToLower(args[0])[0] != 'h' { // commands of hashes must not see the lent field
+		defer d.lendHollow()()
+	}
 	d.srv.Dispatch(d.peer, args)
 	_ = d.w.Flush() // cannot fail with an appender
 }
@@ -179,9 +187,10 @@ func (d *Data) Reset() {
 
 // Clear removes all keys.
 func (d *Data) Clear() {
-	d.deadlines = d.deadlines[:0]
+	d.deadlines, d.stood = d.deadlines[:0], 0
 	d.hidden = d.hidden[:0]
 	clear(d.lapsed)
+	clear(d.worn)
 	if d.made > maxMade {
 		clear(d.keys)
 		d.renew()
@@ -200,6 +209,8 @@ func (d *Data) Clear() {
 func (d *Data) Type(name string) string {
 	if k := d.keys[name]; k != nil && k.Text {
 		return "string"
+	} else if k != nil && len(k.past) > 0 {
+		return "hash"
 	}
 	return d.DB.Type(name)
 }
@@ -248,7 +259,8 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 // forget removes the entry of a key that was removed from miniredis.
 func (d *Data) forget(name string, k *Entry) {
 	delete(d.keys, name)
-	k.seq = 0
+	delete(d.worn, name)
+	k.seq, k.timers, k.past = 0, nil, nil
 	d.free = append(d.free, k)
 }
 
@@ -261,13 +273,19 @@ func (d *Data) expireAt(name string, k *Entry, when int64) {
 	if when > LastTimed {
 		return
 	}
-	if len(d.deadlines) > 64+4*len(d.keys) {
-		d.deadlines.keep(stands)
-	}
 	d.seq++
 	k.seq = d.seq
-	d.deadlines.push(deadline{when: when, seq: d.seq, name: name, key: k})
+	d.push(deadline{when: when, seq: d.seq, name: name, key: k})
 }
 
-// stands reports whether an entry of the heap is still valid for its key.
-func stands(e deadline) bool { return e.key.seq == e.seq }
+// push adds an entry to the heap. If many entries have become obsolete, it removes them.
+func (d *Data) push(e deadline) {
+	if len(d.deadlines) > 64+4*max(len(d.keys), d.stood) {
+		d.deadlines.keep(stands)
+		d.stood = len(d.deadlines)
+	}
+	d.deadlines.push(e)
+}
+
+// stands reports whether an entry of the heap is still valid for its key or field.
+func stands(e deadline) bool { return e.ofKey() || e.key.timers[e.field].seq == e.seq }

@@ -75,6 +75,17 @@ func (k *Key) Remake(list []Effect) []Effect {
 		for _, m := range k.Members {
 			list = append(list, Effect{Op: OpCommand, Args: k.add(m), Attempt: m.Owner})
 		}
+		for _, f := range k.Past {
+			list = append(list, Effect{Op: OpCommand, Args: k.add(f.Member), Attempt: f.Owner})
+		}
+		for _, m := range k.Members {
+			if m.When != 0 {
+				list = append(list, Effect{Op: OpCommand, Args: k.timeField(m), Attempt: m.Owner})
+			}
+		}
+		for _, f := range k.Past {
+			list = append(list, Effect{Op: OpCommand, Args: k.timeField(f.Member), Attempt: f.Owner})
+		}
 	}
 	if k.Deadline != Never {
 		list = append(list, Effect{Op: OpExpire, Key: k.Name, When: k.Deadline, Attempt: k.Owner})

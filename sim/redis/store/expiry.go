@@ -28,13 +28,17 @@ func millis(wall int64) int64 {
 	return ms
 }
 
-// deadline is an entry in the heap of deadlines. It is valid only while its key has the same seq.
+// deadline is an entry in the heap of deadlines. It is valid only while its key or field has the same seq.
 type deadline struct {
-	when int64
-	seq  uint64 // orders equal deadlines: the one set first expires first
-	name string
-	key  *Entry
+	when  int64
+	seq   uint64 // orders equal deadlines: the one set first expires first
+	name  string
+	field string // if it is the deadline of a field
+	key   *Entry
 }
+
+// ofKey reports whether a valid entry is the deadline of a key, and not of a field.
+func (d deadline) ofKey() bool { return d.key.seq == d.seq }
 
 func (d deadline) before(e deadline) bool {
 	return d.when < e.when || d.when == e.when && d.seq < e.seq

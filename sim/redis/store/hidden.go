@@ -20,7 +20,7 @@ type hiddenKey struct {
 	born uint64 // see Entry
 }
 
-// ExpireDue hides each key whose deadline has passed on this turn's clock, in the order of the deadlines.
+// ExpireDue hides each key and field whose deadline has passed on this turn's clock, in the order of the deadlines.
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]
@@ -28,8 +28,12 @@ func (d *Data) ExpireDue() {
 			return
 		}
 		d.deadlines.pop()
-		if stands(top) {
+		switch {
+		case !stands(top):
+		case top.ofKey():
 			d.hide(top.name)
+		default:
+			d.hideField(top.name, top.key, top.field)
 		}
 	}
 }
@@ -45,7 +49,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive makes hidden keys visible again if they are no longer expired because the clock was set back.
+// Revive makes hidden keys and fields visible again if they are no longer expired because the clock was set back.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
@@ -59,6 +63,7 @@ func (d *Data) Revive() {
 			d.recordSet(h.Name, k.Value, k, "")
 		}
 	}
+	d.reviveFields()
 }
 
 // show makes a hidden key visible without a record. The caller removes it from hidden.
@@ -69,21 +74,29 @@ func (d *Data) show(h *hiddenKey) {
 		}
 	})
 	d.keys[h.Name].born = h.born
+	d.hideAgain(h.Name, h.Past)
 }
 
-// Unveil makes all hidden keys visible.
+// Unveil makes all hidden keys and fields visible.
 func (d *Data) Unveil() {
 	all := d.hidden
 	d.hidden = nil
 	for i := range all {
 		d.show(&all[i])
 	}
+	d.unveilFields()
 }
 
-// NoteEnds marks the end of each hidden key as already recorded.
+// NoteEnds marks the end of each hidden key or field as already recorded.
 func (d *Data) NoteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true
+	}
+	for name := range d.worn {
+		past := d.keys[name].past
+		for i := range past {
+			past[i].ended = true
+		}
 	}
 }
 
@@ -132,11 +145,14 @@ func (d *Data) RemoveHidden(name string) bool {
 	return true
 }
 
-// ReapAll deletes all hidden keys, as the background cycle does.
-func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
+// ReapAll deletes all hidden keys and fields, as the background cycle does.
+func (d *Data) ReapAll() {
+	d.reapFields()
+	d.reap(0, len(d.hidden))
+}
 
-// HasHidden reports whether any key is hidden.
-func (d *Data) HasHidden() bool { return len(d.hidden) > 0 }
+// HasHidden reports whether any key or field is hidden.
+func (d *Data) HasHidden() bool { return len(d.hidden)+len(d.worn) > 0 }
 
 // FindHidden calls Find for each hidden key with a matching name.
 func (d *Data) FindHidden(matches func(name string) bool) {

@@ -26,6 +26,7 @@ import (
 type Member struct {
 	Name, Value string // the value of a field, or the score of a sorted set's member
 	Owner       history.Attempt
+	When        int64 // deadline of a field in ms on the wall clock; 0 if it has none of its own
 }
 
 // hasMembers reports whether keys of the given type have members.
@@ -43,20 +44,20 @@ func (d *Data) members(name string, k *Entry) []Member {
 	switch all := resp.Bulks(d.whole(name, kind)); kind {
 	case "set":
 		for _, m := range all {
-			list = append(list, Member{m, "", k.members[m]})
+			list = append(list, Member{Name: m, Owner: k.members[m]})
 		}
 	case "list":
 		for _, name := range elements(all) {
-			list = append(list, Member{name, "", k.members[name]})
+			list = append(list, Member{Name: name, Owner: k.members[name]})
 		}
 	case "zset":
 		for i := 0; i+1 < len(all); i += 2 {
 			f, _ := resp.ParseDouble(all[i+1])
-			list = append(list, Member{all[i], lua.FormatNumber(f, 17), k.members[all[i]]})
+			list = append(list, Member{Name: all[i], Value: lua.FormatNumber(f, 17), Owner: k.members[all[i]]})
 		}
 	default:
 		for i := 0; i+1 < len(all); i += 2 {
-			list = append(list, Member{all[i], all[i+1], k.members[all[i]]})
+			list = append(list, Member{all[i], all[i+1], k.members[all[i]], k.timers[all[i]].when})
 		}
 	}
 	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
@@ -93,6 +94,7 @@ type Change struct {
 	Same     []string // fields of a hash that had the same value before, whether or not they were set
 	Expired  bool     // members were removed because of their score
 	Early    []string // if Expired: members with a score whose time had not come yet
+	When     int64    // deadline of each field in Set; 0: the deadlines do not change
 }
 
 // NotYetDue lists the members of a sorted set whose score is a time after now: a time of day in seconds, milliseconds,
@@ -144,20 +146,29 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && d.DB.Type(name) == "hash"
 		d.Record(gone)
 		delete(k.members, m)
+		delete(k.timers, m)
 	}
 	for _, m := range is {
 		_, known := k.members[m.Name]
 		if known && !c.Replaced && (!slices.Contains(c.Set, m.Name) || k.keeps(m, c)) {
 			if gaveBack && m.Owner == d.Attempt {
-				k.members[m.Name], m.Owner = "", ""
-				d.recordMember(name, m, k, d.Attempt)
+				d.disown(name, k, m)
 			}
 			continue
 		}
 		was := m.Owner
 		k.members[m.Name], m.Owner = d.Attempt, d.Attempt
+		if c.When != 0 {
+			d.setTimer(name, k, m.Name, c.When)
+		}
 		d.recordMember(name, m, k, was)
 	}
+}
+
+// disown records that a member has no owner any more, because its owner has deleted another field.
+func (d *Data) disown(name string, k *Entry, m Member) {
+	k.members[m.Name], m.Owner = "", ""
+	d.recordMember(name, m, k, d.Attempt)
 }
 
 // keeps reports whether a field that was set to the value that it had stays with its owner, because the owner also has
@@ -181,6 +192,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
 		k.members = nil
+		d.untimed(name, k)
 	}
 }
 
@@ -190,7 +202,7 @@ func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt
 		return
 	}
 	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
-		Checked: d.checked(d.Attempt, name, m.Name, was), Value: m.Value, Until: d.Until(k.When)})
+		Checked: d.checked(d.Attempt, name, m.Name, was), Value: m.Value, Until: d.Until(k.endOf(m.Name, k.When))})
 }
 
 // recordGone records that a key, or each of its members, was removed.
@@ -232,6 +244,11 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 		if holder && moved.Of != d.Attempt && to >= from {
 			moved.By = ""
 		}
+		end := k.endOf(m, to)
+		if end != to && end == k.endOf(m, from) {
+			continue // the field's own deadline is earlier than those of the key
+		}
+		moved.Until = d.Until(end)
 		moved.Checked = d.checked(moved.By, name, m, moved.Of)
 		d.write(&moved)
 	}
@@ -266,10 +283,24 @@ func (k *Key) holdings(list []Holding) []Holding {
 	if !hasMembers(k.Type) {
 		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
 	}
+	from := len(list)
 	for _, m := range k.Members {
-		list = append(list, Holding{k.Name, m.Name, m.Owner, m.Value, true, k.Deadline, k.ended})
+		list = append(list, k.holding(m, k.ended))
 	}
+	for _, f := range k.Past {
+		list = append(list, k.holding(f.Member, k.ended || f.ended))
+	}
+	slices.SortFunc(list[from:], func(a, b Holding) int { return a.compare(&b) })
 	return list
+}
+
+// holding returns the holding of a member.
+func (k *Key) holding(m Member, ended bool) Holding {
+	h := Holding{k.Name, m.Name, m.Owner, m.Value, true, k.Deadline, ended}
+	if m.When != 0 {
+		h.Deadline = min(h.Deadline, m.When)
+	}
+	return h
 }
 
 // Holdings returns all holdings in a snapshot, sorted by key and member.

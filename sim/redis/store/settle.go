@@ -7,6 +7,13 @@ func (d *Data) Settle(name string, c Change) {
 	k := d.keys[name]
 	kind := d.DB.Type(name) // empty if the key does not exist
 	switch {
+	case k == nil || !k.Timed():
+	case c.Replaced || kind != "" && kind != "hash":
+		d.untimed(name, k)
+	case kind == "" && len(k.past) > 0:
+		kind = "hash" // every field is hidden
+	}
+	switch {
 	case kind == "" && k == nil:
 		return
 	case kind == "" && c.Expired:

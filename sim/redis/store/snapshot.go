@@ -18,7 +18,8 @@ type Key struct {
 	Owner    history.Attempt
 	Deadline int64 // in ms on the wall clock; Never if the key does not expire
 	Members  []Member
-	ended    bool // the key is hidden, and its end has been recorded
+	Past     []HiddenField // hidden fields of a hash
+	ended    bool          // the key is hidden, and its end has been recorded
 }
 
 // Snapshot is the data at one moment, sorted by name. It includes hidden keys.
@@ -78,7 +79,7 @@ func (d *Data) look(name string) Key {
 		l.Value = k.Value
 		return l
 	}
-	l.Value, l.Members = d.whole(name, l.Type), d.members(name, k)
+	l.Value, l.Members, l.Past = d.whole(name, l.Type), d.members(name, k), slices.Clone(k.past)
 	if hasMembers(l.Type) {
 		l.Owner = ""
 	}

@@ -53,7 +53,8 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 	t.of, t.Text, t.members = k.of, k.Text, maps.Clone(k.members)
 	if t.Value, t.lent = k.Value, false; !k.Text {
-		_ = d.mini.Copy(0, from, 0, to) // can fail only if the source does not exist
+		_ = d.mini.Copy(0, from, 0, to) // fails if the source does not exist in miniredis
+		d.copyTimers(to, t, k)
 	}
 	d.expireAt(to, t, k.When)
 	d.node.Changed(to, false)

@@ -1,0 +1,330 @@
+package redis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
+)
+
+// This file implements the commands about deadlines of a hash's fields, which Redis has since 7.4 and 8.0, and what
+// these deadlines change in the other commands of hashes. HEXPIRE and HSETEX with KEEPTTL, as in Redis, find a field
+// that has expired but has not been deleted yet.
+
+// latestField is the latest deadline of a field, in ms.
+const latestField = 1<<46 - 1
+
+// Replies of the commands about deadlines, for each field.
+const (
+	noField    = -2
+	noDeadline = -1
+	notMet     = 0
+	changed    = 1
+	deleted    = 2
+)
+
+// fieldTime parses a deadline of a field, in the unit of the command. It is relative to base, in ms.
+func fieldTime(command, text string, seconds bool, base int64) (when int64, trouble string) {
+	when, ok := resp.ParseInt(text)
+	switch {
+	case !ok:
+		return 0, resp.ErrNotInt
+	case when < 0:
+		return 0, "ERR invalid expire time, must be >= 0"
+	case seconds && when > latestField/1000:
+		return 0, badExpire(command)
+	case seconds:
+		when *= 1000
+	}
+	if when > latestField-base {
+		return 0, badExpire(command)
+	}
+	return when + base, ""
+}
+
+// errFieldCount is the error for a count of fields that is no positive integer.
+const errFieldCount = "ERR Number of fields must be a positive integer"
+
+// fieldList parses "FIELDS count field …" at the end of the arguments, from position at on.
+func fieldList(args []string, at int, badCount string) (fields []string, trouble string) {
+	if !strings.EqualFold(args[at], "fields") {
+		return nil, "ERR Mandatory argument FIELDS is missing or not at the right position"
+	}
+	if at+1 == len(args) {
+		return nil, wrongArity(strings.ToLower(args[0]))
+	}
+	count, ok := resp.ParseInt(args[at+1])
+	fields = args[at+2:]
+	switch {
+	case !ok || count < 1:
+		return nil, badCount
+	case count != int64(len(fields)):
+		return nil, "ERR The `numfields` parameter must match the number of arguments"
+	}
+	return fields, ""
+}
+
+// isNoHash refuses a key of another type.
+func isNoHash(d *store.Data, name string) bool { return checkType(d, name, "hash", nil) }
+
+// each appends an array with the reply of one for each field.
+func each(d *store.Data, fields []string, one func(field string) int64) {
+	d.ReplyLen(len(fields))
+	for _, field := range fields {
+		d.ReplyInt(one(field))
+	}
+}
+
+// hexpire implements HEXPIRE, HPEXPIRE, HEXPIREAT and HPEXPIREAT.
+func hexpire(command string, seconds, absolute bool) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		name := args[1]
+		if isNoHash(d, name) {
+			return
+		}
+		base := d.Now
+		if absolute {
+			base = 0
+		}
+		when, trouble := fieldTime(command, args[2], seconds, base)
+		at, o := 3, expireOptions{}
+		if len(readFlags(args[3:4], map[string]*bool{"NX": &o.nx, "XX": &o.xx, "GT": &o.gt, "LT": &o.lt})) == 0 {
+			at++
+			d.Depends(history.CheckedPresence)
+		}
+		fields := []string(nil)
+		if trouble == "" {
+			fields, trouble = fieldList(args, at, "ERR Parameter `numFields` should be greater than 0")
+		}
+		if trouble != "" {
+			d.ReplyError(trouble)
+			return
+		}
+		k := d.Peek(name)
+		var moved, dropped []string
+		each(d, fields, func(field string) int64 {
+			switch {
+			case k == nil || !k.HasField(field) && !k.IsPast(field):
+				return noField
+			case !o.admits(k.FieldDeadline(field), when):
+				return notMet
+			case timeField(d, name, k, field, when, absolute):
+				dropped = append(dropped, field)
+				return deleted
+			}
+			moved = append(moved, field)
+			return changed
+		})
+		logFields(d, []string{"hpexpireat", name, strconv.FormatInt(when, 10)}, moved)
+		switch {
+		case len(dropped) > 0:
+			d.Notify(store.Hash, "hdel", name)
+		case len(moved) > 0:
+			d.Notify(store.Hash, "hexpire", name)
+		default:
+			return
+		}
+		endFields(d, name, k)
+	}
+}
+
+// timeField gives a field a deadline. If the deadline is not after now, it deletes the field, and reports that. A
+// replica leaves the deletion to its master.
+func timeField(d *store.Data, name string, k *store.Entry, field string, when int64, absolute bool) (dropped bool) {
+	if when <= d.Now && !d.Obeys() {
+		d.DropField(name, k, field, when, absolute)
+		return true
+	}
+	d.MoveFieldDeadline(name, k, field, when)
+	return false
+}
+
+// logFields logs a command about fields, unless there are none.
+func logFields(d *store.Data, command, fields []string) {
+	if len(fields) > 0 {
+		d.LogCommand(slices.Concat(command, []string{"FIELDS", strconv.Itoa(len(fields))}, fields))
+	}
+}
+
+// endFields finishes a command that may have deleted fields.
+func endFields(d *store.Data, name string, k *store.Entry) {
+	if d.EndFields(name, k) {
+		d.Notify(store.Generic, "del", name)
+	}
+}
+
+// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, it does not see a field in the millisecond of
+// its deadline (Redis does so for hashes of at most 512 short fields).
+func httl(seconds, absolute bool) func(d *store.Data, args []string) {
+	return func(d *store.Data, args []string) {
+		if isNoHash(d, args[1]) {
+			return
+		}
+		fields, trouble := fieldList(args, 2, errFieldCount)
+		if trouble != "" {
+			d.ReplyError(trouble)
+			return
+		}
+		k := d.Peek(args[1])
+		each(d, fields, func(field string) int64 {
+			if k == nil || !k.HasField(field) {
+				return noField
+			}
+			when := k.FieldDeadline(field)
+			switch {
+			case when == store.Never:
+				return noDeadline
+			case when <= d.Now:
+				return noField
+			case !absolute:
+				when -= d.Now
+			}
+			if seconds {
+				when = (when + 999) / 1000
+			}
+			return when
+		})
+	}
+}
+
+func hpersist(d *store.Data, args []string) {
+	name := args[1]
+	if isNoHash(d, name) {
+		return
+	}
+	fields, trouble := fieldList(args, 2, errFieldCount)
+	if trouble != "" {
+		d.ReplyError(trouble)
+		return
+	}
+	k := d.Peek(name)
+	var done []string
+	each(d, fields, func(field string) int64 {
+		switch {
+		case k == nil || !k.HasField(field):
+			return noField
+		case k.FieldDeadline(field) == store.Never:
+			return noDeadline
+		}
+		d.MoveFieldDeadline(name, k, field, store.Never)
+		done = append(done, field)
+		return changed
+	})
+	if len(done) > 0 {
+		logFields(d, []string{"hpersist", name}, done)
+		d.Notify(store.Hash, "hpersist", name)
+		endFields(d, name, k)
+	}
+}
+
+// lookUpField looks up a field of a hash as a command does. A field that has expired is deleted.
+func lookUpField(d *store.Data, name, field string) {
+	if k := d.Find(name); d.FindField(name, k, field) {
+		d.Notify(store.Hash, "hexpired", name)
+		endFields(d, name, k)
+	}
+}
+
+// fieldFirst looks up the field before HGET, HEXISTS, HSTRLEN and HSETNX.
+func fieldFirst(d *store.Data, args []string) bool {
+	lookUpField(d, args[1], args[2])
+	return false
+}
+
+// hmgetFirst looks up the fields. As Redis does, it publishes nothing for a field that was the last one of the hash.
+func hmgetFirst(d *store.Data, args []string) bool {
+	k := d.Find(args[1])
+	expired, empty := false, false
+	for _, field := range args[2:] {
+		if !empty && d.FindField(args[1], k, field) {
+			empty = d.EndFields(args[1], k)
+			expired = expired || !empty
+		}
+	}
+	if expired {
+		d.Notify(store.Hash, "hexpired", args[1])
+	}
+	if expired && empty {
+		d.Notify(store.Generic, "del", args[1])
+	}
+	return false
+}
+
+// hlenFirst counts the fields that have expired and still exist, too.
+func hlenFirst(d *store.Data, args []string) bool {
+	k := d.Find(args[1])
+	if k == nil || k.Past() == 0 {
+		return false
+	}
+	d.ReplyInt(int64(len(d.Members(args[1])) + k.Past()))
+	return true
+}
+
+// hsetFirst implements HSET and HMSET for hashes whose fields have deadlines. It replaces a field that has expired as
+// one that exists.
+func hsetFirst(d *store.Data, args []string) bool {
+	name := args[1]
+	k := d.Find(name)
+	if len(args)%2 == 1 || k == nil || !k.Timed() {
+		return false
+	}
+	created, fields := 0, []string(nil)
+	for i := 2; i < len(args); i += 2 {
+		if !d.ReplaceField(name, k, args[i]) && !k.HasField(args[i]) && !slices.Contains(fields, args[i]) {
+			created++
+		}
+		fields = append(fields, args[i])
+	}
+	d.Ask(append([]string{"HSET", name}, args[2:]...)...)
+	d.LogCommand(args)
+	d.Settle(name, store.Change{Set: fields})
+	d.Notify(store.Hash, "hset", name)
+	if strings.EqualFold(args[0], "hmset") {
+		d.ReplyOK()
+	} else {
+		d.ReplyInt(int64(created))
+	}
+	return true
+}
+
+// hdelFirst implements HDEL for hashes with fields that have expired and still exist: it counts them.
+func hdelFirst(d *store.Data, args []string) bool {
+	name := args[1]
+	k := d.Find(name)
+	if k == nil || k.Past() == 0 {
+		return false
+	}
+	count, visible := 0, []string(nil)
+	for _, field := range args[2:] {
+		switch {
+		case d.FindField(name, k, field):
+			count++
+		case k.HasField(field) && !slices.Contains(visible, field):
+			visible = append(visible, field)
+		}
+	}
+	count += len(visible)
+	d.ReplyInt(int64(count))
+	if count > 0 {
+		removeFields(d, name, k, visible)
+	}
+	return true
+}
+
+// removeFields removes fields as the current command requests, and publishes that it has deleted fields.
+func removeFields(d *store.Data, name string, k *store.Entry, fields []string) {
+	if len(fields) > 0 {
+		d.LogCommand(append([]string{"hdel", name}, fields...))
+		d.Ask(append([]string{"HDEL", name}, fields...)...)
+		d.Settle(name, store.Change{})
+	}
+	d.Notify(store.Hash, "hdel", name)
+	if d.Peek(name) == nil {
+		d.Notify(store.Generic, "del", name)
+	} else {
+		endFields(d, name, k)
+	}
+}

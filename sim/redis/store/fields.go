@@ -1,0 +1,315 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// A field of a hash may have a deadline of its own (HPEXPIRE, HSETEX). When it has passed, the field is hidden, as an
+// expired key is: commands do not see it, but it exists until a command accesses it or the background cycle deletes it.
+// Until then HLEN counts it, and a hash of which every field is hidden still exists. A replica waits for its master's
+// HDEL. Every other write to a field removes its deadline.
+
+// timer is the deadline of a field.
+type timer struct {
+	when int64  // in ms on the wall clock
+	seq  uint64 // number of its entry in the heap of deadlines
+}
+
+// HiddenField is a field that has expired and still exists. Its value is stored here and not in miniredis.
+type HiddenField struct {
+	Member
+	ended bool // its end has been recorded
+}
+
+// Timed reports whether any field of a hash has a deadline or is hidden.
+func (k *Entry) Timed() bool { return len(k.timers)+len(k.past) > 0 }
+
+// FieldDeadline returns the deadline of a field, also of a hidden one, or Never if it has none.
+func (k *Entry) FieldDeadline(field string) int64 {
+	if t, is := k.timers[field]; is {
+		return t.when
+	}
+	if i := k.pastAt(field); i >= 0 {
+		return k.past[i].When
+	}
+	return Never
+}
+
+// HasField reports whether a hash has a field that is not hidden.
+func (k *Entry) HasField(field string) bool {
+	_, has := k.members[field]
+	return has
+}
+
+// IsPast reports whether a field is hidden.
+func (k *Entry) IsPast(field string) bool { return k.pastAt(field) >= 0 }
+
+// Past returns the number of hidden fields.
+func (k *Entry) Past() int { return len(k.past) }
+
+func (k *Entry) pastAt(field string) int {
+	return slices.IndexFunc(k.past, func(f HiddenField) bool { return f.Name == field })
+}
+
+// endOf returns the deadline of a member whose key has the deadline when: the earlier one of both.
+func (k *Entry) endOf(member string, when int64) int64 {
+	if t, is := k.timers[member]; is {
+		return min(when, t.when)
+	}
+	return when
+}
+
+// untimed drops all deadlines of fields, and all hidden fields, because another value replaces the hash.
+func (d *Data) untimed(name string, k *Entry) {
+	k.timers = nil
+	d.setPast(name, k, nil)
+}
+
+// setPast sets the hidden fields of a hash.
+func (d *Data) setPast(name string, k *Entry, list []HiddenField) {
+	k.past = list
+	switch {
+	case len(list) == 0:
+		delete(d.worn, name)
+	case d.worn == nil:
+		d.worn = map[string]bool{name: true}
+	default:
+		d.worn[name] = true
+	}
+}
+
+// setTimer sets the deadline of a field that exists.
+func (d *Data) setTimer(name string, k *Entry, field string, when int64) {
+	delete(k.timers, field)
+	if when == Never {
+		return
+	}
+	if k.timers == nil {
+		k.timers = map[string]timer{}
+	}
+	d.seq++
+	k.timers[field] = timer{when, d.seq}
+	if when <= LastTimed {
+		d.push(deadline{when: when, seq: d.seq, name: name, field: field, key: k})
+	}
+}
+
+// MoveFieldDeadline sets or removes the deadline of a field. If the field is hidden, it becomes visible again.
+func (d *Data) MoveFieldDeadline(name string, k *Entry, field string, when int64) {
+	if i := k.pastAt(field); i >= 0 {
+		f := k.past[i]
+		d.setPast(name, k, slices.Delete(slices.Clone(k.past), i, i+1))
+		f.When = when
+		d.showField(name, k, f)
+		d.recordMember(name, f.Member, k, f.Owner)
+		return
+	}
+	from := k.endOf(field, k.When)
+	d.setTimer(name, k, field, when)
+	to := k.endOf(field, k.When)
+	if d.silent() || from == to {
+		return
+	}
+	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Member: field, Of: k.members[field],
+		By: d.Attempt, Until: d.Until(to)}
+	moved.Checked = d.checked(moved.By, name, field, moved.Of)
+	d.write(&moved)
+}
+
+// ReplaceField prepares a write to a field: its deadline is removed. It reports whether the field was hidden; then it
+// is not hidden any more. The caller must then set the field in miniredis and call Settle.
+func (d *Data) ReplaceField(name string, k *Entry, field string) (hidden bool) {
+	delete(k.timers, field)
+	i := k.pastAt(field)
+	if i >= 0 {
+		d.setPast(name, k, slices.Delete(slices.Clone(k.past), i, i+1))
+	}
+	return i >= 0
+}
+
+// SetPastValue sets the value of a hidden field, which stays hidden.
+func (d *Data) SetPastValue(k *Entry, field, value string) {
+	f := &k.past[k.pastAt(field)]
+	f.Value, f.Owner = value, d.Attempt
+}
+
+// FindField looks up a field of a hash. On a master, it deletes the field if it is hidden, and reports that. The
+// caller must then publish "hexpired" and call EndFields.
+func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
+	if k == nil || d.silent() {
+		return false
+	}
+	i := k.pastAt(field)
+	if i >= 0 {
+		d.reapField(name, k, i)
+	}
+	return i >= 0
+}
+
+// reapField deletes a hidden field. The deletion does not belong to an attempt.
+func (d *Data) reapField(name string, k *Entry, i int) {
+	d.logDeletion(name, k.past[i].Name, "")
+	d.setPast(name, k, slices.Delete(slices.Clone(k.past), i, i+1))
+}
+
+// reapFields deletes all hidden fields, as the background cycle does.
+func (d *Data) reapFields() {
+	for _, name := range slices.Sorted(maps.Keys(d.worn)) {
+		k := d.keys[name]
+		for len(k.past) > 0 {
+			d.reapField(name, k, 0)
+		}
+		d.Notify(Hash, "hexpired", name)
+		if d.EndFields(name, k) {
+			d.Notify(Generic, "del", name)
+		}
+	}
+}
+
+// DropField deletes a field, also a hidden one, because the deadline that the current request gives it has passed. If
+// overdue, the request named a time of day, and the record says that the field expired. Otherwise the request asked for
+// the deletion.
+func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
+	if i := k.pastAt(field); i >= 0 {
+		d.reapField(name, k, i) // its end has been recorded
+		return
+	}
+	gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Member: field, Of: k.members[field],
+		By: d.Attempt, Why: history.Deleted}
+	gone.Checked = d.checked(gone.By, name, field, gone.Of)
+	if overdue {
+		d.MoveFieldDeadline(name, k, field, when)
+		gone.By, gone.Why, gone.Checked = "", history.Expired, history.CheckNotRecorded
+	}
+	d.logDeletion(name, field, gone.By)
+	d.takeField(name, k, field)
+	d.Record(gone)
+	if gone.By != "" && gone.By == gone.Of {
+		for _, m := range d.members(name, k) {
+			if m.Owner == gone.By {
+				d.disown(name, k, m)
+			}
+		}
+	}
+}
+
+// logDeletion logs the deletion of a field by an attempt, or by none.
+func (d *Data) logDeletion(name, field string, by history.Attempt) {
+	asking := d.Attempt
+	d.Attempt = by
+	d.node.LogCommand([]string{"hdel", name, field})
+	d.Attempt = asking
+}
+
+// EndFields finishes a command that has deleted fields: if the hash is empty, it is deleted. It reports that.
+func (d *Data) EndFields(name string, k *Entry) (empty bool) {
+	d.node.Changed(name, false)
+	if len(k.members)+len(k.past) > 0 {
+		return false
+	}
+	d.forget(name, k)
+	return true
+}
+
+// takeField removes a visible field from the hash.
+func (d *Data) takeField(name string, k *Entry, field string) {
+	d.DB.HDel(name, field)
+	if len(k.members) == 1 {
+		d.DB.Del(name) // miniredis may keep a hash without fields
+	}
+	delete(k.members, field)
+	delete(k.timers, field)
+}
+
+// hideField hides a field whose deadline has passed.
+func (d *Data) hideField(name string, k *Entry, field string) {
+	f := HiddenField{Member{field, d.DB.HGet(name, field), k.members[field], k.timers[field].when}, !d.silent()}
+	d.Record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Member: field, Of: f.Owner,
+		Why: history.Expired})
+	d.takeField(name, k, field)
+	d.setPast(name, k, append(slices.Clone(k.past), f))
+}
+
+// showField makes a field visible that is no longer among the hidden ones.
+func (d *Data) showField(name string, k *Entry, f HiddenField) {
+	d.DB.HSet(name, f.Name, f.Value)
+	k.members[f.Name] = f.Owner
+	d.setTimer(name, k, f.Name, f.When)
+}
+
+// reviveFields makes hidden fields visible again if they are no longer expired because the clock was set back.
+func (d *Data) reviveFields() {
+	for _, name := range slices.Sorted(maps.Keys(d.worn)) {
+		k := d.keys[name]
+		list := k.past
+		d.setPast(name, k, slices.DeleteFunc(slices.Clone(list), func(f HiddenField) bool { return d.Now <= f.When }))
+		for _, f := range list {
+			if d.Now > f.When {
+				continue
+			}
+			d.showField(name, k, f)
+			if f.ended {
+				d.Attempt = ""
+				d.recordMember(name, f.Member, k, "")
+			}
+		}
+	}
+}
+
+// unveilFields makes all hidden fields visible.
+func (d *Data) unveilFields() {
+	for _, name := range slices.Sorted(maps.Keys(d.worn)) {
+		k := d.keys[name]
+		list := k.past
+		d.setPast(name, k, nil)
+		for _, f := range list {
+			d.showField(name, k, f)
+		}
+	}
+}
+
+// hideAgain hides fields of a key that has become visible again. They were hidden before the key was.
+func (d *Data) hideAgain(name string, list []HiddenField) {
+	k := d.keys[name]
+	for _, f := range list {
+		d.Quietly(func() { d.hideField(name, k, f.Name) })
+		k.past[len(k.past)-1].ended = f.ended
+	}
+}
+
+// copyTimers copies the deadlines of fields, and hidden fields, to another key.
+func (d *Data) copyTimers(to string, t, k *Entry) {
+	for _, field := range slices.Sorted(maps.Keys(k.timers)) {
+		d.setTimer(to, t, field, k.timers[field].when)
+	}
+	d.setPast(to, t, slices.Clone(k.past))
+}
+
+// lendHollow gives miniredis a field for each hash of which every field is hidden, so that the hash exists there. It
+// returns a function that takes the fields away.
+func (d *Data) lendHollow() (restore func()) {
+	var names []string
+	for name := range d.worn {
+		if len(d.keys[name].members) == 0 {
+			names = append(names, name)
+			d.DB.HSet(name, "", "")
+		}
+	}
+	return func() {
+		for _, name := range names {
+			d.DB.Del(name)
+		}
+	}
+}
+
+// timeField returns a command that gives a field its deadline.
+func (k *Key) timeField(m Member) []string {
+	return []string{"hpexpireat", k.Name, strconv.FormatInt(m.When, 10), "FIELDS", "1", m.Name}
+}
+
+// Obeys reports whether the node replays changes, or is a replica whose master decides which fields expire.
+func (d *Data) Obeys() bool { return d.silent() }
