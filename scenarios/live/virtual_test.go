@@ -227,8 +227,10 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 		"fails":   {"/bin/false", "client-1 ended with status 1 before its first report"},
 		"forks": {python + " -c 'import os\nwhile os.fork(): os.wait()'",
 			"client-1 calls clone in thread 1000, to start another process, although it has started 300 already"},
-		"wakes": {python + " -c 'import signal; signal.alarm(1)'",
-			"client-1 calls alarm in thread 1000, which is not modelled"},
+		"watches files": {python + " -c 'import ctypes; ctypes.CDLL(None).inotify_init1(0)'",
+			"client-1 calls inotify_init1 in thread 1000, which is not modelled"},
+		"is woken": {python + " -c 'import signal, time; signal.alarm(1); time.sleep(9)'",
+			"client-1 was ended by the signal SIGALRM before its first report"},
 		"waits": {python + " -c 'import time; time.sleep(1e6)'", "client-1 has not reported FENCEPOST ACQUIRING lock"},
 		"elsewhere": {python + ` -c 'import socket; socket.create_connection(("10.9.9.9", 1))'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +

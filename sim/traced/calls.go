@@ -42,6 +42,9 @@ var timeCalls = map[uint64]call{
 	unix.SYS_CLOCK_NANOSLEEP: {"clock_nanosleep", (*thread).clockNanosleep},
 	unix.SYS_SCHED_YIELD:     {"sched_yield", (*thread).schedYield},
 	unix.SYS_PAUSE:           {"pause", (*thread).pause},
+	unix.SYS_ALARM:           {"alarm", (*thread).alarms},
+	unix.SYS_SETITIMER:       {"setitimer", (*thread).setitimer},
+	unix.SYS_GETITIMER:       {"getitimer", (*thread).getitimer},
 	unix.SYS_TIMERFD_CREATE:  {"timerfd_create", (*thread).timerfdCreate},
 	unix.SYS_TIMERFD_SETTIME: {"timerfd_settime", (*thread).timerfdSettime},
 	unix.SYS_TIMERFD_GETTIME: {"timerfd_gettime", (*thread).timerfdGettime},
@@ -74,7 +77,11 @@ var processCalls = map[uint64]call{
 	unix.SYS_KILL:       {"kill", (*thread).kill},
 	unix.SYS_TKILL:      {"tkill", (*thread).tkill},
 	unix.SYS_TGKILL:     {"tgkill", (*thread).tkill},
-	unix.SYS_FUTEX:      {"futex", (*thread).futex},
+
+	unix.SYS_RT_SIGTIMEDWAIT: {"rt_sigtimedwait", (*thread).sigtimedwait},
+	unix.SYS_RT_SIGSUSPEND:   {"rt_sigsuspend", (*thread).sigsuspend},
+
+	unix.SYS_FUTEX: {"futex", (*thread).futex},
 
 	// Programs that find no process files use process numbers.
 	unix.SYS_PIDFD_OPEN:        {"pidfd_open", (*thread).lacks},
@@ -115,11 +122,8 @@ var ioCalls = map[uint64]call{
 }
 
 // unknown names some calls that are not modeled but that programs may use.
-var unknown = map[uint64]string{unix.SYS_ALARM: "alarm",
-	unix.SYS_SETITIMER: "setitimer", unix.SYS_GETITIMER: "getitimer", unix.SYS_TIMER_CREATE: "timer_create",
-	unix.SYS_SIGNALFD4:       "signalfd4",
-	unix.SYS_RT_SIGTIMEDWAIT: "rt_sigtimedwait",
-	unix.SYS_RT_SIGSUSPEND:   "rt_sigsuspend", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
+var unknown = map[uint64]string{unix.SYS_TIMER_CREATE: "timer_create",
+	unix.SYS_SIGNALFD4: "signalfd4", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
 	unix.SYS_INOTIFY_INIT1: "inotify_init1", unix.SYS_SHMGET: "shmget", unix.SYS_PTRACE: "ptrace",
 	unix.SYS_SPLICE: "splice", unix.SYS_EXECVEAT: "execveat",

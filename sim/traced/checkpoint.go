@@ -176,7 +176,7 @@ func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
 	z := from.thread
 	p := m.process(z.p.command, pid)
 	p.output, p.copied, p.lastID, p.refused = z.p.output, true, z.p.lastID, slices.Clone(z.p.refused)
-	p.replaced, p.knows = z.p.replaced, slices.Clone(z.p.knows)
+	p.replaced, p.knows, p.alarm = z.p.replaced, slices.Clone(z.p.knows), z.p.alarm
 	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // other random numbers than those that the checkpoint has used
 	t := &thread{p: p, tid: pid, id: z.id, began: z.began}
 	p.threads = []*thread{t}

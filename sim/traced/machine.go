@@ -190,6 +190,9 @@ func (m *Machine) deadline() int64 {
 					at = min(at, t.due(m.now))
 				}
 			}
+			if o.alarm.armed && !o.ended {
+				at = min(at, o.due(false, o.alarm.at, m.now))
+			}
 		}
 		for _, x := range p.timers {
 			if due, runs := x.due(); runs {
@@ -228,6 +231,9 @@ func (m *Machine) wake() {
 		}
 		for _, x := range p.timers {
 			x.expires()
+		}
+		for _, o := range slices.Clone(p.members) {
+			o.rings()
 		}
 	}
 }

@@ -35,6 +35,7 @@ type Process struct {
 	replaced bool                   // the process may have replaced its output with another file
 	knows    []uint64               // addresses of functions that were changed to return the process number
 	senders  map[unix.Signal]sender // where the signals that are not delivered yet come from
+	alarm    alarm
 	kin
 }
 
@@ -46,6 +47,8 @@ type thread struct {
 	regs    unix.PtraceRegs
 	began   uint64 // address at which the kernel's CLONE_CHILD_CLEARTID is emulated; 0: none
 	signal  unix.Signal
+	broken  bool // a signal has ended its latest call, whose number is call, and is not delivered yet
+	call    uint64
 	fresh   bool // its first stop has not happened yet
 	ended   bool
 	blocked *block // nil if the thread can run

@@ -216,6 +216,8 @@ func scratchOf(args []string) string {
 func onTheHost(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	c := exec.Command(args[0], args[1:]...)
+	// the signals with which Go interrupts its own threads would end sleeps on a busy host
+	c.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Run(); err != nil {

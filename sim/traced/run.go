@@ -42,6 +42,8 @@ type block struct {
 	conn  *Conn         // the connection that the thread waits to open
 	child bool          // the thread waits for a child of its process
 	firm  bool          // signals do not end the wait
+	takes signalSet     // the signals that the call receives
+	masks *signalSet    // if set: the signals that the thread blocks during the call, in place of its own
 	// ready ends the call if that is possible, and reports whether it did. timeout says that the time is over, so the
 	// call must end.
 	ready func(timeout bool) bool
@@ -167,6 +169,7 @@ func (t *thread) signalled(s unix.Signal) {
 	case s == unix.SIGTRAP:
 	default:
 		t.cameFrom(s)
+		t.restarts()
 		t.signal = s
 	}
 }

@@ -19,12 +19,14 @@ type signalSet uint64
 func (s signalSet) has(sig unix.Signal) bool { return sig > 0 && s>>(sig-1)&1 == 1 }
 
 // dispositions says what a thread does with signals.
-type dispositions struct{ blocked, ignored, caught signalSet }
+type dispositions struct{ blocked, ignored, caught, pending signalSet }
 
 // signals returns what a thread of the process does with signals.
 func (p *Process) signals(tid int) (d dispositions) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", p.pid, tid))
-	sets := map[string]*signalSet{"SigBlk": &d.blocked, "SigIgn": &d.ignored, "SigCgt": &d.caught}
+	var ofProcess signalSet
+	sets := map[string]*signalSet{"SigBlk": &d.blocked, "SigIgn": &d.ignored, "SigCgt": &d.caught,
+		"SigPnd": &d.pending, "ShdPnd": &ofProcess}
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		if set := sets[name]; set != nil {
@@ -32,6 +34,7 @@ func (p *Process) signals(tid int) (d dispositions) {
 			*set = signalSet(v)
 		}
 	}
+	d.pending |= ofProcess
 	return d
 }
 
@@ -42,6 +45,9 @@ type sender struct {
 	status int // for SIGCHLD: how it has ended
 }
 
+// sentToThread is the code of a signal that was sent to a thread.
+const sentToThread = -6
+
 // sizeOfInfo is the size of a siginfo_t in bytes.
 const sizeOfInfo = 128
 
@@ -50,6 +56,9 @@ func (s sender) encode(info []byte, sig unix.Signal) {
 	clear(info)
 	le.PutUint32(info, uint32(sig))
 	le.PutUint32(info[8:], uint32(s.code))
+	if s.code == sentByKernel {
+		return
+	}
 	le.PutUint32(info[16:], uint32(s.id))
 	le.PutUint32(info[20:], uint32(os.Getuid()))
 	le.PutUint32(info[24:], uint32(s.status))
@@ -66,7 +75,7 @@ var (
 func (p *Process) gets(sig unix.Signal, by *thread, from sender) {
 	d := p.signals(p.pid)
 	switch {
-	case p.ended || d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig):
+	case p.ended || !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig)):
 		return
 	case sig == unix.SIGKILL:
 		p.ends(Exit{Code: 128 + int(sig), Signal: "SIGKILL"})
@@ -76,22 +85,74 @@ func (p *Process) gets(sig unix.Signal, by *thread, from sender) {
 			"client by a fault instead")
 		return
 	}
+	p.remembers(sig, from)
+	unix.Kill(p.pid, sig)
+	for _, t := range p.threads {
+		if t.admits(sig) {
+			if t != by {
+				t.interrupted()
+			}
+			return
+		}
+	}
+}
+
+// admits reports whether a signal can be delivered to a thread now.
+func (t *thread) admits(sig unix.Signal) bool {
+	switch b := t.blocked; {
+	case b != nil && b.firm:
+		return false
+	case b != nil && b.takes.has(sig):
+		return true
+	case b != nil && b.masks != nil:
+		return !b.masks.has(sig)
+	}
+	return !t.p.signals(t.tid).blocked.has(sig)
+}
+
+// interrupted ends the call of a thread that waits, because of a signal that the thread admits.
+func (t *thread) interrupted() {
+	b := t.blocked
+	switch {
+	case b == nil:
+		return
+	case (b.takes != 0 || b.masks != nil) && b.ready(false):
+	default:
+		t.call = t.regs.Orig_rax
+		t.broken = !b.timed && slices.Contains(restartable, t.call)
+		t.finish(-int64(unix.EINTR))
+	}
+	t.goesOn()
+}
+
+// restartable lists the calls that a thread makes again after a signal if the signal's handler asks for it
+// (SA_RESTART), unless the call has a timeout.
+var restartable = []uint64{unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_WRITE,
+	unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT, unix.SYS_WAIT4, unix.SYS_WAITID,
+	unix.SYS_FUTEX}
+
+// restarts leaves it to the kernel, which knows the handler of the signal that is about to be delivered, whether a call
+// that the signal has ended is made again.
+func (t *thread) restarts() {
+	if !t.broken {
+		return
+	}
+	t.broken = false
+	const restart = -512 // ERESTARTSYS
+	var r unix.PtraceRegs
+	if unix.PtraceGetRegs(t.tid, &r) == nil && int64(r.Rax) == -int64(unix.EINTR) {
+		again := int64(restart)
+		r.Rax, r.Orig_rax = uint64(again), t.call
+		unix.PtraceSetRegs(t.tid, &r)
+	}
+}
+
+// remembers stores where a signal comes from until it is delivered.
+func (p *Process) remembers(sig unix.Signal, from sender) {
 	if p.senders == nil {
 		p.senders = map[unix.Signal]sender{}
 	}
 	p.senders[sig] = from
-	unix.Kill(p.pid, sig)
-	for _, t := range p.threads {
-		b := t.blocked
-		if b != nil && b.firm || p.signals(t.tid).blocked.has(sig) {
-			continue
-		}
-		if t != by && b != nil {
-			t.finish(-int64(unix.EINTR))
-			t.goesOn()
-		}
-		return
-	}
 }
 
 // kill sends a signal to processes of the same family. No other process can get one.
@@ -133,10 +194,10 @@ func (t *thread) tkill() outcome {
 			continue
 		}
 		if sig != 0 {
+			t.p.remembers(sig, sender{code: sentToThread, id: t.p.id})
 			unix.Tgkill(t.p.pid, o.tid, sig)
-			if o.blocked != nil && !o.blocked.firm {
-				o.finish(-int64(unix.EINTR))
-				o.goesOn()
+			if o != t && o.admits(sig) {
+				o.interrupted()
 			}
 		}
 		return t.gives(0)
@@ -147,6 +208,9 @@ func (t *thread) tkill() outcome {
 // cameFrom makes the signal that is about to be delivered to a thread name its sender by the number that the process
 // knows. For the kernel, the machine has sent it.
 func (t *thread) cameFrom(sig unix.Signal) {
+	if sig == unix.SIGALRM {
+		t.p.rearms()
+	}
 	from, known := t.p.senders[sig]
 	if !known {
 		return

@@ -25,7 +25,7 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"waits", "children"} {
+	for _, what := range []string{"waits", "children", "signals"} {
 		t.Run("python "+what, func(t *testing.T) {
 			file := "testdata/" + what + ".py"
 			want := onTheHost(t, python(t, file, real)...)
@@ -44,7 +44,8 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	for name, args := range map[string][]string{"threads": goProgram(t, "threads"),
 		"echo":     goProgram(t, "echo", echoing),
 		"random":   goProgram(t, "random"),
-		"children": python(t, "testdata/children.py", echoing), "python": python(t, "testdata/waits.py", echoing)} {
+		"children": python(t, "testdata/children.py", echoing), "python": python(t, "testdata/waits.py", echoing),
+		"signals": python(t, "testdata/signals.py", echoing)} {
 		t.Run(name, func(t *testing.T) {
 			s, again := newStage(t, 0), newStage(t, 0)
 			a, b, c := s.run(7, 0, nil, args...), s.run(7, 0, nil, args...), again.run(7, 0, nil, args...)

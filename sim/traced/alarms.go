@@ -1,0 +1,124 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// alarm is the timer of a process that sends SIGALRM (ITIMER_REAL). As in the kernel, a timer with an interval starts
+// again when its signal is delivered.
+type alarm struct {
+	armed    bool
+	at       int64 // when it expires: how far the process's clock will have advanced
+	interval int64 // in ns; 0: it expires once
+}
+
+// sentByKernel is the code of a signal that no process has sent.
+const sentByKernel = 0x80
+
+// remaining returns the time until the alarm expires, in ns, or 0 if it is not running.
+func (p *Process) remaining(a alarm) int64 {
+	if !a.armed {
+		return 0
+	}
+	return max(a.at-p.clock.advance(p.m.now), 1000)
+}
+
+// rings sends SIGALRM if the alarm of the process is due.
+func (p *Process) rings() {
+	if a := &p.alarm; a.armed && p.due(false, a.at, p.m.now) <= p.m.now {
+		a.armed = false
+		p.gets(unix.SIGALRM, nil, sender{code: sentByKernel})
+	}
+}
+
+// rearms starts the alarm again, after its signal was delivered.
+func (p *Process) rearms() {
+	if a := &p.alarm; !a.armed && a.interval > 0 {
+		a.armed = true
+		a.at += (max(p.clock.advance(p.m.now)-a.at, 0)/a.interval + 1) * a.interval
+	}
+}
+
+// setAlarm replaces the alarm of the process.
+func (p *Process) setAlarm(in, interval int64) {
+	p.alarm = alarm{armed: in > 0, at: p.clock.advance(p.m.now) + in, interval: interval}
+}
+
+// timeval reads a timeval from the memory of a process and returns it in ns. ok is false if it is invalid.
+func timeval(b []byte) (ns int64, ok bool) {
+	s, us := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
+	if s < 0 || us < 0 || us >= 1e6 {
+		return 0, false
+	}
+	return min(s, farthest/1e9)*1e9 + us*1000, true
+}
+
+// encode returns an alarm as an itimerval.
+func (p *Process) encode(a alarm) []byte {
+	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
+}
+
+// isReal reports whether a call is about the timer that counts time. The timers that count processor time end the run.
+func (t *thread) isReal() bool {
+	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {
+		t.p.m.fail(t, t.name, "for a timer that counts processor time, which is not modelled: use ITIMER_REAL")
+		return false
+	}
+	return true
+}
+
+func (t *thread) setitimer() outcome {
+	r := &t.regs
+	if !t.isReal() {
+		return gone
+	}
+	var in, interval int64
+	if r.Rsi != 0 {
+		b := make([]byte, 32)
+		if !peek(t.tid, r.Rsi, b) {
+			return t.errs(unix.EFAULT)
+		}
+		var ok, alsoOK bool
+		if interval, ok = timeval(b); !ok {
+			return t.errs(unix.EINVAL)
+		}
+		if in, alsoOK = timeval(b[16:]); !alsoOK {
+			return t.errs(unix.EINVAL)
+		}
+	}
+	if r.Rdi != uint64(unix.ITIMER_REAL) {
+		return t.errs(unix.EINVAL)
+	}
+	now := t.p.encode(t.p.alarm)
+	t.p.setAlarm(in, interval)
+	if r.Rdx != 0 && !poke(t.tid, r.Rdx, now) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+func (t *thread) getitimer() outcome {
+	switch {
+	case !t.isReal():
+		return gone
+	case t.regs.Rdi != uint64(unix.ITIMER_REAL):
+		return t.errs(unix.EINVAL)
+	case !poke(t.tid, t.regs.Rsi, t.p.encode(t.p.alarm)):
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+// alarms sets the alarm in seconds, and answers with the seconds that were left. A part of a second counts as a whole
+// one if it is at least half, or if it is all that is left.
+func (t *thread) alarms() outcome {
+	left := t.p.remaining(t.p.alarm)
+	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)
+	s, part := left/1e9, left%1e9
+	if s == 0 && part > 0 || part >= 5e8 {
+		s++
+	}
+	return t.gives(s)
+}

@@ -1,0 +1,74 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// sigtimedwait waits for one of the signals in a set, as sigwait does in C.
+func (t *thread) sigtimedwait() outcome {
+	r := t.regs
+	var set [8]byte
+	switch {
+	case r.R10 != 8:
+		return t.errs(unix.EINVAL)
+	case !peek(t.tid, r.Rdi, set[:]):
+		return t.errs(unix.EFAULT)
+	}
+	waits := signalSet(le.Uint64(set[:]))
+	b := block{takes: waits}
+	if r.Rdx != 0 {
+		d, ok := t.timespec(r.Rdx)
+		if !ok {
+			return t.errs(unix.EINVAL)
+		}
+		rest := t.relative(d)
+		b.timed, b.at = true, rest.at
+	}
+	b.ready = func(timeout bool) bool {
+		if t.p.signals(t.tid).pending&waits == 0 {
+			if timeout {
+				t.finish(-int64(unix.EAGAIN))
+			}
+			return timeout
+		}
+		t.takes(unix.Signal(t.through(func(*unix.PtraceRegs) {})), r.Rsi)
+		return true
+	}
+	return t.waitsFor(b)
+}
+
+// takes is called when a thread has received a signal as the result of a call. info is the address of the siginfo_t
+// that the call has written, or 0.
+func (t *thread) takes(sig unix.Signal, info uint64) {
+	if sig == unix.SIGALRM {
+		t.p.rearms()
+	}
+	from, known := t.p.senders[sig]
+	if !known {
+		return
+	}
+	delete(t.p.senders, sig)
+	if info != 0 {
+		var b [sizeOfInfo]byte
+		from.encode(b[:], sig)
+		poke(t.tid, info, b[:])
+	}
+}
+
+// sigsuspend waits for a signal that is not in a set. The kernel carries out the call when there is one.
+func (t *thread) sigsuspend() outcome {
+	var set [8]byte
+	switch {
+	case t.regs.Rsi != 8:
+		return t.errs(unix.EINVAL)
+	case !peek(t.tid, t.regs.Rdi, set[:]):
+		return t.errs(unix.EFAULT)
+	}
+	masks := signalSet(le.Uint64(set[:]))
+	if t.p.signals(t.tid).pending&^masks != 0 {
+		return passes
+	}
+	return t.blocks(block{masks: &masks, ready: func(bool) bool { return true }})
+}
