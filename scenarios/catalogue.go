@@ -32,8 +32,8 @@ var Sections = []Section{
 		"resource-compare-and-set", "idempotent-resource", "release-before-commit", "release-before-commit-fenced",
 		"try-lock-leaves-key", "try-lock-cleans-up", "shared-lock-object", "shared-lock-object-value-of-call",
 		"reentrant-uncounted", "reentrant-counted", "hash-counter-watchdog", "hash-counter-watchdog-stops",
-		"hash-counter-watchdog-goes-on", "hash-counter-one-owner", "single-redis-down", "single-restart-forgets",
-		"clean-restart-ttl-runs-on", "fenced-everysec",
+		"hash-counter-watchdog-goes-on", "hash-counter-one-owner", "hash-counter-owner-of-thread",
+		"single-redis-down", "single-restart-forgets", "clean-restart-ttl-runs-on", "fenced-everysec",
 		"fenced-fsync-always", "evicted-lock", "operator-deletes-lock", "operator-flushes-server", "client-pause"}},
 	{"Redlock, five masters", []string{
 		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring",
@@ -78,7 +78,7 @@ var Sections = []Section{
 		"kubernetes-cut-off-ignored", "kubernetes-leader-pause", "kubernetes-leader-pause-fenced",
 		"kubernetes-answer-held-up", "kubernetes-answer-held-up-longer-lease", "kubernetes-release-held-up",
 		"kubernetes-release-clears-another", "kubernetes-clocks-set", "kubernetes-clocks-set-renew-time",
-		"kubernetes-own-lease-duration",
+		"kubernetes-own-lease-duration", "kubernetes-recorded-lease-duration",
 		"kubernetes-clock-rate", "kubernetes-clock-rate-documented", "kubernetes-clock-rate-allowed",
 		"kubernetes-member-lost", "kubernetes-one-identity", "kubernetes-transitions-repeated"}},
 	{"Consul", []string{
