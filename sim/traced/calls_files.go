@@ -69,6 +69,8 @@ func (t *thread) changesFile(c fileCall) outcome {
 		flags = t.regs.Rdx
 	case "openat2":
 		flags = peek64(t.tid, t.regs.Rdx)
+	case "creat":
+		flags, isOpen = unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC, false
 	default:
 		isOpen = false
 	}
@@ -77,9 +79,10 @@ func (t *thread) changesFile(c fileCall) outcome {
 	}
 	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
 		unix.O_TMPFILE&^unix.O_DIRECTORY
-	if isOpen && flags&changing == 0 {
+	if isOpen && flags&changing == 0 && !t.opensSharedFile() {
 		return passes
 	}
+	var paths []string
 	for i, at := range c.paths {
 		path, ok := text(t.tid, args[at])
 		if !ok {
@@ -89,7 +92,12 @@ func (t *thread) changesFile(c fileCall) outcome {
 		if c.dirs[i] >= 0 {
 			dir = int64(int32(args[c.dirs[i]]))
 		}
-		path = t.p.absolute(dir, path)
+		paths = append(paths, t.p.absolute(dir, path))
+	}
+	if o, done := t.changesShared(c.name, paths, flags); done {
+		return o
+	}
+	for _, path := range paths {
 		if !t.p.mayWrite(path) && !(isOpen && slices.Contains(devices, path)) {
 			return t.readOnly(path, flags)
 		}

@@ -86,7 +86,7 @@ func (t *thread) exits() outcome {
 	p.m.ends(t)
 	p.remove(t)
 	if t.began != 0 {
-		p.wakes(t.began, 1<<30, ^uint32(0))
+		p.wakes(futexKey{at: t.began}, 1<<30, ^uint32(0))
 	}
 	if first := p.threads[0]; len(p.threads) == 1 && first.blocked != nil && first.name == "exit" {
 		first.goesOn() // only the first thread is left
@@ -95,10 +95,15 @@ func (t *thread) exits() outcome {
 }
 
 // waiting returns the threads that wait for a futex, in the order in which they began to wait.
-func (p *Process) waiting(at uint64, bits uint32) (list []*thread) {
-	for _, t := range p.threads {
-		if b := t.blocked; b != nil && b.futex == at && b.bits&bits != 0 {
-			list = append(list, t)
+func (p *Process) waiting(at futexKey, bits uint32) (list []*thread) {
+	for _, o := range p.members {
+		if o != p && at.file == "" {
+			continue
+		}
+		for _, t := range o.threads {
+			if b := t.blocked; b != nil && b.futex == at && b.bits&bits != 0 {
+				list = append(list, t)
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b *thread) int { return cmp.Compare(a.blocked.order, b.blocked.order) })
@@ -106,7 +111,7 @@ func (p *Process) waiting(at uint64, bits uint32) (list []*thread) {
 }
 
 // wakes wakes up to n threads that wait for a futex. It returns the number of threads that it has woken.
-func (p *Process) wakes(at uint64, n int, bits uint32) (woken int) {
+func (p *Process) wakes(at futexKey, n int, bits uint32) (woken int) {
 	for _, t := range p.waiting(at, bits) {
 		if woken >= n {
 			break
@@ -132,31 +137,32 @@ const (
 	futexRealtime  = 0x100
 )
 
-// futex carries out a futex call. Every futex belongs to a single process.
+// futex carries out a futex call.
 func (t *thread) futex() outcome {
 	r, p := &t.regs, t.p
 	all := ^uint32(0)
 	n := int(int32(r.Rdx))
+	key := func(at uint64) futexKey { return p.futexAt(at, r.Rsi&futexPrivate != 0) }
 	switch r.Rsi & futexOperation {
 	case futexWait:
 		return t.waits(all)
 	case futexWaitBits:
 		return t.waits(uint32(r.R9))
 	case futexWake:
-		return t.gives(int64(p.wakes(r.Rdi, n, all)))
+		return t.gives(int64(p.wakes(key(r.Rdi), n, all)))
 	case futexWakeBits:
-		return t.gives(int64(p.wakes(r.Rdi, n, uint32(r.R9))))
+		return t.gives(int64(p.wakes(key(r.Rdi), n, uint32(r.R9))))
 	case futexCmpQueue:
 		if peek32(t.tid, r.Rdi) != uint32(r.R9) {
 			return t.errs(unix.EAGAIN)
 		}
 		fallthrough
 	case futexRequeue:
-		woken := p.wakes(r.Rdi, n, all)
-		moved := p.waiting(r.Rdi, all)
+		woken := p.wakes(key(r.Rdi), n, all)
+		moved := p.waiting(key(r.Rdi), all)
 		moved = moved[:min(len(moved), max(int(int32(r.R10)), 0))]
 		for _, o := range moved {
-			o.blocked.futex = r.R8
+			o.blocked.futex = key(r.R8)
 		}
 		return t.gives(int64(woken + len(moved)))
 	case futexWakeOp:
@@ -172,11 +178,6 @@ func (t *thread) waits(bits uint32) outcome {
 	if peek32(t.tid, r.Rdi) != uint32(r.Rdx) {
 		return t.errs(unix.EAGAIN)
 	}
-	if r.Rsi&futexPrivate == 0 && t.p.started > 0 && t.p.shares(r.Rdi) {
-		t.p.m.fail(t, "futex", "to wait for another process on memory that they share, which is not modelled: let "+
-			"processes wait for each other by pipes, or use threads")
-		return gone
-	}
 	b := block{}
 	if r.R10 != 0 {
 		d, ok := t.timespec(r.R10)
@@ -190,7 +191,7 @@ func (t *thread) waits(bits uint32) outcome {
 		}
 	}
 	t.p.m.waits++
-	b.futex, b.bits, b.order = r.Rdi, bits, t.p.m.waits
+	b.futex, b.bits, b.order = t.p.futexAt(r.Rdi, r.Rsi&futexPrivate != 0), bits, t.p.m.waits
 	b.ready = func(bool) bool {
 		t.finish(-int64(unix.ETIMEDOUT))
 		return true
@@ -210,11 +211,12 @@ func (t *thread) wakeOp() outcome {
 	old := peek32(t.tid, r.R8)
 	next := [8]uint32{argument, old + argument, old | argument, old &^ argument, old ^ argument, old, old, old}
 	poke32(t.tid, r.R8, next[code>>28&7])
-	n := p.wakes(r.Rdi, int(int32(r.Rdx)), ^uint32(0))
+	key := func(at uint64) futexKey { return p.futexAt(at, r.Rsi&futexPrivate != 0) }
+	n := p.wakes(key(r.Rdi), int(int32(r.Rdx)), ^uint32(0))
 	o := int32(old)
 	holds := [...]bool{o == compared, o != compared, o < compared, o <= compared, o > compared, o >= compared}
 	if test := code >> 24 & 0xf; int(test) < len(holds) && holds[test] {
-		n += p.wakes(r.R8, int(int32(r.R10)), ^uint32(0))
+		n += p.wakes(key(r.R8), int(int32(r.R10)), ^uint32(0))
 	}
 	return t.gives(int64(n))
 }

@@ -50,12 +50,12 @@ func (a *approaching) arrives(t *thread) bool {
 	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CONNECT:
 		return true
 	default:
-		if makers[nr] == "" {
+		if makers[nr] == "" && !t.opensSharedFile() {
 			return false
 		}
 	}
 	a.makers++
-	if t.p.holdsNothing() {
+	if t.p.holdsNothing() && !t.p.sharesMemory() {
 		a.clean = a.makers
 	}
 	return a.makers == a.stop
@@ -100,7 +100,7 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 		return nil, err
 	}
 	err = first.Run(mostApproach, func() bool { return first.frozen != nil || p.ended })
-	if t := first.frozen; err == nil && t != nil && len(p.threads) == 1 && p.holdsNothing() {
+	if t := first.frozen; err == nil && t != nil && len(p.threads) == 1 && p.holdsNothing() && !p.sharesMemory() {
 		var st unix.Stat_t
 		unix.Fstat(p.output, &st)
 		at.thread, at.printed = t, st.Size

@@ -13,7 +13,8 @@
 //     microsecond.
 //   - The machine holds the other end of each TCP connection. A [Network] decides what happens to the bytes, and when.
 //   - Random numbers of the kernel, process and thread numbers, and the number of processors are seeded or fixed.
-//   - Files can be read. The file system refuses writes with EROFS, except in the scratch folder.
+//   - Files can be read. The file system refuses writes with EROFS, except in the scratch folder. Files in /dev/shm
+//     are kept in memory, and only the program and its processes see them.
 //   - UDP, listening sockets and other kinds of sockets are refused as by a firewall.
 //
 // A call that is neither modeled nor known to be harmless ends the run with an error that names it. It never reaches
@@ -25,8 +26,7 @@
 // clock is not interrupted by others. If it does so for long, the run ends with an error. The content of files such as
 // those in /proc is that of the host.
 //
-// A program can start other processes, but they cannot wait for each other by memory that they share. When the first
-// process ends, the others are killed.
+// A program can start other processes. When the first process ends, the others are killed.
 //
 // All methods of a machine, its processes and its connections must be called on the OS thread that created the machine
 // (runtime.LockOSThread), because ptrace requires this. If that thread ends, for whatever reason, the kernel kills all

@@ -5,9 +5,7 @@ package traced
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +29,7 @@ type family struct {
 	paused  int
 	dirty   bool // a thread may have made a file ready
 	refused []string
+	shared  sharedFiles
 }
 
 // kin says how a process is related to others of its family.
@@ -225,17 +224,4 @@ func (e Exit) status() uint32 {
 		return uint32(e.reason())
 	}
 	return uint32(e.Code) << 8
-}
-
-// shares reports whether the memory at an address is shared with other processes.
-func (p *Process) shares(at uint64) bool {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.pid))
-	for line := range strings.Lines(string(text)) {
-		var from, to uint64
-		var mode string
-		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); n == 3 && from <= at && at < to {
-			return strings.HasSuffix(mode, "s")
-		}
-	}
-	return false
 }

@@ -371,4 +371,5 @@ func (p *Process) reap(how Exit) {
 		unix.Close(x.end)
 	}
 	p.timers = nil
+	p.shared.close()
 }

@@ -33,9 +33,9 @@ type block struct {
 	timed bool
 	wall  bool  // at is a time on the wall clock
 	at    int64 // if wall is not set: how far the process's clock will have advanced
-	// futex is the address of a futex, or 0. Threads that wait for the same futex are woken in the order in which they
-	// began to wait.
-	futex uint64
+	// futex identifies the futex for which the thread waits, if bits is not 0. Threads that wait for the same futex are
+	// woken in the order in which they began to wait.
+	futex futexKey
 	bits  uint32
 	order uint64
 	fds   []unix.PollFd // duplicates of the files for which the thread waits; they are closed when the wait ends

@@ -25,7 +25,7 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"waits", "children", "signals"} {
+	for _, what := range []string{"waits", "children", "signals", "shared"} {
 		t.Run("python "+what, func(t *testing.T) {
 			file := "testdata/" + what + ".py"
 			want := onTheHost(t, python(t, file, real)...)
@@ -45,7 +45,7 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 		"echo":     goProgram(t, "echo", echoing),
 		"random":   goProgram(t, "random"),
 		"children": python(t, "testdata/children.py", echoing), "python": python(t, "testdata/waits.py", echoing),
-		"signals": python(t, "testdata/signals.py", echoing)} {
+		"signals": python(t, "testdata/signals.py", echoing), "shared": python(t, "testdata/shared.py", echoing)} {
 		t.Run(name, func(t *testing.T) {
 			s, again := newStage(t, 0), newStage(t, 0)
 			a, b, c := s.run(7, 0, nil, args...), s.run(7, 0, nil, args...), again.run(7, 0, nil, args...)
@@ -250,12 +250,6 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// sharedLock is a program in which two processes wait for each other by memory.
-const sharedLock = `import ctypes, mmap, os
-word = ctypes.c_int.from_buffer(mmap.mmap(-1, 4096))
-os.fork() or ctypes.CDLL(None).syscall(202, ctypes.byref(word), 0, 0, None)
-os.wait()`
-
 // TestWhatCannotBeRun: a run ends with an error if its program does something that is not modeled, or never lets
 // anything else run. The error says what the program did.
 func TestWhatCannotBeRun(t *testing.T) {
@@ -271,7 +265,6 @@ func TestWhatCannotBeRun(t *testing.T) {
 		{python(t, "-c", "import os\nwhile os.fork(): os.wait()"),
 			"program calls clone in thread 1000, to start another process, although it has started 300 already"},
 		{python(t, "-c", "import os; os.kill(0, 19)"), "program calls kill in thread 1000, to send SIGSTOP"},
-		{python(t, "-c", sharedLock), "program calls futex in thread 100"},
 	} {
 		r := s.run(1, 0, nil, c.args...)
 		if e := (*ProgramError)(nil); !errors.As(r.err, &e) || !strings.HasPrefix(e.Error(), c.want) {
