@@ -40,7 +40,11 @@ var shorter = map[string][2]string{
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 
-var lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
+var (
+	lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
+	// overrides are settings of a single client.
+	overrides = regexp.MustCompile(`(?m)^overrides:\n  (client-\d+): \{lock: \{(.*)\}\}$`)
+)
 
 // TestModelAndClientAgree replaces the simulated election with client-go in each scenario of the catalogue, with the
 // scenario's settings and faults. Each law must have the outcome that the scenario expects.
@@ -58,14 +62,25 @@ func TestModelAndClientAgree(t *testing.T) {
 			if cut := shorter[name]; cut[0] != "" {
 				text = strings.Replace(text, cut[0], cut[1], 1)
 			}
-			own := settingsOf(t, lockLine.FindStringSubmatch(text)[1])
+			own := settingsOf(t, defaults, lockLine.FindStringSubmatch(text)[1])
+			join := own.join
+			if single := overrides.FindStringSubmatch(text); single != nil {
+				other := settingsOf(t, own, ", "+single[2])
+				join = func(c *locktest.Client) (locktest.Lock, error) {
+					if c.Name == single[1] {
+						return other.join(c)
+					}
+					return own.join(c)
+				}
+				text = overrides.ReplaceAllString(text, "")
+			}
 			text = lockLine.ReplaceAllString(text, "lock: {protocol: library, ttl: "+own.leaseDuration.String()+"}")
 			text, _, _ = strings.Cut(text, "\nexpect:")
 			file := filepath.Join(t.TempDir(), name+".yaml")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r, ok := locktest.Explore(t, locktest.Config{Scenario: file, New: own.join, Seeds: 4, SkipTrial: true})
+			r, ok := locktest.Explore(t, locktest.Config{Scenario: file, New: join, Seeds: 4, SkipTrial: true})
 			if !ok {
 				return
 			}
@@ -86,10 +101,9 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf parses the settings of a simulated election.
-func settingsOf(t *testing.T, text string) settings {
+// settingsOf parses the settings of a simulated election. Those that text does not name are in s.
+func settingsOf(t *testing.T, s settings, text string) settings {
 	t.Helper()
-	s := defaults
 	for _, setting := range strings.Split(text, ", ")[1:] {
 		key, value, _ := strings.Cut(setting, ": ")
 		d, _ := time.ParseDuration(value)
@@ -102,6 +116,10 @@ func settingsOf(t *testing.T, text string) settings {
 			s.retryPeriod = d
 		case "timeout":
 			s.timeout = d
+		case "lease-duration": // client-go has no choice
+			if value != "recorded" {
+				t.Fatalf("client-go does not go by %s: %s", key, value)
+			}
 		case "release-on-cancel":
 			s.release = value == "on"
 		case "value":
