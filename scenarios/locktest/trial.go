@@ -37,6 +37,7 @@ import (
 //     client acquires the lock. Whatever the late Unlock of the second client returns, it does not touch the key of the
 //     third, if Config.Laws include ownership. If the key is prolonged, the second client keeps the lock until it calls
 //     Unlock.
+//   - No client deletes its last key before it calls Unlock, so that another one gets the lock or Unlock fails.
 //   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
 //   - Nothing runs on after everything was closed.
 //
@@ -96,6 +97,7 @@ type held struct {
 	from, to sim.Time // to is Never until Unlock is called
 	until    sim.Time // the end of the lease that an Expiring lock stated at time from; 0: not stated
 	released bool     // whether Unlock has returned nil
+	refused  bool     // whether Unlock has returned an error although the lease had not expired
 	shared   bool     // whether the hold is shared, as a Sharer reported at time from
 	next     sim.Time // when the next waiting client got the lock; Never: it did not get it; 0: no client waited
 }
@@ -419,6 +421,7 @@ func (t *trial) gives(h *hand) bool {
 	case !c.returned():
 		t.fail("%s did not return within %v", c.what, trialPatience)
 	case c.err != nil && !over:
+		h.last().refused = true
 		t.fail("%s returned %q although the lock was its own", c.what, said(c.err))
 	default:
 		return true

@@ -109,7 +109,7 @@ func (t *trial) records() (problems []string) {
 		}
 		return []string{t.unseen()}
 	}
-	for _, look := range []func([]history.Event) string{t.waitersKey, t.otherTTL, t.misused, t.unreleased} {
+	for _, look := range []func([]history.Event) string{t.keyInUse, t.otherTTL, t.misused, t.unreleased} {
 		if problem := look(events); problem != "" {
 			problems = append(problems, problem)
 		}
@@ -139,6 +139,70 @@ func quoted(names []string) string {
 		all = append(all, fmt.Sprintf("%q", n))
 	}
 	return strings.Join(all, ", ")
+}
+
+// keyInUse reports that a holder deleted its own key, or else that a key belongs to the clients that wait. It returns
+// "" if neither is the case. A client that sets a key which its holder has deleted does not wait.
+func (t *trial) keyInUse(events []history.Event) string {
+	return cmp.Or(t.givenAway(events), t.waitersKey(events))
+}
+
+// givenAway reports that a client deleted the last of its own keys before it called Unlock, as the release of an inner
+// hold may do. It returns "" if no client did so, or if this had no effect: no other client got the lock, and Unlock
+// did not fail. A lock whose release sets a key, like the token of a list, has no key while it is held.
+func (t *trial) givenAway(events []history.Event) string {
+	for _, h := range t.hand {
+		since := sim.Time(0)
+		for _, x := range h.held {
+			key, at := t.deletedItself(h.attempt, events, since, x.to)
+			since = x.to
+			switch next := t.gotMeanwhile(h, x, at); {
+			case key == "":
+			case next != nil:
+				return fmt.Sprintf("%s deleted its own key %q before it called Unlock, and %s got the lock as well: %s",
+					h.name, key, next.name, onlyInUnlock)
+			case x.refused:
+				return fmt.Sprintf("%s deleted its own key %q before it called Unlock, which then failed: %s", h.name,
+					key, onlyInUnlock)
+			}
+		}
+	}
+	return ""
+}
+
+const onlyInUnlock = "delete it only in Unlock. If a function that runs under the lock acquires it again, count the " +
+	"holds"
+
+// deletedItself returns the key with whose deletion an attempt removed the last of its own keys in a period, and the
+// time of the deletion. It returns "" if some key of it is still there at the end, or if it was removed otherwise.
+func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
+	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
+		events = events[:n]
+	}
+	if len(t.standing(a, events)) > 0 {
+		return "", 0
+	}
+	for _, e := range events {
+		if e.Time >= from && e.Of == a {
+			key, at = "", e.Time
+			if e.F == history.KeyGone && e.Why == history.Deleted && e.By == a {
+				key = string(e.Lock)
+			}
+		}
+	}
+	return key, at
+}
+
+// gotMeanwhile returns a client whose Lock returned nil in another client's period with the lock, after a given time.
+func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
+	for _, other := range t.hand {
+		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {
+			return y.from >= max(after, x.from) && y.from < x.to
+		}) {
+			return other
+		}
+	}
+	return nil
 }
 
 // waitersKey reports a key that a client sets while it waits, and that no client holds while it has the lock, such as a

@@ -99,6 +99,64 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 }
 
+// TestTheTrialRunSeesAKeyThatItsHolderDeletes: a client that deletes its own key before it calls Unlock gives the lock
+// away. The report says so, whatever the kind of lock, and does not mistake the key for one of a queue.
+func TestTheTrialRunSeesAKeyThatItsHolderDeletes(t *testing.T) {
+	inner := func(outer, unlock func(context.Context, *trying) error) func(context.Context, *trying) error {
+		return func(ctx context.Context, l *trying) error {
+			if err := outer(ctx, l); err != nil {
+				return err
+			}
+			return unlock(ctx, l)
+		}
+	}
+	mutex := func(ctx context.Context, l *trying) error { return l.plain.Lock(ctx) }
+	compared := evaluating(compareAndDelete, "lock")
+	const gave = `worker-10 deleted its own key "lock" before it called Unlock, and worker-1 got the lock as well: ` +
+		"delete it only in Unlock. If a function that runs under the lock acquires it again, count the holds"
+	later := func(ctx context.Context, l *trying) error {
+		value := l.value()
+		time.AfterFunc(100*time.Millisecond, func() {
+			l.do(l.c.Context(), "EVAL", compareAndDelete, "1", "lock", value)
+		})
+		return nil
+	}
+	queue := func(lock string) []string { return []string{lock, lock + ":queue"} }
+	for name, test := range map[string]struct {
+		Config
+		want string // beginning of the first problem; empty: no problem
+	}{
+		"an inner release":           {Config{New: made(inner(mutex, compared), compared)}, gave},
+		"an inner release of a hash": {Config{New: made(inner(takeHash, evaluating(giveHash, "lock")), nop)}, gave},
+		"a task in the background":   {Config{New: made(inner(mutex, later), nop)}, gave},
+		"an inner release, before a queue that is named": {Config{Keys: queue,
+			New: both(queueing("RPUSH", ":queue"), nop)}, `Config.Keys names "lock:queue"`},
+		"an inner release, and nobody asks yet": {Config{New: made(inner(late(mutex), compared), strictly)},
+			`worker-10 deleted its own key "lock" before it called Unlock, which then failed: delete it only in `},
+		"an inner release that counts":  {Config{New: made(inner(mutex, nop), nil)}, ""},
+		"a token that is out of a list": {Config{New: made(popToken, pushToken)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
+	}
+}
+
+// late makes an acquire ask for the first time after two seconds.
+func late(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
+	return func(ctx context.Context, l *trying) error {
+		time.Sleep(2 * time.Second)
+		return lock(ctx, l)
+	}
+}
+
+// strictly is an Unlock that returns an error if the key does not have the client's value.
+func strictly(ctx context.Context, l *trying) error {
+	said, err := l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, l.value())
+	if err == nil && said != ":1" {
+		err = errors.New("lock is not held")
+	}
+	return err
+}
+
 // TestTheTrialRunSeesALossThatNobodyIsToldOf: a LossNotifier must report its loss after its key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second

@@ -111,6 +111,8 @@ var (
 	prolongedBy   = checker.Cause{Kind: checker.ProlongedByNonOwner}
 	lateTry       = checker.Cause{Kind: checker.RemovedByOwner, Detail: checker.LateTry}
 	abandoned     = checker.Cause{Kind: checker.StuckBehindAbandoned}
+	removedSelf   = checker.Cause{Kind: checker.RemovedByOwner}
+	refused       = checker.Cause{Kind: checker.ReleaseRefused}
 	crashed       = checker.Cause{Kind: checker.StuckBehindCrashed}
 	goneKey       = checker.Cause{Kind: checker.ValidityMiscounted, Detail: checker.GoneKey}
 	miscounted    = checker.Cause{Kind: checker.ValidityMiscounted}
