@@ -105,7 +105,7 @@ func (r *requestReader) read(q request) {
 		if len(args) == 2 && strings.EqualFold(args[0], "LOAD") {
 			r.script(args[1])
 		}
-	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO":
 		r.seeScript(q, command, args)
 	case "WAIT":
 		r.shown[history.WaitForReplicas] = notShown // the requests do not show whether the client acts on the count

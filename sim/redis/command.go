@@ -28,6 +28,7 @@ const (
 	unordered                  // the reply is an array whose order Redis does not define; the node sorts it
 	asMap                      // the reply is a map in RESP3
 	asSet                      // the reply is a set in RESP3
+	calls                      // the command calls a function
 )
 
 // command is a row of the table of commands.
@@ -43,8 +44,10 @@ type command struct {
 	// it is what the command shows about a key. It applies whatever the arguments are. The defaults are nothing (for
 	// writes) and the value (for reads).
 	checks history.Check
-	Subs   arities      // the subcommands, if the command has any
-	In     versionRange // versions that have the command in this form
+	Subs   arities // the subcommands, if the command has any
+	// writers are the subcommands that may change data.
+	writers []string
+	In      versionRange // versions that have the command in this form
 }
 
 // arities maps subcommands to their numbers of arguments, counted like those of a command.

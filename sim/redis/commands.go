@@ -198,7 +198,9 @@ var refused = map[string]string{
 	"zunion": beyond, "zinter": beyond, "zdiff": beyond, "zunionstore": beyond, "zinterstore": beyond,
 	"zdiffstore": beyond, "zrangestore": beyond, "zrangebylex": beyond, "zrevrangebylex": beyond,
 	"zremrangebylex": beyond, "zlexcount": beyond,
-	"move": beyond, "swapdb": beyond, "fcall": beyond, "fcall_ro": beyond, "function": beyond,
+	"move": beyond, "swapdb": beyond,
+	"function|dump": aServer, "function|restore": aServer, "function|stats": aServer, "function|help": help,
+	"function|kill": "a function that runs too long is ended",
 }
 
 // refused8 lists the refused commands that were added after 7.0, up to 8.4, not counting those of modules

@@ -76,11 +76,12 @@ func (v vocabulary) several(least int, draw func() string) []string {
 
 // spell replaces the letters in a pattern by random words: K by a key, V a value, M a member, I an index, S a score, B
 // a bound, T a long TTL, P a short TTL, A an absolute time in ms, E an absolute time in s, C a channel, X a pattern of
-// channels, W a timeout, N classes of notifications. "K+" means one or more keys.
+// channels, W a timeout, N classes of notifications, L a library of functions, F the name of a function. "K+" means one
+// or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
-		"W": v.wait, "N": v.classes}
+		"W": v.wait, "N": v.classes, "L": v.library, "F": v.function}
 	var args []string
 	for _, word := range strings.Fields(pattern) {
 		name, many := strings.CutSuffix(word, "+")
@@ -182,6 +183,14 @@ var families = map[string][]string{
 		"EVALSHA|EVALSHA_RO c77382aa965ed715a9230ae8a1d2409e254c2b00 1 K",
 		"EVAL return(redis.call('zadd',KEYS[1],ARGV[1],'x')) 1 K S",
 		"EVAL return(redis.call('zscore',KEYS[1],'x')) 1 K", "EVAL return(redis.call('publish','one',ARGV[1])) 1 K V"},
+	"functions": {"FUNCTION LOAD L", "FUNCTION LOAD L", "FUNCTION LOAD REPLACE|foo L", "FUNCTION LOAD #!lua|#!x|foo",
+		"FUNCTION DELETE l|m|x", "FUNCTION LIST", "FUNCTION LIST WITHCODE|LIBRARYNAME|foo",
+		"FUNCTION LIST LIBRARYNAME l|L|m|*|?|x", "FUNCTION LOAD", "FUNCTION LIST WITHCODE LIBRARYNAME *",
+		"FUNCTION FLUSH SYNC|ASYNC|foo", "FUNCTION FLUSH SYNC x", "FUNCTION foo", "FUNCTION LIST WITHCODE WITHCODE",
+		"FUNCTION DELETE", "FUNCTION FLUSH", "FCALL|FCALL_RO F 0|1|x|-1", "FCALL|FCALL_RO F 1 K",
+		"FCALL_RO f|g|h 1 K", "FCALL|FCALL_RO F 1 K V", "FCALL F 1 K v 1000", "FCALL F 2 K K V", "FCALL F 0 V V",
+		"FCALL f", "EVAL return(redis.call('fcall','f',0)) 0", "EVAL return(redis.register_function) 0", "MULTI",
+		"EXEC", "WATCH K", "FLUSHALL", "SCRIPT FLUSH", "SET K v"},
 	"transactions": {"MULTI", "EXEC", "EXEC x", "DISCARD", "WATCH K+", "UNWATCH", "nosuch", "SET K V", "GET K", "RESET",
 		"INCR K", "SET K V PX P", "FLUSHALL", "PING"},
 }
@@ -300,7 +309,7 @@ func sameReply(args []string, got, want string) bool {
 		return (strings.Contains(args[1], "hgetall") || strings.Contains(args[1], "smembers")) &&
 			sameReply([]string{"EXEC"}, got, want)
 	// arrays of arrays, or pushes, in any order
-	case "EXEC", "SCAN", "PUBLISH", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB":
+	case "EXEC", "FUNCTION", "SCAN", "PUBLISH", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB":
 		a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
 		slices.Sort(a)
 		slices.Sort(b)

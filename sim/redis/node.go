@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -18,7 +19,9 @@ type Node struct {
 	data    *store.Data
 	aof     store.File
 	scripts scripts
-	before  *store.Snapshot // the data when the process stopped, until it starts again
+	// libraries are the libraries of functions, sorted by name.
+	libraries []*lua.Library
+	before    *store.Snapshot // the data when the process stopped, until it starts again
 	// stood is what exists according to the node's records. It is kept while the node writes no records: while it is
 	// down or a replica. If some of it is missing after the next start, lost is the reason to record.
 	stood []store.Holding
@@ -144,6 +147,7 @@ func (n *Node) Reset(cfg Config) {
 // endLife drops what a process has in memory, except for the data.
 func (n *Node) endLife() {
 	n.scripts.endLife()
+	n.libraries = nil
 	clear(n.conns)
 	n.watchers = 0
 	n.audiences = newAudiences()

@@ -114,7 +114,7 @@ func (n *Node) sendAway(c *nodeCommand, where string) {
 func (c *nodeCommand) keysOf(args []string) []string {
 	at := c.keys
 	switch {
-	case strings.HasPrefix(c.Name, "eval"):
+	case strings.HasPrefix(c.Name, "eval"), c.Flags&calls != 0:
 		keys, _, _ := scriptArgs(args)
 		return keys
 	case c.Name == "spublish":

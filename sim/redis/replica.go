@@ -154,7 +154,7 @@ func (n *Node) replicate(master sim.ProcessID) {
 // image returns the data as a list of effects that create it. A full resync sends these effects.
 func (n *Node) image() []store.Effect {
 	s := n.data.Snapshot()
-	list := make([]store.Effect, 0, len(s.Keys))
+	list := n.librariesImage()
 	for i := range s.Keys {
 		list = s.Keys[i].Remake(list)
 	}
@@ -164,6 +164,7 @@ func (n *Node) image() []store.Effect {
 // replaceBy replaces the data by an image. It also replaces the file, because Redis rewrites it after a full resync.
 func (n *Node) replaceBy(image []store.Effect) {
 	n.data.DropAll()
+	n.libraries = nil
 	n.data.Quietly(func() { n.replay(image) })
 	if n.cfg.Persistence == store.None {
 		return

@@ -125,6 +125,7 @@ func (r *rig) play(steps []step) string {
 	}
 	r.helper.do("FLUSHALL")
 	r.helper.do("SCRIPT", "FLUSH")
+	r.helper.do("FUNCTION", "FLUSH")
 	r.helper.do("CONFIG", "SET", "notify-keyspace-events", "")
 	r.server.setClock(epoch)
 	r.node.Reset(r.cfg)

@@ -12,13 +12,19 @@ const maxText = 1 << 20 // maximum size of a script, in bytes
 
 // compile makes sure that the script is compiled. It returns an error text if the script is not valid Lua.
 func (n *Node) compile(t *compiledScript) (trouble string) {
-	if n.scripts.Engine == nil {
-		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
-	}
+	n.engine()
 	if err := n.scripts.compile(t); err != nil {
 		return "ERR Error compiling script (new function): " + err.Error()
 	}
 	return ""
+}
+
+// engine returns the node's Lua engine.
+func (n *Node) engine() *lua.Engine {
+	if n.scripts.Engine == nil {
+		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
+	}
+	return n.scripts.Engine
 }
 
 const tooLong = "ERR fencepost: the script is longer than a megabyte"
@@ -70,9 +76,14 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 		n.data.ReplyError(trouble)
 		return
 	}
+	n.inLua(keys, func(resp3 bool) []byte { return n.scripts.Engine.Run(t.Lua, keys, argv, resp3) })
+}
+
+// inLua calls run, which executes a script or a function with the given keys, and replies with what it returns.
+func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	from, resp3 := len(n.data.Out), n.data.RESP3
 	n.inScript, n.scriptKeys = true, keys
-	reply := n.scripts.Engine.Run(t.Lua, keys, argv, resp3)
+	reply := run(resp3)
 	n.inScript, n.data.RESP3 = false, resp3
 	n.data.Out = append(n.data.Out[:from], reply...)
 }

@@ -50,6 +50,12 @@ func (c nodeCommand) with(subs arities) nodeCommand {
 	return c
 }
 
+// writing sets the subcommands that may change data.
+func (c nodeCommand) writing(subs ...string) nodeCommand {
+	c.writers = subs
+	return c
+}
+
 // on sets the keys of a command.
 func (c nodeCommand) on(keys keyRange) nodeCommand {
 	c.keys = keys
@@ -92,6 +98,11 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("eval_ro", -3, noScript, eval(false, true)),
 	own("evalsha_ro", -3, noScript, eval(true, true)),
 	own("script", -2, noScript, script).with(arities{"load": 3, "exists": -3, "flush": -2}),
+
+	own("fcall", -3, noScript|calls, fcall(false)),
+	own("fcall_ro", -3, noScript|calls, fcall(true)),
+	own("function", -2, noScript, functions).with(arities{"load": -3, "delete": 3, "list": -2, "flush": -2}).
+		writing("load", "delete", "flush"),
 
 	own("publish", 3, 0, publish(toChannels)),
 	own("spublish", 3, 0, publish(toShards)),
@@ -160,7 +171,7 @@ func (n *Node) dispatch(args []string) {
 			return
 		}
 	}
-	if trouble == "" && n.repl.restricted && c.Flags&write != 0 {
+	if trouble == "" && n.repl.restricted && n.mayWrite(c, args) {
 		trouble = n.refusesWrites()
 	}
 	if trouble == "" {

@@ -150,7 +150,7 @@ func execQueue(n *Node, _ []string) {
 }
 
 // writes reports whether a queued command may change data.
-func (n *Node) writes(args []string) bool { return n.find(args[0]).Flags&write != 0 }
+func (n *Node) writes(args []string) bool { return n.mayWrite(n.find(args[0]), args) }
 
 func watch(n *Node, args []string) {
 	if n.transaction() != nil {

@@ -46,6 +46,8 @@ func kindOf(args []string) (kind, key string) {
 		kind = fmt.Sprintf("%x", sha1.Sum([]byte(args[1])))
 	case kind == "evalsha" && len(args) > 1:
 		kind = strings.ToLower(args[1])
+	case kind == "fcall" && len(args) > 1:
+		kind += " " + args[1]
 	case len(args) > 1:
 		return kind, args[1]
 	}

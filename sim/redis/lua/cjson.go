@@ -25,7 +25,7 @@ const (
 
 // jsonLibrary returns the table cjson for scripts.
 func (e *Engine) jsonLibrary() *lua.LTable {
-	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
+	t := e.choose(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"encode": func(L *lua.LState) int {
 			j := jsonWriter{L: L, null: e.null}
 			if L.GetTop() != 1 {

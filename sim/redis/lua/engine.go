@@ -41,6 +41,8 @@ type Engine struct {
 	state   *lua.LState
 	env     *lua.LTable // the table that scripts see as _G; it is empty and sealed
 	globals *lua.LTable // the fields that scripts see in env
+	redis   *lua.LTable // the library redis
+	library libraryState
 	sealed  map[*lua.LTable]bool
 	null    *lua.LUserData // the value cjson.null
 	budget  budget
@@ -93,14 +95,24 @@ func (e *Engine) EndLife() { e.random = bornWith }
 // Compile compiles a script so that it runs in the sealed environment. sha is the script's SHA-1 in hexadecimal digits,
 // which identifies the script in errors. If the text is not valid Lua, the error contains the line.
 func (e *Engine) Compile(text, sha string) (s *Script, err error) {
-	defer func() {
-		if r := recover(); r != nil { // the compiler panics on some invalid texts
-			s, err = nil, fmt.Errorf("%s: %v", chunk, r)
-		}
-	}()
 	if strings.HasPrefix(text, "#!") {
 		return nil, fmt.Errorf("fencepost: flags in the first line of a script are not simulated")
 	}
+	f, err := e.compile(text, chunk)
+	if err != nil {
+		return nil, err
+	}
+	f.Env = e.env
+	return &Script{sha, f}, nil
+}
+
+// compile compiles a text. chunk is the text's name in error messages.
+func (e *Engine) compile(text, chunk string) (f *lua.LFunction, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the compiler panics on some invalid texts
+			f, err = nil, fmt.Errorf("%s: %v", chunk, r)
+		}
+	}()
 	tree, err := parse.Parse(strings.NewReader(text), chunk)
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.TrimSpace(err.Error()))
@@ -109,9 +121,7 @@ func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.TrimSpace(err.Error()))
 	}
-	f := e.state.NewFunctionFromProto(proto)
-	f.Env = e.env
-	return &Script{sha, f}, nil
+	return e.state.NewFunctionFromProto(proto), nil
 }
 
 // Run runs a script and returns its reply, in RESP3 if resp3 is true and otherwise in RESP2. The reply is valid until
@@ -120,14 +130,20 @@ func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) 
 	L := e.state
 	e.globals.RawSetString("KEYS", listOf(L, keys))
 	e.globals.RawSetString("ARGV", listOf(L, argv))
+	L.Push(s.function)
+	return e.run(0, s.sha, chunk, resp3)
+}
+
+// run calls the function on the stack with the arguments that follow it. name and chunk are its names in errors.
+func (e *Engine) run(arguments int, name, chunk string, resp3 bool) (reply []byte) {
+	L := e.state
 	e.budget.left = maxInstructions
 	e.line = 1
 	e.client3, e.script3 = resp3, false
 	e.reply = e.reply[:0]
-	L.Push(s.function)
-	if err := L.PCall(0, 1, nil); err != nil {
+	if err := L.PCall(arguments, 1, nil); err != nil {
 		L.SetTop(0)
-		e.replyError(e.explain(err, s))
+		e.replyError(e.textOf(err) + " script: " + name + ", on @" + chunk + ":" + strconv.Itoa(e.line) + ".")
 		return e.reply
 	}
 	e.answer(L.Get(-1), 0)
@@ -149,8 +165,8 @@ func listOf(L *lua.LState, words []string) *lua.LTable {
 	return t
 }
 
-// explain returns the error reply for a script that failed.
-func (e *Engine) explain(err error, s *Script) string {
+// textOf returns the text of the error with which a script failed.
+func (e *Engine) textOf(err error) string {
 	text := "ERR " + err.Error()
 	if e.budget.left < 0 {
 		text = "ERR fencepost: the script ran more than " + strconv.Itoa(maxInstructions) +
@@ -167,21 +183,7 @@ func (e *Engine) explain(err error, s *Script) string {
 			e.line = lineOf(string(o), e.line)
 		}
 	}
-	return text + " script: " + s.sha + ", on @" + chunk + ":" + strconv.Itoa(e.line) + "."
-}
-
-// lineOf returns the line number at the start of an error message ("user_script:3: …"). If there is none, it returns
-// otherwise.
-func lineOf(message string, otherwise int) int {
-	rest, ok := strings.CutPrefix(message, chunk+":")
-	if !ok {
-		return otherwise
-	}
-	digits, _, _ := strings.Cut(rest, ":")
-	if line, err := strconv.Atoi(digits); err == nil {
-		return line
-	}
-	return otherwise
+	return text
 }
 
 // raise raises an error as redis.call does. The error is a table that contains the message.

@@ -12,7 +12,7 @@ import (
 
 // redisLibrary returns the table redis for scripts.
 func (e *Engine) redisLibrary() *lua.LTable {
-	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
+	t := e.choose(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"call":         func(L *lua.LState) int { return e.call(L, false) },
 		"pcall":        func(L *lua.LState) int { return e.call(L, true) },
 		"error_reply":  errorReply,

@@ -68,7 +68,7 @@ func (e *Engine) openLibraries() {
 	e.globals.RawSetString("_G", e.env)
 	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 
-	text := e.library(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower",
+	text := e.choose(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower",
 		"match", "reverse", "sub", "upper"}, e.ownString())
 	e.withhold("string", text)
 	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
@@ -81,14 +81,14 @@ func (e *Engine) openLibraries() {
 	e.arithmetic(texts)
 	L.SetMetatable(lua.LString(""), texts)
 
-	tables := e.library(base.RawGetString("table"), []string{"concat", "getn", "maxn"}, nil)
+	tables := e.choose(base.RawGetString("table"), []string{"concat", "getn", "maxn"}, nil)
 	for _, name := range []string{"insert", "remove", "sort"} {
 		tables.RawSetString(name, L.NewFunction(e.guarded(base.RawGetString("table").(*lua.LTable).RawGetString(name))))
 	}
 	e.withhold("table", tables)
 	e.globals.RawSetString("table", e.seal(tables))
 
-	numbers := e.library(base.RawGetString("math"),
+	numbers := e.choose(base.RawGetString("math"),
 		[]string{"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh",
 			"deg", "exp", "floor", "fmod", "frexp", "ldexp", "log", "log10", "max", "min", "mod", "modf", "pi",
 			"pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh"}, e.ownMath())
@@ -99,13 +99,15 @@ func (e *Engine) openLibraries() {
 	})
 	numbers.RawSetString("huge", lua.LNumber(math.Inf(1))) // in gopher-lua, it is finite
 	e.globals.RawSetString("math", e.seal(numbers))
-	e.globals.RawSetString("redis", e.seal(e.redisLibrary()))
+	e.redis = e.redisLibrary()
+	e.globals.RawSetString("redis", e.seal(e.redis))
 	e.null = L.NewUserData()
 	e.globals.RawSetString("cjson", e.seal(e.jsonLibrary()))
 
 	strict := L.NewTable()
 	strict.RawSetString("__index", L.NewFunction(missing))
 	e.globals.Metatable = strict
+	e.openFunctions()
 }
 
 // missing raises the error for access to a global that does not exist.
@@ -118,8 +120,8 @@ func missing(L *lua.LState) int {
 	return 0
 }
 
-// library creates a library that consists of the named functions of gopher-lua and of functions of this package.
-func (e *Engine) library(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
+// choose creates a library that consists of the named functions of gopher-lua and of functions of this package.
+func (e *Engine) choose(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
 		t.RawSetString(name, from.(*lua.LTable).RawGetString(name))
