@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
@@ -22,11 +23,18 @@ func parse(t *testing.T, text string) *Scenario {
 	return s
 }
 
+// late are seeds for which set-nx-px, fair and others break lease-exclusion if they count the lease from a late reply.
+var late = []uint64{1079, 2499, 3757}
+
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	for _, k := range Kinds() {
 		s := parse(t, k.Starter("my-lock", DefaultFile))
 		runner := NewRunner(s)
-		for seed := range uint64(50) {
+		for i := range uint64(testkit.Size(50, 2000)) {
+			seed := i
+			if i < uint64(len(late)) {
+				seed = late[i]
+			}
 			r, err := runner.Run(s.Plan(seed))
 			if err != nil {
 				t.Fatal(err)
