@@ -228,12 +228,21 @@ func (t *judge) removedStory(key string, at, set int) string {
 	e := &t.History.Events[at]
 	switch {
 	case e.F == history.KeySet:
-		return sentence("%s was overwritten at %v by %s", key, e.Time, t.name(e.Of))
+		return sentence("%s was overwritten at %v by %s%s", key, e.Time, t.name(e.Of), watchedStory(e))
 	case e.Why == history.Flushed:
 		return sentence("%s was flushed at %v with all others", key, e.Time)
 	}
-	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By),
-		t.faultText(t.strayBlame(at, set).faults...))
+	return sentence("%s was deleted at %v by a request of %s, which did not own it%s%s", key, e.Time, t.name(e.By),
+		watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))
+}
+
+// watchedStory says that a client had watched the key that it changed, but outside of a transaction. It is empty if the
+// client had not.
+func watchedStory(e *history.Event) string {
+	if e.Checked != history.CheckedWatched {
+		return ""
+	}
+	return ", and had watched it, but outside of a transaction"
 }
 
 // goneStory describes a key that the server evicted, or that an operator removed.

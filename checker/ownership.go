@@ -159,6 +159,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	t.facts.extending = t.extending(e.By, e.Lock, at)
 	t.facts.member, t.facts.asking = setsMember(e), t.deletedWhileAsking(at)
 	t.facts.oneClient = t.ProcessOf(e.By) == t.ProcessOf(owner)
+	t.facts.watched = e.Checked == history.CheckedWatched
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
@@ -177,6 +178,9 @@ func (t *judge) comparison(c Cause, at int) string {
 	switch {
 	case c.Detail == ByFlush:
 		return " The server did not compare the owner before it acted."
+	case e.Checked == history.CheckedWatched:
+		return " Its client had watched the key (WATCH), but sent the request outside of a transaction: only EXEC " +
+			"checks that a watched key is unchanged."
 	case e.Checked == history.CheckedNothing && c.Detail == Overwritten:
 		return " The server was told to set the key whether or not there was one."
 	case e.Checked == history.CheckedNothing:

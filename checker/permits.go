@@ -130,6 +130,9 @@ func (t *judge) crowdedLeases(c *clash) string {
 // advice returns what the documentation recommends to prevent the cause.
 func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
+	if s.watched && (s.cause.Kind == RemovedByNonOwner || s.cause.Kind == ProlongedByNonOwner) {
+		list = slices.Concat(inTransaction, guards)
+	}
 	if s.cause.Kind == StuckWithoutHolder && s.Order.IsPromised() {
 		return remedies[LeftFree]
 	}

@@ -126,6 +126,10 @@ var guards = []advice{
 	growingTokens,
 }
 
+// inTransaction is the advice for clients that watch a key and change it without a transaction.
+var inTransaction = []advice{{text: "Change the watched key between MULTI and EXEC, and count the request as done " +
+	"only if EXEC returns replies: without EXEC, WATCH has no effect."}}
+
 // growingTokens is for users whose resource compares tokens, but whose tokens do not help.
 var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: the tokens " +
 	"that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}

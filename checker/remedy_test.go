@@ -80,3 +80,20 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 		t.Errorf("%d pieces of advice, and %d that may be followed already", sure, unsure)
 	}
 }
+
+// TestOfAWatchedKeyTheTransactionIsAdvised: a client that watches a key and changes it without a transaction already
+// means to compare.
+func TestOfAWatchedKeyTheTransactionIsAdvised(t *testing.T) {
+	for _, cause := range []Cause{{Kind: RemovedByNonOwner}, {RemovedByNonOwner, Overwritten},
+		{Kind: ProlongedByNonOwner}} {
+		for _, watched := range []bool{true, false} {
+			s := &situation{Header: &history.Header{Service: history.Redis}, cause: cause,
+				facts: facts{watched: watched, extending: true}}
+			got := remedy(s)
+			first := strings.HasPrefix(got, inTransaction[0].text)
+			if first != watched || strings.Contains(got, "one step") == watched {
+				t.Errorf("%v, watched %v: %s", cause, watched, got)
+			}
+		}
+	}
+}

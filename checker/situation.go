@@ -45,6 +45,7 @@ type facts struct {
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants are due to the same key
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
+	watched   bool         // the client that changed the key had watched it, but did so outside of a transaction
 	member    bool         // the request set a member that another attempt had set: both use the same member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
 	givenUp   bool         // a place in the queue that kept a lock free belonged to a client that had given up

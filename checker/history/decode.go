@@ -495,7 +495,8 @@ func (e *Event) wrongCheck() error {
 	case e.By == "" && !e.Checked.IsScore():
 		return errors.New("\"checked\" says what a request looked at, but \"by\" does not say whose")
 	case e.Checked.String() == "":
-		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse, score, early-score", e.Checked)
+		return fmt.Errorf("checked %d is none of nothing, presence, value, lapse, watched, score, early-score",
+			e.Checked)
 	}
 	return nil
 }

@@ -137,10 +137,13 @@ const (
 	// CheckedEarlyScore is like CheckedScore, but by the server's clock the time in the score had not come yet: the
 	// request counted by a clock that was ahead.
 	CheckedEarlyScore
+	// CheckedWatched means that the request checked nothing: its client had watched the key, but sent the request
+	// outside of a transaction, so that the server did not compare the key with what it was when the watch began.
+	CheckedWatched
 )
 
 var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presence", CheckedValue: "value",
-	CheckedLapse: "lapse", CheckedScore: "score", CheckedEarlyScore: "early-score"}
+	CheckedLapse: "lapse", CheckedScore: "score", CheckedEarlyScore: "early-score", CheckedWatched: "watched"}
 
 // IsScore reports whether the check is of the score of a member of a sorted set.
 func (c Check) IsScore() bool { return c == CheckedScore || c == CheckedEarlyScore }

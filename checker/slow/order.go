@@ -64,7 +64,7 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 		return true
 	}
 	switch e := &r.Events[i]; e.Checked {
-	case history.CheckNotRecorded, history.CheckedNothing:
+	case history.CheckNotRecorded, history.CheckedNothing, history.CheckedWatched:
 		return false
 	case history.CheckedPresence:
 		if e.F == history.KeySet { // the request overwrites a key without checking who owns it

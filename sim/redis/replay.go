@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -42,6 +44,10 @@ func (h *hooks) Changed(name string, expired bool) {
 	if h.tracking.active() {
 		(*Node)(h).invalidate(name, expired)
 	}
+}
+
+func (h *hooks) Watches(name string) bool {
+	return h.c != nil && slices.ContainsFunc(h.c.watched, func(w watchedKey) bool { return w.name == name })
 }
 
 func (h *hooks) ListMade(name string) {

@@ -40,6 +40,7 @@ func (s server) LogCommand([]string)  {}
 func (s server) Changed(string, bool) {}
 func (s server) Flushed()             {}
 func (s server) ListMade(string)      {}
+func (s server) Watches(string) bool  { return false } // what a request has checked is not recorded
 func (s server) Publish(_, _ string)  {}
 func (s server) Do(args []string) {
 	s.r.data.Pass(args)

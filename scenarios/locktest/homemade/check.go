@@ -129,7 +129,8 @@ var (
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 
-// untrue lists the errors in the explanation of a violation: a wrong or missing client, or text that must not occur.
+// untrue lists the errors in the explanation of a violation: a wrong or missing client, text that must not occur, or
+// text that is missing.
 func (s *Showing) untrue(story string) (wrong []string) {
 	check := func(what string, at *regexp.Regexp, want string) {
 		m := at.FindStringSubmatch(story)
@@ -146,6 +147,11 @@ func (s *Showing) untrue(story string) (wrong []string) {
 	for _, words := range s.Never {
 		if strings.Contains(story, words) {
 			wrong = append(wrong, fmt.Sprintf("%q is untrue", words))
+		}
+	}
+	for _, words := range s.Says {
+		if !strings.Contains(story, words) {
+			wrong = append(wrong, fmt.Sprintf("%q is missing", words))
 		}
 	}
 	return wrong

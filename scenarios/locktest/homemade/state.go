@@ -92,8 +92,8 @@ type Showing struct {
 	// regular expressions. An empty one accepts any client.
 	By, Of string
 	Why    string // why this must be reported
-	// Never lists text that would be untrue in the explanation.
-	Never []string
+	// Never lists text that would be untrue in the explanation. Says lists text that the explanation must contain.
+	Never, Says []string
 }
 
 const (

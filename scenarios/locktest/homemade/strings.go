@@ -98,6 +98,15 @@ func setMissing(c *Call) (bool, error) {
 	return len(replies) == 1 && replies[0] == "OK", err
 }
 
+// setIfMissing reads the key and, if it does not exist, sets it.
+func setIfMissing(c *Call) (bool, error) {
+	value, err := c.get()
+	if err != nil || value != "" {
+		return false, err
+	}
+	return setAlways(c)
+}
+
 // setAndExpire sets the key and its expiry in a transaction. option is the option of PEXPIRE, if there is one.
 func setAndExpire(option ...string) Step {
 	return func(c *Call) (bool, error) {
@@ -358,12 +367,17 @@ var brokenStrings = []BrokenLock{
 		Mistake: "There is no WATCH before GET.",
 		Shows: lateSet("EXEC", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its own. "+
 			"client-1's transaction arrives after that."), Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-watched-take-without-multi", Take: watching(setIfMissing), Give: deleteOwn},
+		Of:      "string-watched-take",
+		Mistake: "SET is sent without MULTI and EXEC, so WATCH has no effect.",
+		Shows: saying(lateSet("SET", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its "+
+			"own. client-1's SET arrives after that."), "outside of a transaction"), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
 		Of:      "string-watch",
 		Mistake: "DEL is sent without MULTI and EXEC, so WATCH has no effect.",
 		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
 			"6s"}, Way: Way{ownership, removed},
-			By:  "client-1",
+			By: "client-1", Says: []string{"outside of a transaction"},
 			Why: "GET returns the client's own value at 4 s, and DEL arrives at 10 s."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
@@ -448,6 +462,14 @@ func waitersProlong() []Showing {
 		{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed}, By: "client-1",
 			Why: "The two waiting clients ask every 100 ms, so the key of client-1, which has crashed, never expires."},
 	}
+}
+
+// saying adds text that the explanations must contain.
+func saying(all []Showing, words ...string) []Showing {
+	for i := range all {
+		all[i].Says = words
+	}
+	return all
 }
 
 // lateSet returns the Showings of a lock that a client first finds free and then sets in a separate request.

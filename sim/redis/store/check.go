@@ -53,6 +53,9 @@ func (d *Data) checked(by history.Attempt, name, member string, of history.Attem
 			return history.CheckedLapse
 		}
 	}
+	if c == history.CheckedNothing && d.node.Watches(name) {
+		return history.CheckedWatched
+	}
 	return c
 }
 

@@ -89,6 +89,8 @@ type Server interface {
 	Changed(name string, expired bool)
 	// Flushed is called before all keys are removed.
 	Flushed()
+	// Watches reports whether the client of the current request watches a key although it is not in a transaction.
+	Watches(name string) bool
 	// ListMade is called when a list has been created.
 	ListMade(name string)
 	// Publish sends a message about a key to this node's subscribers of a channel.

@@ -55,6 +55,7 @@ func (nobody) LogCommand([]string)              {}
 func (nobody) Changed(string, bool)             {}
 func (nobody) Flushed()                         {}
 func (nobody) Do([]string)                      {}
+func (nobody) Watches(string) bool              { return false }
 func (nobody) ListMade(string)                  {}
 func (nobody) Publish(string, string)           {}
 
