@@ -30,6 +30,8 @@ type Tracer struct{}
 // NewTracer returns an error on this platform.
 func NewTracer(int, time.Duration) (*Tracer, error) { return nil, errPlatform }
 
+func tryTracing() error { return errPlatform }
+
 // Start is not called on this platform.
 func (*Machine) Start(Command) (*Process, error) { return nil, errPlatform }
 

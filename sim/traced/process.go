@@ -83,6 +83,22 @@ func (m *Machine) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
+// tryTracing starts a traced program and ends it before its first instruction.
+func tryTracing() error {
+	t, err := NewTracer(0, 0)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	m := t.New(Options{})
+	defer m.Close()
+	const name = "a program"
+	if _, err = m.start(Command{Name: name, Args: []string{"/proc/self/exe"}}); err != nil {
+		return &StartError{name, err}
+	}
+	return nil
+}
+
 func (m *Machine) start(c Command) (*Process, error) {
 	path := c.Path
 	if path == "" {

@@ -25,7 +25,7 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"waits", "children", "signals", "shared"} {
+	for _, what := range []string{"waits", "children", "signals", "shared", "copied"} {
 		t.Run("python "+what, func(t *testing.T) {
 			file := "testdata/" + what + ".py"
 			want := onTheHost(t, python(t, file, real)...)
@@ -45,7 +45,8 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 		"echo":     goProgram(t, "echo", echoing),
 		"random":   goProgram(t, "random"),
 		"children": python(t, "testdata/children.py", echoing), "python": python(t, "testdata/waits.py", echoing),
-		"signals": python(t, "testdata/signals.py", echoing), "shared": python(t, "testdata/shared.py", echoing)} {
+		"signals": python(t, "testdata/signals.py", echoing), "shared": python(t, "testdata/shared.py", echoing),
+		"copied": python(t, "testdata/copied.py", echoing)} {
 		t.Run(name, func(t *testing.T) {
 			s, again := newStage(t, 0), newStage(t, 0)
 			a, b, c := s.run(7, 0, nil, args...), s.run(7, 0, nil, args...), again.run(7, 0, nil, args...)
@@ -59,6 +60,30 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 				t.Errorf("%d calls are recorded", len(a.calls))
 			}
 		})
+	}
+}
+
+// TestACopyHasThreadsAndFiles: a program that has threads and open files when it makes its first socket is copied
+// there, and does not start again. Each copy finds what the original had.
+func TestACopyHasThreadsAndFiles(t *testing.T) {
+	s := newStage(t, 0)
+	args := python(t, "testdata/copied.py", echoing)
+	first := s.run(1, 0, nil, args...)
+	for seed := range uint64(5) {
+		r := s.run(seed, 0, nil, args...)
+		opened := slices.ContainsFunc(r.calls, func(c Call) bool { return c.Name == "eventfd2" })
+		if r.err != nil || r.printed != first.printed || opened {
+			t.Errorf("seed %d: it starts again: %t; %v, and it prints\n%s, not\n%s", seed, opened, r.err, r.printed,
+				first.printed)
+		}
+	}
+	for _, c := range s.tracer.checkpoints {
+		if len(c.others) != 4 || len(c.files) != 8 {
+			t.Errorf("a copy has %d more threads and %d files", len(c.others), len(c.files))
+		}
+	}
+	if len(s.tracer.checkpoints) != 1 {
+		t.Errorf("%d checkpoints", len(s.tracer.checkpoints))
 	}
 }
 

@@ -122,16 +122,3 @@ func Allowed() error {
 	}()
 	return <-result
 }
-
-// tryTracing starts a traced program and ends it before its first instruction.
-func tryTracing() error {
-	t, err := NewTracer(0, 0)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	m := t.New(Options{})
-	defer m.Close()
-	_, err = m.Start(Command{Name: "a program", Args: []string{"/proc/self/exe"}})
-	return err
-}

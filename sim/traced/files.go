@@ -1,0 +1,228 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A copy of a process shares the open files of the original. Therefore a copy of a checkpoint gets files of its own in
+// their place, in the same state.
+
+// heldFile is an open file of a process at its checkpoint.
+type heldFile struct {
+	fd      int
+	kind    string // what the kernel calls the file: its path, or such as pipe:[7] and anon_inode:[eventfd]
+	flags   uint64
+	at      uint64 // position in a regular file, or count of an eventfd
+	each    uint64 // 1 if reading an eventfd takes one from its count
+	content []byte // of a pipe
+	watched []watchedFile
+}
+
+// mostContent is the maximum number of bytes in a pipe that a copy can have.
+const mostContent = 64
+
+// watchedFile is a file for which an epoll file waits.
+type watchedFile struct {
+	fd     int
+	events uint32
+	data   uint64
+}
+
+const (
+	kindEvent = "anon_inode:[eventfd]"
+	kindEpoll = "anon_inode:[eventpoll]"
+	kindPipe  = "pipe:["
+)
+
+// held lists the open files of a process, without its input and output. The error says which file a copy cannot have.
+func (p *Process) held() (files []heldFile, err error) {
+	dir := "/proc/" + strconv.Itoa(p.pid)
+	list, err := os.ReadDir(dir + "/fd")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		f := heldFile{}
+		if f.fd, err = strconv.Atoi(e.Name()); err != nil || f.fd <= standardError {
+			continue
+		}
+		if f.kind, err = os.Readlink(dir + "/fd/" + e.Name()); err != nil {
+			return nil, err
+		}
+		info, err := os.ReadFile(dir + "/fdinfo/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		f.parse(string(info))
+		if !f.copyable(p) {
+			return nil, errors.New(f.kind)
+		}
+		files = append(files, f)
+	}
+	for _, f := range files {
+		for _, w := range f.watched {
+			if !slices.ContainsFunc(files, func(o heldFile) bool { return o.fd == w.fd && o.kind != kindEpoll }) {
+				return nil, fmt.Errorf("%s waits for %d", f.kind, w.fd)
+			}
+		}
+	}
+	return files, nil
+}
+
+// parse reads what the kernel says of an open file.
+func (f *heldFile) parse(info string) {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch name {
+		case "pos":
+			f.at, _ = strconv.ParseUint(value, 10, 64)
+		case "flags":
+			f.flags, _ = strconv.ParseUint(value, 8, 64)
+		case "eventfd-count":
+			f.at, _ = strconv.ParseUint(value, 16, 64)
+		case "eventfd-semaphore":
+			f.each, _ = strconv.ParseUint(value, 10, 64)
+		case "tfd":
+			var w watchedFile
+			fmt.Sscanf(value, "%d events: %x data: %x", &w.fd, &w.events, &w.data)
+			f.watched = append(f.watched, w)
+		}
+	}
+}
+
+// copyable reports whether a copy can have such a file: one that is only read, a pipe that holds little, an eventfd, or
+// an epoll file.
+func (f *heldFile) copyable(p *Process) bool {
+	own, ok := p.dup(uint64(f.fd))
+	if !ok {
+		return false
+	}
+	defer unix.Close(own)
+	mode, _, _ := kindOf(own)
+	switch {
+	case f.kind == kindEvent || f.kind == kindEpoll || mode == unix.S_IFCHR:
+		return true
+	case mode == unix.S_IFIFO:
+		return strings.HasPrefix(f.kind, kindPipe) && f.looksInto(own)
+	}
+	return (mode == unix.S_IFREG || mode == unix.S_IFDIR) && f.flags&unix.O_ACCMODE == unix.O_RDONLY
+}
+
+// looksInto stores what a pipe holds, without taking it out. It returns false if that is too much.
+func (f *heldFile) looksInto(own int) bool {
+	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
+	if err != nil || n > mostContent {
+		return false
+	}
+	if n == 0 || f.flags&unix.O_ACCMODE != unix.O_RDONLY {
+		return true
+	}
+	var ends [2]int
+	if unix.Pipe2(ends[:], unix.O_CLOEXEC) != nil {
+		return false
+	}
+	defer unix.Close(ends[0])
+	defer unix.Close(ends[1])
+	if _, err := unix.Tee(own, ends[1], mostContent, unix.SPLICE_F_NONBLOCK); err != nil {
+		return false
+	}
+	f.content = make([]byte, n)
+	got, err := unix.Read(ends[0], f.content)
+	return err == nil && got == n
+}
+
+// filesOf gives a copy of a process files of its own. The copy must be stopped, and not be in a call.
+type filesOf struct {
+	pid   int
+	spare uint64 // address of memory that the copy does not use
+	err   error
+}
+
+// call makes the copy carry out a call.
+func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
+	if c.err == nil {
+		if result, c.err = inject(c.pid, nr, args...); c.err != nil {
+			c.err = fmt.Errorf("call %d of a copy: %w", nr, c.err)
+		}
+	}
+	return result
+}
+
+// moves gives a new file the number of f, and its flags.
+func (c *filesOf) moves(fd uint64, f *heldFile) {
+	c.call(unix.SYS_DUP3, fd, uint64(f.fd), f.flags&unix.O_CLOEXEC)
+	if f.flags&unix.O_NONBLOCK != 0 {
+		c.call(unix.SYS_FCNTL, uint64(f.fd), unix.F_SETFL, f.flags&^unix.O_CLOEXEC)
+	}
+}
+
+// restore replaces the files of the copy.
+func (c *filesOf) restore(files []heldFile) error {
+	pipes := map[string]bool{}
+	for i := range files {
+		f := &files[i]
+		var fd uint64
+		switch {
+		case strings.HasPrefix(f.kind, kindPipe):
+			if !pipes[f.kind] {
+				c.pipe(files, f.kind)
+			}
+			pipes[f.kind] = true
+			continue
+		case f.kind == kindEvent:
+			fd = c.call(unix.SYS_EVENTFD2, f.at, f.each*unix.EFD_SEMAPHORE)
+		case f.kind == kindEpoll:
+			fd = c.call(unix.SYS_EPOLL_CREATE1, 0)
+		case strings.HasPrefix(f.kind, "/dev/"):
+			continue // a position of a device means nothing
+		default:
+			if path := fmt.Appendf(nil, "/proc/self/fd/%d\x00", f.fd); !poke(c.pid, c.spare, path) {
+				return errors.New("the stack of a copy cannot be written")
+			}
+			fd = c.call(unix.SYS_OPEN, c.spare, f.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW), 0)
+			if f.at != 0 {
+				c.call(unix.SYS_LSEEK, fd, f.at, 0)
+			}
+		}
+		c.moves(fd, f)
+		c.call(unix.SYS_CLOSE, fd)
+	}
+	for _, f := range files {
+		for _, w := range f.watched {
+			event := le.AppendUint64(le.AppendUint32(nil, w.events), w.data)
+			if !poke(c.pid, c.spare, event) {
+				return errors.New("the stack of a copy cannot be written")
+			}
+			c.call(unix.SYS_EPOLL_CTL, uint64(f.fd), unix.EPOLL_CTL_ADD, uint64(w.fd), c.spare)
+		}
+	}
+	return c.err
+}
+
+// pipe replaces both ends of a pipe.
+func (c *filesOf) pipe(files []heldFile, kind string) {
+	c.call(unix.SYS_PIPE2, c.spare, 0)
+	ends := [2]uint64{uint64(peek32(c.pid, c.spare)), uint64(peek32(c.pid, c.spare+4))}
+	filled := false
+	for i := range files {
+		if f := &files[i]; f.kind == kind {
+			if len(f.content) > 0 && !filled && poke(c.pid, c.spare, f.content) {
+				filled = true // several files may be the same end
+				c.call(unix.SYS_WRITE, ends[1], c.spare, uint64(len(f.content)))
+			}
+			c.moves(ends[f.flags&unix.O_ACCMODE&1], f)
+		}
+	}
+	c.call(unix.SYS_CLOSE, ends[0])
+	c.call(unix.SYS_CLOSE, ends[1])
+}

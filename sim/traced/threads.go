@@ -1,0 +1,185 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel copies only one thread of a process. A copy of a checkpoint gets the others by calls that it is made to
+// carry out. At a checkpoint, each thread has stopped at the entry of a call, which its copy makes again.
+
+// saved is a thread of a process at its checkpoint.
+type saved struct {
+	thread *thread
+	state  []byte // floating-point and vector registers
+	mask   uint64 // blocked signals
+	stack  []byte // the stack for signals (a stack_t); nil: none
+}
+
+// Requests of ptrace, and the set of registers that holds those for floating-point numbers and vectors.
+const (
+	getMask, setMask = 0x420a, 0x420b
+	vectors          = 0x202
+)
+
+// request makes a request of ptrace that takes an address and a size.
+func request(nr, tid int, addr, data uintptr) error {
+	if _, _, err := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(nr), uintptr(tid), addr, data, 0, 0); err != 0 {
+		return err
+	}
+	return nil
+}
+
+// saves stores what a copy of a thread needs.
+func (t *thread) saves() (s saved, err error) {
+	s = saved{thread: t, state: make([]byte, 16<<10)}
+	part := unix.Iovec{Base: &s.state[0], Len: uint64(len(s.state))}
+	err = errors.Join(request(unix.PTRACE_GETREGSET, t.tid, vectors, uintptr(unsafe.Pointer(&part))),
+		request(getMask, t.tid, 8, uintptr(unsafe.Pointer(&s.mask))))
+	s.state = s.state[:part.Len]
+	if err == nil {
+		s.stack, err = t.signalStack()
+	}
+	return s, err
+}
+
+// sizeOfStack is the size of a stack_t in bytes.
+const sizeOfStack = 24
+
+// signalStack returns the stack on which a thread handles signals, as a stack_t, or nil if it has none.
+func (t *thread) signalStack() ([]byte, error) {
+	at := t.regs.Rsp - 256
+	before, stack := make([]byte, sizeOfStack), make([]byte, sizeOfStack)
+	if !peek(t.tid, at, before) {
+		return nil, errors.New("its stack cannot be read")
+	}
+	if err := t.calls(unix.SYS_SIGALTSTACK, 0, at, 0); err != nil {
+		return nil, err
+	}
+	if !peek(t.tid, at, stack) || !poke(t.tid, at, before) {
+		return nil, errors.New("its stack cannot be read")
+	}
+	const disabled = 2
+	if le.Uint32(stack[8:])&disabled != 0 {
+		return nil, nil
+	}
+	return stack, nil
+}
+
+// calls makes a thread that has stopped at the entry of a call carry out another one first.
+func (t *thread) calls(nr, first, second, third uint64) error {
+	entry := t.regs
+	r := entry
+	r.Orig_rax, r.Rax, r.Rdi, r.Rsi, r.Rdx = nr, nr, first, second, third
+	if err := unix.PtraceSetRegs(t.tid, &r); err != nil {
+		return err
+	}
+	return t.returns(again(entry))
+}
+
+// allowsCopying makes the kernel copy all memory of the process when the process is copied. A program may have excluded
+// parts, because it would only ever copy itself in order to execute another program. V8 does so.
+func (p *Process) allowsCopying() error {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps")
+	if err != nil {
+		return err
+	}
+	var from, to uint64 // the part to which the lines belong
+	for line := range strings.Lines(string(text)) {
+		var a, b uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &a, &b); n == 2 {
+			from, to = a, b
+		}
+		flags, ok := strings.CutPrefix(line, "VmFlags:")
+		if ok && slices.Contains(strings.Fields(flags), "dc") {
+			if err := p.threads[0].calls(unix.SYS_MADVISE, from, to-from, unix.MADV_DOFORK); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// again returns the registers with which a thread that has stopped at the entry of a call makes the call again.
+func again(entry unix.PtraceRegs) *unix.PtraceRegs {
+	entry.Rip -= 2
+	entry.Rax, entry.Orig_rax = entry.Orig_rax, ^uint64(0)
+	return &entry
+}
+
+// copyThread makes a copy of a process create a thread, and gives it the state of a saved one. pid is the first thread
+// of the copy, which is stopped, and not in a call.
+func copyThread(pid int, s *saved) (tid int, err error) {
+	if tid, err = newThread(pid); err != nil {
+		return 0, err
+	}
+	part := unix.Iovec{Base: &s.state[0], Len: uint64(len(s.state))}
+	err = errors.Join(unix.PtraceSetRegs(tid, again(s.thread.regs)),
+		request(unix.PTRACE_SETREGSET, tid, vectors, uintptr(unsafe.Pointer(&part))))
+	if err == nil && s.stack != nil {
+		at := s.thread.regs.Rsp - 256
+		before := make([]byte, sizeOfStack)
+		if !peek(tid, at, before) || !poke(tid, at, s.stack) {
+			return 0, errors.New("its stack cannot be written")
+		}
+		_, err = inject(tid, unix.SYS_SIGALTSTACK, at, 0)
+		poke(tid, at, before)
+	}
+	return tid, errors.Join(err, request(setMask, tid, 8, uintptr(unsafe.Pointer(&s.mask))))
+}
+
+// newThread makes a stopped process create a thread, which stops before its first instruction.
+func newThread(pid int) (tid int, err error) {
+	var old unix.PtraceRegs
+	if err := unix.PtraceGetRegs(pid, &old); err != nil {
+		return 0, err
+	}
+	code := make([]byte, 8)
+	if _, err := unix.PtracePeekText(pid, uintptr(old.Rip), code); err != nil {
+		return 0, err
+	}
+	if err := pokeCode(pid, old.Rip, []byte{0x0f, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc}); err != nil {
+		return 0, err // syscall; int3
+	}
+	r := old
+	r.Orig_rax, r.Rax, r.Rsi, r.Rdx, r.R10, r.R8 = ^uint64(0), unix.SYS_CLONE, old.Rsp, 0, 0, 0
+	r.Rdi = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD |
+		unix.CLONE_SYSVSEM
+	if err := unix.PtraceSetRegs(pid, &r); err != nil {
+		return 0, err
+	}
+	for {
+		if err := unix.PtraceCont(pid, 0); err != nil {
+			return 0, err
+		}
+		st, err := wait(pid)
+		switch {
+		case err != nil:
+			return 0, err
+		case event(st) == unix.PTRACE_EVENT_SECCOMP:
+			continue
+		case event(st) == unix.PTRACE_EVENT_CLONE:
+			number, err := unix.PtraceGetEventMsg(pid)
+			if err != nil {
+				return 0, err
+			}
+			tid = int(number)
+			if _, err := wait(tid); err != nil {
+				return 0, err
+			}
+			continue
+		case st.StopSignal() != unix.SIGTRAP || tid == 0:
+			return 0, fmt.Errorf("it has got no thread (status %#x)", uint32(st))
+		}
+		return tid, errors.Join(pokeCode(pid, old.Rip, code), unix.PtraceSetRegs(pid, &old))
+	}
+}
