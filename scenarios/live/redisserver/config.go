@@ -61,8 +61,12 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return nil
 	}
 	switch f.Kind {
-	case nemesis.EvictKey, nemesis.DeleteKey, nemesis.Flush, nemesis.ClientPause:
-		return fmt.Errorf("%s is possible only on simulated servers: leave out --servers or the fault", f.Kind)
+	case nemesis.EvictKey:
+		return errors.New("a real server chooses by itself which key it evicts: delete the key instead, or leave out " +
+			"--servers")
+	case nemesis.ClientPause:
+		return errors.New("CLIENT PAUSE would also stop the connections by which the server is observed: pause the " +
+			"server instead, or leave out --servers")
 	case nemesis.ExpireSession:
 		return errors.New("only etcd and ZooKeeper have sessions")
 	case nemesis.SlowFsync:

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
@@ -43,6 +44,45 @@ func TestPausedServerDoesNothing(t *testing.T) {
 		c.w.Resume("redis-1")
 	})
 	same(t, "pause", linesOf(model), linesOf(reality), nil)
+}
+
+// TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator does. The records are those of the
+// simulated server. Keys that do not exist, and those of a client's own request, are not blamed on the operator.
+func TestAnOperatorRemovesKeys(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	remove := func(key history.Lock, why history.Why) sim.ServerFault {
+		return sim.ServerFault{Kind: sim.RemoveKeys, Key: key, Why: why}
+	}
+	play := func(c *client) {
+		c.as("client-1/1", "SET", "lock", "1", "NX", "PX", "60000")
+		c.as("client-2/1", "HSET", "fields", "a", "1", "b", "2")
+		c.w.ServerFault("redis-1", remove("lock", history.DeletedByOperator))
+		c.until(":0\r\n", "EXISTS", "lock")
+		c.w.ServerFault("redis-1", remove("lock", history.DeletedByOperator))
+		c.as("client-2/2", "SET", "lock", "2", "NX", "PX", "60000")
+		c.as("client-2/2", "DEL", "lock")
+		c.as("client-1/2", "SET", "lock", "3", "NX")
+		c.w.ServerFault("redis-1", remove("fields", history.DeletedByOperator))
+		c.until(":0\r\n", "EXISTS", "fields")
+		c.as("client-1/3", "SET", "other", "4", "NX")
+		c.w.ServerFault("redis-1", remove("", history.FlushedByOperator))
+		c.until(":0\r\n", "DBSIZE")
+		c.as("client-2/3", "SET", "lock", "5", "NX")
+		c.as("client-2/3", "FLUSHALL")
+	}
+	same(t, "removal", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}).play(play)), nil)
+}
+
+// TestWhatAnOperatorCannotDoToRealServers: two faults are refused with the reason.
+func TestWhatAnOperatorCannotDoToRealServers(t *testing.T) {
+	c := &Config{Groups: [][]sim.ProcessID{{"redis-1"}}}
+	for kind, want := range map[nemesis.Kind]string{nemesis.EvictKey: "chooses by itself which key it evicts",
+		nemesis.ClientPause: "by which the server is observed", nemesis.DeleteKey: "", nemesis.Flush: ""} {
+		err := c.Can(nemesis.Fault{Kind: kind, Target: "redis-1", Lock: "lock"})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
 }
 
 // TestStopOfAPausedServer checks that a server that loses power during a pause comes back when the pause ends.

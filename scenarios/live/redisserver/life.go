@@ -377,6 +377,29 @@ func blockedClients(info string) int64 {
 	return resp.Value{Text: number}.Number()
 }
 
+// removeKeys removes a key, or all keys if name is empty, as an operator does. A replica refuses this.
+func (x *life) removeKeys(name history.Lock, why history.Why) error {
+	before, keys, err := x.observe()
+	if err != nil {
+		return err
+	}
+	command := []string{"FLUSHALL"}
+	if name != "" {
+		command = []string{"DEL", string(name)}
+	}
+	if _, err := x.admin.ask(command...); err != nil {
+		return err
+	}
+	said, left, err := x.observe()
+	x.do(func() {
+		x.s.observed(nil, before, keys, nil)
+		if err == nil {
+			x.s.removed(why, said, left)
+		}
+	})
+	return err
+}
+
 // touch reads keys whose deadline has been reached. This makes the server delete the expired ones.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {

@@ -1,6 +1,7 @@
 package redisserver
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -20,8 +21,10 @@ type records struct {
 	lost    history.Why     // why some data from before the last stop may be gone
 	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	held    map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
-	noted   func(t store.Title, why history.Why)
+	// operator is the reason that records state while the effects of an operator's command are recorded.
+	operator history.Why
+	held     map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
+	noted    func(t store.Title, why history.Why)
 }
 
 // open prepares the records for a run.
@@ -106,7 +109,7 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 		}
 		switch n.event {
 		case flushed:
-			d.Flush(history.Flushed)
+			d.Flush(cmp.Or(r.operator, history.Flushed))
 		case "expired":
 			r.remove(n.key, history.Expired, "")
 		case "evicted":
@@ -118,7 +121,7 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 			case moved && when <= wall && d.Peek(n.key) != nil:
 				d.Overdue(n.key, when)
 			default:
-				r.remove(n.key, history.Deleted, attempt)
+				r.remove(n.key, cmp.Or(r.operator, history.Deleted), attempt)
 			}
 			*s = story{}
 		case "set", "restore":

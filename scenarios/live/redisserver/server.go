@@ -155,6 +155,13 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 	}
 }
 
+// removed records the effects of an operator's command.
+func (s *Server) removed(why history.Why, said []notice, keys []store.Key) {
+	s.records.operator = why
+	s.observed(nil, said, keys, nil)
+	s.records.operator = ""
+}
+
 // surveyed records how the keys differ from the records so far, and handles a change of the server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
@@ -178,10 +185,13 @@ func (s *Server) ClockChanged() {
 	s.arm()
 }
 
-// Fault makes fsyncs slow, or makes a Sentinel order a failover.
+// Fault makes fsyncs slow, makes a Sentinel order a failover, or removes keys as an operator does.
 func (s *Server) Fault(f sim.ServerFault) {
-	if f.Kind == sim.FailOver && s.sentinel != nil && s.life != nil {
-		go s.sentinel.order(s.life, f.To)
+	switch x := s.life; {
+	case f.Kind == sim.FailOver && s.sentinel != nil && x != nil:
+		go s.sentinel.order(x, f.To)
+	case f.Kind == sim.RemoveKeys && x != nil:
+		x.queue(func() error { return x.removeKeys(f.Key, f.Why) })
 	}
 	if f.Kind != sim.SlowFsync {
 		return
