@@ -70,7 +70,9 @@ type Config struct {
 	// a client waits until the run ends. What a Lock leaves on the servers when it gives up is judged like everything
 	// else.
 	Patience time.Duration
-	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers.
+	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers. Four
+	// kinds are drawn only if they are listed here: "evict key", "delete key", "flush" and "client pause", which come
+	// from a lack of memory and from operators.
 	Faults Faults
 	// Without lists faults that are never drawn, because the lock does not promise to survive them. They have the form
 	// of mix.without in a scenario: "jump of servers", "crash losing everything".
