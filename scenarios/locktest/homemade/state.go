@@ -127,10 +127,11 @@ var (
 
 // SoundLocks returns all sound locks.
 func SoundLocks() []SoundLock {
-	return slices.Concat(stringLocks(), memberLocks(), readerLocks, severalLocks())
+	return slices.Concat(stringLocks(), memberLocks(), readerLocks, severalLocks(), laterLocks())
 }
 
 // BrokenLocks returns all broken locks.
 func BrokenLocks() []BrokenLock {
-	return slices.Concat(brokenStrings, brokenRecords(), brokenMembers(), brokenReaders, brokenSeveral, brokenEnds)
+	return slices.Concat(brokenStrings, brokenRecords(), brokenMembers(), brokenReaders, brokenSeveral, brokenEnds,
+		brokenLater)
 }
