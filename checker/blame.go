@@ -409,7 +409,7 @@ func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {
 		a := &t.Asks[n]
-		if a.Process != g.Process || a.Lock == g.Lock || a.Call < g.OK || a.Call > l.met || a.Ret < l.met {
+		if !a.SameTask(&t.Asks[g.Ask]) || a.Lock == g.Lock || a.Call < g.OK || a.Call > l.met || a.Ret < l.met {
 			continue
 		}
 		if t.Time(min(a.Ret, l.left))-t.Time(a.Call) >= t.excess(l) || t.renewsLater(a, l) {

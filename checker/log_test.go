@@ -140,6 +140,8 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 		e.Lock = history.Lock(value)
 	case "shared":
 		e.Shared = true
+	case "task":
+		e.Task = history.Task(p.number(value))
 	case "attempt":
 		e.Attempt = history.Attempt(value)
 	case "token":

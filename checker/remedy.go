@@ -82,6 +82,8 @@ const (
 	ownValue       = "Give each attempt its own random value."
 	valueOfTheCall = "Keep the owner value with the call that acquired the lock, and not in a field that several " +
 		"tasks share: the next task to acquire the lock overwrites it."
+	renewedPlaces = "Give each place a timeout by the server's clock, which its client renews while it waits and " +
+		"which does not depend on the places before it."
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
 	moreAllowance = "Allow for more clock drift than you do now."
 	anAllowance   = "Subtract an allowance for clock drift from the validity."
@@ -445,15 +447,20 @@ var remedies = map[CauseKind][]advice{
 		advice{text: "Keep a place for as long as its client waits.", unless: history.KeptPlaces},
 		"Give the free lock only to the client whose place is first in line, in the step that checks this, and keep "+
 			"a place for as long as its client waits."),
-	LeftFree: {
-		{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which " +
-			"does not depend on the places before it.", unless: history.RenewedPlaces, when: not(isUngranted)},
-		{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces, when: isGivenUp},
+	LeftFree: slices.Concat([]advice{
+		{text: slowNetwork, when: isUngranted},
+		{text: serverClocks, when: all(not(isUngranted), serverSet)},
+		{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, not(isGivenUp))},
+	}, together(
+		advice{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, isGivenUp)},
+		advice{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces,
+			when: all(oldPlaces, isGivenUp)},
+		"Give each place a timeout by the server's clock, which its client renews while it waits and which does not "+
+			"depend on the places before it, and remove the place of a client that gives up."), []advice{
 		{text: slowNetwork, when: func(s *situation) bool {
-			return s.ungranted ||
-				s.cause.Detail == "" && s.Applies(history.RenewedPlaces) && s.Applies(history.LeftPlaces)
+			return oldPlaces(s) && s.Applies(history.RenewedPlaces) && s.Applies(history.LeftPlaces)
 		}},
-	},
+	}),
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no single failure affects a majority."}},
 	TooSlow: {

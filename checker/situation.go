@@ -118,6 +118,10 @@ func serverSet(s *situation) bool {
 	})
 }
 
+// oldPlaces is a condition for advice that helps if the places of clients in a queue last too long. It does not help a
+// client whose grant did not arrive. A clock that a fault has set back makes any place last longer.
+func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
+
 // clientsClock is a condition for advice that helps only if a fault changed the clock of a client.
 func clientsClock(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {

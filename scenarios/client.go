@@ -15,6 +15,7 @@ import (
 // protected resource and releases the locks. It records each step in the way that an outside observer sees it.
 type client struct {
 	work     Work
+	task     history.Task  // its number; 0 if it is the only one
 	locks    []*clientLock // in the order in which the client acquires them
 	library  *locks.Library
 	resource ResourceConfig
@@ -35,8 +36,10 @@ type clientLock struct {
 
 func newClient(c *Client, resource ResourceConfig, library *locks.Library) *client {
 	k := newTask(c, resource, library)
-	for range c.Work.Tasks - 1 {
-		k.tasks = append(k.tasks, newTask(c, resource, library))
+	for i := range c.Work.Tasks - 1 {
+		other := newTask(c, resource, library)
+		k.task, other.task = 1, history.Task(i+2)
+		k.tasks = append(k.tasks, other)
 	}
 	return k
 }
@@ -140,7 +143,7 @@ func (c *client) choice(env sim.Env) []*clientLock {
 // them.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
-		e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared}
+		e := s.asking(l)
 		s.env.Record(e)
 		hold, err := l.Acquire(s.env)
 		if err != nil {
@@ -153,6 +156,11 @@ func (s *section) acquire() bool {
 	return true
 }
 
+// asking returns the event that says that the task asks for a lock.
+func (c *client) asking(l *clientLock) history.Event {
+	return history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared, Task: c.task}
+}
+
 // enter adds a lock that the section has acquired, and starts its keepalive if it has one.
 func (s *section) enter(h *held) {
 	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
@@ -160,7 +168,9 @@ func (s *section) enter(h *held) {
 		s.key = h
 	}
 	s.held = append(s.held, h)
-	s.env.RecordGrant(h.event(history.OK, history.Acquire), h.hold.Grant)
+	got := h.event(history.OK, history.Acquire)
+	got.Task = s.task
+	s.env.RecordGrant(got, h.hold.Grant)
 	s.env.Point(sim.Acquired)
 	if x := h.config.Extension; x != nil && x.Background {
 		if s.over == nil {
@@ -297,7 +307,7 @@ func (s *section) pass(d time.Duration) (lost bool) {
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
-	e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: h.name, Shared: h.config.Shared}
+	e := s.asking(h.clientLock)
 	s.env.Record(e)
 	hold, err := h.Acquire(s.env)
 	if err != nil {

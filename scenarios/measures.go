@@ -127,7 +127,12 @@ func (s *Scenario) settings() []applied {
 	if d == nil {
 		return nil
 	}
-	return slices.Concat(s.keySettings(d), s.leaseSettings(d), s.waitingSettings(d))
+	list := slices.Concat(s.keySettings(d), s.leaseSettings(d), s.waitingSettings(d))
+	for i := range list {
+		m := list[i].measure
+		list[i].applied = list[i].applied && s.everybody(func(c *Client) bool { return !d.Misses(&c.Lock, m) })
+	}
+	return list
 }
 
 // everybody reports whether does returns true for all clients.

@@ -16,7 +16,8 @@ func sample() *History {
 			Groups:  [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8,
 			Uncapped: true, Slack: 1e9, Bound: 5e8, End: 6e10},
 		Events: []Event{
-			{Index: 0, Time: 0, Process: "client-1", Type: Invoke, F: Acquire, Lock: "orders", Shared: true},
+			{Index: 0, Time: 0, Process: "client-1", Type: Invoke, F: Acquire, Lock: "orders", Shared: true,
+				Task: 2},
 			{Index: 1, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "orders", Of: "client-1/1",
 				By: "client-1/1", Value: "v", Until: 10},
 			{Index: 2, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "counter", Until: Never},
@@ -118,6 +119,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"process":"\q"}`, `line 1: "process": bad escape in text "\q"`},
 		{"{\"process\":\"\xff\"}", `line 1: "process": text is not UTF-8`},
 		{`{"shared":yes}`, `line 1: "shared": want true or false, found 'y' in column 11`},
+		{`{"task":0}`, `line 1: "task": want a number of 1 or more, found 0`},
 		{`{"on":"a"}`, `line 1: "on": want '[', found '"' in column 7`},
 		{`{"on":["a"`, `line 1: "on": want ',', found the end of the line`},
 		{`{"time":1} x`, `line 1: want the end of the line, found 'x' in column 12`},

@@ -266,9 +266,9 @@ func unknown(what, word string, choices []string) error {
 	return fmt.Errorf("%s %q", what, word)
 }
 
-var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value",
-	"of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "on", "to", "ends",
-	"loses", "shift", "ppm"}
+var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "task", "attempt", "token",
+	"value", "of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "on", "to",
+	"ends", "loses", "shift", "ppm"}
 
 // keys is a set of keys of an event: bit i stands for eventKeys[i].
 type keys uint32
@@ -431,6 +431,10 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		e.Lock, err = text[Lock](s)
 	case "shared":
 		e.Shared, err = s.boolean()
+	case "task":
+		if e.Task, err = number[Task](s); err == nil && e.Task < 1 {
+			err = fmt.Errorf("want a number of 1 or more, found %d", e.Task)
+		}
 	case "attempt":
 		e.Attempt, err = text[Attempt](s)
 	case "token":

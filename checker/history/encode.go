@@ -79,6 +79,9 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	if e.Shared {
 		w.yes("shared")
 	}
+	if e.Task != 0 {
+		w.int("task", int64(e.Task))
+	}
 	w.strIf("attempt", string(e.Attempt))
 	if e.Token != 0 {
 		w.int("token", int64(e.Token))

@@ -156,6 +156,9 @@ func (c Check) String() string {
 	return checkNames[c]
 }
 
+// Task is the number of a task of a process, from 1.
+type Task int
+
 // Never is the deadline of a key without expiry.
 const Never Time = math.MaxInt64
 
@@ -171,6 +174,7 @@ type Event struct {
 	// key-* it is the key, and for a fault that removes one key, it is that key.
 	Lock    Lock
 	Shared  bool    // acquire: whether the hold is shared (read); sections that are both shared may overlap
+	Task    Task    // acquire: which task (thread) of the process asks; 0 if it has only one, or if this is unknown
 	Checked Check   // key-*: what the request of the attempt By checked before it changed the key
 	Attempt Attempt // acquire, extend, release, lost, read, write: the attempt that the event belongs to, if known
 	Token   Token   // acquire ok, read, write, apply: the fencing token

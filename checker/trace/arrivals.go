@@ -209,7 +209,7 @@ type queues struct {
 
 // waitsAt reports whether, just before position at, a wait had not ended and no fault without end affected its process.
 func (s *queues) waitsAt(n int32, at int) bool {
-	p := s.waits[n].process
+	p := s.waits[n].by.process
 	struck, known := s.cutOff[p]
 	if !known {
 		struck = Open

@@ -29,8 +29,8 @@ type Stuck struct {
 type standstill struct {
 	t       *Trace
 	waits   []wait
-	over    []bool                      // by wait: whether it is over
-	waiting map[history.Process][]int32 // waits in progress
+	over    []bool           // by wait: whether it is over
+	waiting map[task][]int32 // waits in progress
 	// by lock: its waits in the order in which they began; the first one is still in progress
 	line    [][]int32
 	holders [][]int32 // by lock: open sections
@@ -65,7 +65,7 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	}
 	n := len(t.Locks)
 	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)),
-		waiting: make(map[history.Process][]int32), line: make([][]int32, n),
+		waiting: make(map[task][]int32), line: make([][]int32, n),
 		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n),
 		noted: make(map[int32]history.Time)}
 	var all []Stuck
@@ -129,11 +129,11 @@ func (s *standstill) apply(now history.Time, u turn) {
 	switch u.Kind {
 	case WaitBegins:
 		w := &s.waits[u.N]
-		s.waiting[w.process] = append(s.waiting[w.process], u.N)
+		s.waiting[w.by] = append(s.waiting[w.by], u.N)
 		s.line[w.lock] = append(s.line[w.lock], u.N)
 	case WaitEnds:
 		w := &s.waits[u.N]
-		s.waiting[w.process] = drop(s.waiting[w.process])
+		s.waiting[w.by] = drop(s.waiting[w.by])
 		s.over[u.N] = true
 		for line := &s.line[w.lock]; len(*line) > 0 && s.over[(*line)[0]]; {
 			*line = (*line)[1:]
@@ -220,7 +220,7 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	if s.t.History.Header.Uncapped || s.endless[Title{s.t.Locks[g.Lock].Name, g.Attempt}] {
 		from = s.t.Time(g.OK) + s.t.History.Header.Hold
 	}
-	for _, w := range s.waiting[g.Process] {
+	for _, w := range s.waiting[s.t.Asks[g.Ask].by()] {
 		from = min(from, max(s.t.Time(s.waits[w].from), s.since[s.waits[w].lock]))
 	}
 	return from
@@ -240,7 +240,7 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 		path = append(path, n)
 		next := int32(-1)
 		for _, g := range s.holders[s.waits[n].lock] {
-			for _, w := range s.waiting[s.t.Grants[g].Process] {
+			for _, w := range s.waiting[s.t.Asks[s.t.Grants[g].Ask].by()] {
 				if next < 0 || w < next {
 					next = w
 				}

@@ -21,12 +21,24 @@ const Open = math.MaxInt
 // Ask is one acquire operation. All positions are indexes in History.Events.
 type Ask struct {
 	Process history.Process
+	Task    history.Task
 	Lock    int32 // index in Trace.Locks
 	Grant   int32 // index in Trace.Grants; -1 if it was not granted
 	Call    int
 	Ret     int          // position of its return, or of the crash that ended it; Open if it never returned
 	Outcome history.Type // zero if it has not returned
 }
+
+// task is a task of a process. It does one thing at a time.
+type task struct {
+	process history.Process
+	number  history.Task // 0 if the process has only one, or if the history does not say which one it was
+}
+
+func (a *Ask) by() task { return task{a.Process, a.Task} }
+
+// SameTask reports whether two acquires were made by the same task of a process, as far as the history says.
+func (a *Ask) SameTask(b *Ask) bool { return a.by() == b.by() }
 
 // ending is how a section ended.
 type ending uint8
@@ -257,16 +269,16 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	p.hasAsked = true
 	if e.Type == history.Invoke {
 		n := int32(len(t.Asks))
-		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i, Ret: Open})
+		t.Asks = append(t.Asks, Ask{Process: e.Process, Task: e.Task, Lock: l, Grant: -1, Call: i, Ret: Open})
 		t.Locks[l].Asks = append(t.Locks[l].Asks, n)
 		p.asks = append(p.asks, n)
 		return
 	}
-	n := t.asked(p, l, e.Attempt)
+	n := t.asked(p, l, e)
 	// a history from another program may record only outcomes: assume that the call was made when it returned
 	if n < 0 {
 		n = int32(len(t.Asks))
-		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i})
+		t.Asks = append(t.Asks, Ask{Process: e.Process, Task: e.Task, Lock: l, Grant: -1, Call: i})
 		t.Locks[l].Asks = append(t.Locks[l].Asks, n)
 	}
 	a := &t.Asks[n]
@@ -286,21 +298,21 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked finds the open acquire of lock l that an event completes, where of is the event's attempt. It removes the
-// acquire from the list of p and returns it, or returns -1 if there is none. This is the acquire whose call names the
-// attempt. If no call does, it is the oldest acquire, provided that its call or the event names no attempt.
-func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
+// asked finds the open acquire of lock l that an event completes. It removes the acquire from the list of p and returns
+// it, or returns -1 if there is none. This is the acquire of the same task whose call names the event's attempt. If no
+// call does, it is the task's oldest acquire, provided that its call or the event names no attempt.
+func (t *Trace) asked(p *processTrace, l int32, e *history.Event) int32 {
 	found := -1
 	for i, n := range p.asks {
-		if t.Asks[n].Lock != l {
+		if t.Asks[n].Lock != l || t.Asks[n].Task != e.Task {
 			continue
 		}
 		named := t.History.Events[t.Asks[n].Call].Attempt
-		if named == of {
+		if named == e.Attempt {
 			found = i
 			break
 		}
-		if found < 0 && (named == "" || of == "") {
+		if found < 0 && (named == "" || e.Attempt == "") {
 			found = i
 		}
 	}

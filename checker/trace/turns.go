@@ -11,7 +11,7 @@ import (
 // TTL after each acquire that was not granted.
 type wait struct {
 	ask      int32 // the first acquire
-	process  history.Process
+	by       task
 	lock     int32
 	from, to int // to is Open if the wait lasts to the end of the history.
 }
@@ -19,15 +19,15 @@ type wait struct {
 // waits lists the waits in the order in which they began.
 func (t *Trace) waits() []wait {
 	type waiter struct {
-		process history.Process
-		lock    int32
+		task
+		lock int32
 	}
 	all := make([]wait, 0, len(t.Asks))
 	// waits that the next acquire may continue; more than one if several tasks asked at once
 	gaveUp := make(map[waiter][]int)
 	for n := range t.Asks {
 		a := &t.Asks[n]
-		w, this := waiter{a.Process, a.Lock}, -1
+		w, this := waiter{a.by(), a.Lock}, -1
 		gaveUp[w] = slices.DeleteFunc(gaveUp[w], func(i int) bool {
 			before := all[i].to < a.Call
 			if before && this < 0 && t.Time(a.Call)-t.Time(all[i].to) <= t.History.Header.TTL {
@@ -38,7 +38,7 @@ func (t *Trace) waits() []wait {
 		})
 		if this < 0 {
 			this = len(all)
-			all = append(all, wait{int32(n), a.Process, a.Lock, a.Call, t.Waited(a)})
+			all = append(all, wait{int32(n), a.by(), a.Lock, a.Call, t.Waited(a)})
 		}
 		if a.Outcome == history.Fail || a.Outcome == history.Info {
 			gaveUp[w] = append(gaveUp[w], this)
@@ -52,7 +52,7 @@ func (t *Trace) SingleWaits() []wait {
 	all := make([]wait, len(t.Asks))
 	for n := range t.Asks {
 		a := &t.Asks[n]
-		all[n] = wait{int32(n), a.Process, a.Lock, a.Call, a.Ret}
+		all[n] = wait{int32(n), a.by(), a.Lock, a.Call, a.Ret}
 	}
 	return all
 }

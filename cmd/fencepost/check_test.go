@@ -99,9 +99,9 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 		}
 		return wrong == nil
 	}
-	keys := []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
-		"member", "by", "checked", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift",
-		"ppm", "tiem"}
+	keys := []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "task", "attempt", "token",
+		"value", "of", "member", "by", "checked", "why", "until", "since", "granted", "counted", "on", "to", "ends",
+		"loses", "shift", "ppm", "tiem"}
 	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "cas", "everything", "value", "score", "expired", true,
 		false, []string{}, []string{"a"}, 1.5, nil}
 	seen := map[bool]int{}

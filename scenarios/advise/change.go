@@ -283,9 +283,12 @@ func (b *subject) protocol(d *locks.Definition) Change {
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)
+			// without expiry, the TTL only says how long a client may wait
+			case stated && s.Path == "ttl" && under != "" && !d.Expires:
+				remove(path)
 			case stated && s.Path == "ttl":
-				ttl := int64(b.scenario.Clients[0].Lock.TTL)
-				if n := takes.Form.Nearest(ttl); n != ttl {
+				ttl, err := nemesis.ParseDuration(text)
+				if n := takes.Form.Nearest(int64(ttl)); err == nil && n != int64(ttl) {
 					c.edits = append(c.edits, edit{Path: path, Value: format.DurationText(n)})
 				}
 			}

@@ -102,10 +102,11 @@ var confirmations = []confirmation{
 		changes: []string{"lock.release: script"}},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
 	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
-		"or DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
+		"or DELEX IFEQ.",
+		changes: []string{"lock.value: per-request and lock.release: script", "lock.holders: own-lease"}},
 	{text: "Give each attempt its own random value, and extend only after comparing it, in one step: a script, or " +
 		"CAS.",
-		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
+		changes: []string{"lock.value: per-request and lock.extension.mode: checked", "lock.holders: own-lease"}},
 	{text: "Give each attempt its own random value, and consider a lease extended only if the server says that the " +
 		"key exists and has that value.",
 		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
@@ -254,6 +255,9 @@ var confirmations = []confirmation{
 	{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which does " +
 		"not depend on the places before it.", changes: []string{"lock.places: renewed"}},
 	{text: "Remove the place of a client that gives up.", changes: []string{"lock.withdraw: on"}},
+	{text: "Give each place a timeout by the server's clock, which its client renews while it waits and which does " +
+		"not depend on the places before it, and remove the place of a client that gives up.",
+		changes: []string{"lock.places: renewed and lock.withdraw: on"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
 	{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another client's lease " +
 		"from when it began to ask.",
@@ -546,7 +550,14 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 			shortest = min(shortest, c.Extension.TTL)
 		}
 	}
-	return append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
+	edits := append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
+	// a client that has sent a request waits for the answer, or for this long
+	for i := range b.scenario.Clients {
+		if b.scenario.Clients[i].Lock.Timeout > shortest/4 {
+			return append(edits, b.set("lock.timeout", format.DurationText(int64(shortest/4))).edits...)
+		}
+	}
+	return edits
 }
 
 // try is one way to follow a remedy.

@@ -52,6 +52,9 @@ type Definition struct {
 	Alike map[string]string
 	// Measures returns the safety measures that a lock takes with these settings. It is nil if there are none.
 	Measures func(*Config) []history.Measure
+	// Lacks lists the safety measures that a lock with the given settings does not take, although protocols with the
+	// same values of the common keys do. nil: none.
+	Lacks func(*Config) []history.Measure
 	// Refused lists settings that contradict each other or the number of Redis masters (0 if unknown). It is nil if
 	// there are none.
 	Refused func(c *Config, masters int) []Refusal
@@ -175,6 +178,11 @@ func (d *Definition) Lasts(c *Config) time.Duration {
 // Applies reports whether a lock with these settings takes a safety measure.
 func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
+}
+
+// Misses reports whether a lock with these settings is known not to take a safety measure (Lacks).
+func (d *Definition) Misses(c *Config, m history.Measure) bool {
+	return d.Lacks != nil && slices.Contains(d.Lacks(c), m)
 }
 
 // ReadsWall reports whether a client of a lock with these settings ever reads its wall clock.

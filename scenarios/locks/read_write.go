@@ -29,15 +29,16 @@ func init() {
 			"reentrant.overwrite": "overwrite sets a lock's only key again, but here each holder has its own field: " +
 				"use counted or uncounted",
 		},
-		Alike:  map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
-		make:   makeReadWrite,
-		clash:  func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
-		beside: writersMark,
-		Measures: func(c *Config) (list []history.Measure) {
-			if ownOf[readWriteConfig](c).holders != countedHolders {
-				list = append(list, history.OwnerCheck)
+		Alike:    map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
+		make:     makeReadWrite,
+		clash:    func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
+		beside:   writersMark,
+		Measures: func(*Config) []history.Measure { return []history.Measure{history.OwnerCheck} },
+		Lacks: func(c *Config) []history.Measure {
+			if ownOf[readWriteConfig](c).holders == countedHolders { // a number does not say whose holds it counts
+				return []history.Measure{history.OwnerCheck, history.ExtendCheck, history.OwnValue}
 			}
-			return list
+			return nil
 		},
 	})
 }

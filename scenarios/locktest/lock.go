@@ -228,7 +228,7 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	l := &foreign{answers: h.answer, guest: h.Guest(client), config: c, library: of, together: h.together}
 	l.caller = l.guest
-	key := objectKey{client, c.Key}
+	key := objectKey{of, c.Key}
 	if l.object = h.objects[key]; l.object == nil {
 		l.object = &object{host: h, opening: make(chan struct{}, 1)}
 		h.objects[key] = l.object
@@ -240,10 +240,10 @@ func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library)
 	return l
 }
 
-// objectKey identifies the lock object of a client.
+// objectKey identifies the lock object of a client. A client that starts again has a new library, and so a new object.
 type objectKey struct {
-	client sim.ProcessID
-	lock   history.Lock
+	of   *locks.Library
+	lock history.Lock
 }
 
 // object is what New returned for a client. Its tasks share it.

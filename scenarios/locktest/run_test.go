@@ -517,3 +517,54 @@ func TestDialsGiveUp(t *testing.T) {
 		t.Errorf("%d runs, failures %+v, breaches %+v", r.Runs, r.Failures, r.Breaches)
 	}
 }
+
+// closing is a lock that cannot be used after it was closed.
+type closing struct {
+	*plain
+	closed bool
+}
+
+func (l *closing) Lock(ctx context.Context) error {
+	if l.closed {
+		return errors.New("the lock is closed")
+	}
+	return l.plain.Lock(ctx)
+}
+
+func (l *closing) Close() error {
+	l.closed = true
+	return l.plain.Close()
+}
+
+// TestAProbeThatAsksAgainHasALockOfItsOwn: if a fault strikes while the probe holds the lock, the probe asks again. For
+// this it uses a lock that New makes, and not the one that it has closed.
+func TestAProbeThatAsksAgainHasALockOfItsOwn(t *testing.T) {
+	const again = "the probe asks again"
+	for name, last := range map[string]int{"asks again": 1, "with a lock of its own": 9} {
+		t.Run(name, func(t *testing.T) {
+			made := 0
+			p := examine(t, Config{Servers: Redis(1).Replicated(1), Seeds: 1, SkipTrial: true, Cycles: 2,
+				// this message tells the replica about the probe's key
+				Plan: []string{"delay message 13 of redis-1 -> redis-1-replica-1 by 1s"},
+				Laws: []checker.Law{checker.FaultTolerance},
+				New: func(c *Client) (Lock, error) {
+					if c.Name == "probe" {
+						made++
+					}
+					if made > last {
+						panic(again)
+					}
+					return &closing{plain: &plain{c: c, ttl: 8 * time.Second}}, nil
+				}})
+			if p == nil {
+				return
+			}
+			if len(p.problems)+len(found(p)) > 0 || len(p.runs) != 1 {
+				t.Fatalf("%d runs, %q, %v", len(p.runs), p.problems, found(p))
+			}
+			if failed := strings.Contains(p.runs[0].Failure, again); failed != (last == 1) {
+				t.Errorf("the run failed: %t: %s", failed, p.runs[0].Failure)
+			}
+		})
+	}
+}

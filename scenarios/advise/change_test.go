@@ -1,0 +1,51 @@
+package advise
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// needMore lists why the format may refuse a change of protocol that makes no further change.
+var needMore = []string{
+	"as client-go demands",               // the renew deadline must be less than the TTL
+	"gives a client no validity",         // and the client holds the lock for as long as it is valid
+	"tasks share one lock object only",   // and the client has several tasks
+	"a client keeps its place by asking", // before the place ends
+}
+
+// TestAChangeOfProtocolGivesAValidScenario changes the protocol of random scenarios to every other one. The format must
+// accept the result, whatever settings the scenario has.
+func TestAChangeOfProtocolGivesAValidScenario(t *testing.T) {
+	tried := 0
+	for seed := range uint64(testkit.Size(150, 3000)) {
+		s, _ := assemble(t, seed+1)
+		s.Faults = nil
+		b, err := newSubject(parsed(t, string(s.Text())), Options{From: 1, Seeds: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range locks.Definitions() {
+			if d.Name == locks.FromLibrary {
+				continue
+			}
+			doc := b.doc.Clone()
+			apply(doc, b.protocol(d).edits)
+			_, err := scenarios.Parse("x", []byte(doc.String()))
+			known := func(text string) bool { return strings.Contains(err.Error(), text) }
+			if err != nil && !slices.ContainsFunc(needMore, known) {
+				t.Errorf("seed %d to %s: %v\n%s", seed+1, d.Name, err, s.Text())
+			}
+			if err == nil {
+				tried++
+			}
+		}
+	}
+	if tried < 500 {
+		t.Errorf("%d changes tried", tried)
+	}
+}
