@@ -45,6 +45,9 @@ type Config struct {
 	// tasks are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests on its
 	// own goroutine or on one that it has started. The trial run has one task for each client.
 	Tasks int
+	// Locks are the names of several locks, all of which a client acquires, in this order, before it works; default one
+	// lock. Then New is called for each of them (Client.Key), and Shared returns the object that they have in common.
+	Locks []string
 	// Permits is the number of clients that may hold the lock at the same time; default 1. With more, the lock is a
 	// semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and
 	// resource-safety is not judged. There must be fewer permits than tasks of all clients together. The trial run is
@@ -268,7 +271,7 @@ func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients",
 		"lock:":    "TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions",
-		"work:":    "Tasks, Cycles, Compute, Hold or Precautions",
+		"work:":    "Tasks, Locks, Cycles, Compute, Hold or Precautions",
 		"promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
@@ -298,6 +301,9 @@ func (c *Config) text(name string) string {
 	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", cmp.Or(c.Cycles, 3), c.hold(ttl))
 	if c.Tasks != 0 {
 		work += fmt.Sprintf(", tasks: %d", c.Tasks)
+	}
+	if len(c.Locks) > 0 {
+		work += fmt.Sprintf(", locks: [%s]", strings.Join(c.Locks, ", "))
 	}
 	if c.Compute > 0 {
 		work += fmt.Sprintf(", compute: %v", c.Compute)

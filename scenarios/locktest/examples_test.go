@@ -19,6 +19,9 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 			c.New, c.Precautions.Fences, c.Laws = newFenced, true, locktest.FencedLaws
 		},
 		"reentrant": func(c *locktest.Config) { c.New = newReentrant },
+		"pool": func(c *locktest.Config) {
+			c.New, c.Locks = newPooled, []string{"account", "order"}
+		},
 		"try-lock": func(c *locktest.Config) {
 			c.New, c.Faults, c.Patience = newTryLock, locktest.Network, 3*time.Second
 		},

@@ -83,8 +83,9 @@ type Client struct {
 	Key  string // name of the lock, and its key on the servers unless Config.Keys says otherwise
 	// addresses of the servers: first the masters, then the replicas and, if there are replicas but no Cluster, the
 	// Sentinel
-	Addrs []string
-	guest *bubble.Guest
+	Addrs  []string
+	guest  *bubble.Guest
+	shared *common
 }
 
 // TaskLock is a Lock that gives each task of its client (Config.Tasks) its own Lock. This is a handle that holds what
@@ -133,6 +134,7 @@ type host struct {
 	closeless      atomic.Bool                   // some Lock has no Close method
 	made           map[Lock]string               // the client of each Lock of the run; all Locks are pointers
 	objects        map[objectKey]*object         // the lock objects of the run
+	common         map[history.Process]*common   // what the locks of each client have in common
 	together       bool                          // all servers grant a lock together, as one service
 	permits        int                           // number of simultaneous holders that the Config allows
 	tasks          int                           // the largest number of tasks of a client
@@ -203,6 +205,7 @@ func (h *host) keep(e *history.Event) (kept bool) {
 // Begin starts a run.
 func (h *host) Begin(world *sim.World, servers []sim.ProcessID, front sim.Front) {
 	h.world, h.waits, h.made, h.objects = world, nil, map[Lock]string{}, map[objectKey]*object{}
+	h.common = map[history.Process]*common{}
 	h.Driver.Begin(world, servers, front)
 }
 
@@ -340,7 +343,8 @@ func (l *foreign) need(ctx context.Context, client sim.ProcessID) {
 }
 
 func (l *foreign) client(name sim.ProcessID) *Client {
-	return &Client{Name: string(name), Key: string(l.config.Key), Addrs: l.guest.Addrs(), guest: l.guest}
+	return &Client{Name: string(name), Key: string(l.config.Key), Addrs: l.guest.Addrs(), guest: l.guest,
+		shared: l.host.sharedBy(name)}
 }
 
 // state is what a lock reports about itself after it has been acquired.

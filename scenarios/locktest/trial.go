@@ -289,7 +289,8 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 func (t *trial) locks(h *hand) *calling {
 	return t.call(h, "Lock", func(ctx context.Context) error {
 		if h.lock == nil {
-			h.lock = t.open(&Client{Name: string(h.name), Key: string(t.key), Addrs: h.Addrs(), guest: h.Guest})
+			h.lock = t.open(&Client{Name: string(h.name), Key: string(t.key), Addrs: h.Addrs(), guest: h.Guest,
+				shared: newCommon()})
 		}
 		err := h.lock.Lock(ctx)
 		if err == nil {

@@ -359,12 +359,13 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.Servers: a duration here has no sign, found "-1s"`: {Servers: Redis(3).Clustered(-time.Second)},
 		`Config.Laws: `:    {Laws: []checker.Law{"politeness"}},
 		`Config.Clients: `: {Clients: -1},
-		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `:        {Patience: -time.Second},
-		`Config.Tasks, Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
-		`Config.Tasks, Cycles, Compute, Hold or Precautions: expected a number from 1`: {Tasks: -1},
-		`Config.Tasks, Cycles, Compute, Hold or Precautions: only on Redis can the requests ` +
+		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `:               {Patience: -time.Second},
+		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: `:                         {Cycles: -1},
+		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: expected a number from 1`: {Tasks: -1},
+		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: only on Redis can the requests ` +
 			`of a client's tasks be distinguished`: {Tasks: 2, Servers: Etcd(3)},
-		`Config.Tasks, Cycles, Compute, Hold or Precautions: fairness is judged between clients with one task each`: {
+		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: fairness is judged between clients with one task ` +
+			`each`: {
 			Tasks: 2, PlaceTimeout: time.Second},
 		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: with 4 permits and 4 tasks`: {
 			Tasks: 2, Clients: 2, Permits: 4},

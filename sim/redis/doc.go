@@ -109,5 +109,6 @@
 // # Scripts
 //
 // Scripts run in package lua. Well-known scripts are implemented in Go (twins.go), since they do the same as commands:
-// they find, compare and change keys.
+// they find, compare and change keys. Functions (FUNCTION LOAD, FCALL) run in package lua, too. Their libraries are
+// data: they are in the file and on the replicas.
 package redis

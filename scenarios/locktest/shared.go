@@ -1,0 +1,51 @@
+package locktest
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// common is what the locks of one client have in common.
+type common struct {
+	turn   chan struct{} // contains one element while a lock uses the fields below
+	object any           // nil: not made yet
+}
+
+func newCommon() *common { return &common{turn: make(chan struct{}, 1)} }
+
+// Shared returns the object that the locks of a client have in common, such as a pool of connections, or the one object
+// from which a program gets the locks of all its keys. New calls it when clients use several locks (Config.Locks). The
+// first call for a client makes the object with open, and the others return the same object. If open returns an error,
+// Shared returns that error, and the next call tries again. An object that is an [io.Closer] is closed at the end of
+// the run, at the same time as the locks; like them, it must not be shared by two clients.
+func Shared[T any](c *Client, open func() (T, error)) (T, error) {
+	s := c.shared
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.object == nil {
+		object, err := open()
+		if err != nil {
+			return object, err
+		}
+		s.object = object
+		if closer, closes := s.object.(io.Closer); closes {
+			c.guest.AtEnd("Close", func() { _ = closer.Close() })
+		}
+	}
+	object, is := s.object.(T)
+	if !is {
+		return object, fmt.Errorf("Shared was called for a %T of %s, and before for a %T: give all locks the same "+
+			"object", object, c.Name, s.object)
+	}
+	return object, nil
+}
+
+// sharedBy returns what the locks of a client have in common in this run.
+func (h *host) sharedBy(client history.Process) *common {
+	if h.common[client] == nil {
+		h.common[client] = newCommon()
+	}
+	return h.common[client]
+}
