@@ -41,8 +41,8 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// ProgressOn returns a function that reports progress. On a terminal it shows how much is done, at most ten times a
-// second; otherwise it does nothing.
+// ProgressOn returns a function that reports progress. On a terminal it shows how much is done, and how fast, at most
+// ten times a second; otherwise it does nothing.
 var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
@@ -52,14 +52,30 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 		return func(string, int, int) {}
 	}
 	last := time.Now()
+	begin, before := last, -1
 	return func(what string, done, of int) {
+		if before < 0 || done < before {
+			begin, before = time.Now(), done
+		}
 		switch now := time.Now(); {
 		case done == of:
 			fmt.Fprint(f, "\r\x1b[K")
 		case now.Sub(last) > 100*time.Millisecond:
 			last = now
-			fmt.Fprintf(f, "\r\x1b[K%d of %d %s", done, of, what)
+			fmt.Fprintf(f, "\r\x1b[K%d of %d %s%s", done, of, what, rate(done-before, now.Sub(begin)))
 		}
+	}
+}
+
+// rate says how many of something were done per second, if enough are done to tell.
+func rate(done int, in time.Duration) string {
+	switch r := float64(done) / in.Seconds(); {
+	case in < time.Second || done < 2:
+		return ""
+	case r < 10:
+		return fmt.Sprintf(", %.1f a second", r)
+	default:
+		return fmt.Sprintf(", %.0f a second", r)
 	}
 }
 
