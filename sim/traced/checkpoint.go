@@ -16,14 +16,14 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before it creates its first TCP socket or starts another process. Each run begins with a copy
-// (fork) of this process. If the process has threads, they run until all of them wait. The copy gets the same threads,
-// which then wait again, and open files of its own.
+// checkpoint, right before it, or a process that it has started, creates its first TCP socket. Each run begins with
+// copies (forks) of these processes. Their other threads run until all of them wait. The copies get the same threads,
+// which then wait again, and open files of their own.
 //
-// If a copy cannot have such files, or if the threads do not come to rest, the process is started once more, and
-// stopped before it creates its first thread or the first file that it keeps. For a process without a checkpoint, each
-// run starts a new process. Up to its checkpoint, a process depends on nothing that differs from run to run: the random
-// numbers that it gets are always the same.
+// If copies cannot have such files, or if the threads do not come to rest, the process is started once more, and
+// stopped before it starts a thread or a process, or creates the first file that it keeps. For a process without a
+// checkpoint, each run starts a new process. Up to its checkpoint, a process depends on nothing that differs from run
+// to run: the random numbers that it gets are always the same.
 
 // makers lists the calls that create an open file that copies of a process would share.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
@@ -31,18 +31,23 @@ var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE:
 	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create",
 	unix.SYS_TIMERFD_CREATE: "timerfd_create"}
 
-// checkpoint is a process that is copied for each run.
+// checkpoint holds processes that are copied for each run.
 type checkpoint struct {
 	machine *Machine
-	thread  *thread // the first thread; nil if the program has no checkpoint
-	others  []saved // its other threads
+	members []member // the first one is the process of the program; empty if the program has no checkpoint
+	printed int64    // number of bytes that they had printed
+}
+
+// member is a process at a checkpoint.
+type member struct {
+	process *Process
+	others  []saved // its threads other than the first
 	files   []heldFile
-	printed int64 // number of bytes that it had printed
 }
 
 // approaching is the progress of a process on the way to its checkpoint.
 type approaching struct {
-	whole  bool // stop with threads and open files, which copies get too
+	whole  bool // stop with other processes, threads and open files, of which there are copies too
 	makers int  // number of makers called so far
 	stop   int  // number of the call in makers at which the process must stop; 0: at none
 	clean  int  // number of the last call in makers before which the process had no open files
@@ -53,12 +58,8 @@ func (a *approaching) arrives(t *thread) bool {
 	switch nr := t.regs.Orig_rax; nr {
 	case unix.SYS_SOCKET:
 		return t.regs.Rdi != unix.AF_UNIX
-	case unix.SYS_CLONE, unix.SYS_CLONE3:
-		return !a.whole || !t.startsThread()
-	case unix.SYS_FORK, unix.SYS_VFORK:
-		return true
-	case unix.SYS_CONNECT:
-		return !a.whole // in whole mode, no TCP socket exists yet, and others connect to nothing
+	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CONNECT:
+		return !a.whole
 	default:
 		if a.whole || makers[nr] == "" && !t.opensSharedFile() {
 			return false
@@ -69,12 +70,6 @@ func (a *approaching) arrives(t *thread) bool {
 		a.clean = a.makers
 	}
 	return a.makers == a.stop
-}
-
-// startsThread reports whether the clone at whose entry a thread has stopped starts a thread. If it would start a
-// process by clone3, which is not modeled, startsThread returns true as well.
-func (t *thread) startsThread() bool {
-	return t.regs.Orig_rax == unix.SYS_CLONE3 || t.regs.Rdi&unix.CLONE_THREAD != 0
 }
 
 // key returns a text that identifies a command among those of a tracer.
@@ -88,7 +83,7 @@ func (m *Machine) startOrCopy(c Command) (*Process, error) {
 	at := m.checkpoints[key]
 	if at == nil {
 		var err error
-		if at, err = m.toCheckpoint(c, &approaching{whole: true}); err == nil && at.thread == nil {
+		if at, err = m.toCheckpoint(c, &approaching{whole: true}); err == nil && len(at.members) == 0 {
 			at, err = m.toCheckpoint(c, &approaching{})
 		}
 		if err != nil {
@@ -96,11 +91,11 @@ func (m *Machine) startOrCopy(c Command) (*Process, error) {
 		}
 		m.checkpoints[key] = at
 	}
-	if at.thread == nil {
+	if len(at.members) == 0 {
 		return m.start(c)
 	}
 	p, err := m.copied(at)
-	if err == nil || len(at.others)+len(at.files) == 0 {
+	if first := at.members[0]; err == nil || len(at.members)+len(first.others)+len(first.files) == 1 {
 		return p, err
 	}
 	if p != nil { // the kernel does not allow such a copy: do without
@@ -130,14 +125,9 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 		return nil, err
 	}
 	err = first.Run(mostApproach, func() bool { return first.frozen != nil || p.ended })
-	if err == nil && first.frozen != nil && !p.sharesMemory() {
-		switch {
-		case way.whole && at.saves(p):
-			return at, nil
-		case !way.whole && len(p.threads) == 1 && p.holdsNothing():
-			at.saves(p)
-			return at, nil
-		}
+	alone := len(p.members) == 1 && len(p.threads) == 1 && p.holdsNothing()
+	if err == nil && first.frozen != nil && (way.whole || alone) && at.saves(p) {
+		return at, nil
 	}
 	first.close()
 	if first.busied { // the process would compute without end again
@@ -152,34 +142,57 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 // mostRest is the maximum virtual time that the threads of a process may take until all of them wait.
 const mostRest = time.Second
 
-// saves stores what copies of the process need. It returns false if there cannot be copies.
+// saves stores what copies of a process, and of those that it has started, need. It returns false if there cannot be
+// copies.
 func (at *checkpoint) saves(p *Process) bool {
 	m := at.machine
 	err := m.Run(m.Now()+mostRest, func() bool { return m.current == nil && len(m.runnable) == 0 || p.ended })
-	if err != nil || p.ended || len(m.runnable) > 0 || len(p.members) > 1 || len(p.timers) > 0 || len(p.conns) > 0 ||
-		len(p.shared) > 0 {
+	if err != nil || len(m.runnable) > 0 || len(p.timers) > 0 || len(p.conns) > 0 || len(p.shared) > 0 {
 		return false
 	}
-	if at.files, err = p.held(); err != nil || p.allowsCopying() != nil {
-		return false
+	var members []member
+	for _, o := range p.members {
+		one, err := o.saves()
+		if err != nil || slices.ContainsFunc(members, func(other member) bool { return one.sharesFile(other) }) {
+			return false
+		}
+		members = append(members, one)
+	}
+	var st unix.Stat_t
+	unix.Fstat(p.output, &st)
+	at.members, at.printed = members, st.Size
+	return true
+}
+
+// errUncopied is the error for a process that cannot be copied.
+var errUncopied = errors.New("the process cannot be copied")
+
+// saves stores what a copy of the process needs.
+func (p *Process) saves() (one member, err error) {
+	one.process = p
+	if p.ended || p.lender != nil || p.sharesMemory() {
+		return one, errUncopied
+	}
+	if one.files, err = p.held(); err != nil {
+		return one, err
+	}
+	if err := p.allowsCopying(); err != nil {
+		return one, err
 	}
 	for _, t := range p.threads {
 		if t.name == "exit" || p.signals(t.tid).pending != 0 {
-			return false
+			return one, errUncopied
 		}
 		if t == p.threads[0] {
 			continue
 		}
 		s, err := t.saves()
 		if err != nil {
-			return false
+			return one, err
 		}
-		at.others = append(at.others, s)
+		one.others = append(one.others, s)
 	}
-	var st unix.Stat_t
-	unix.Fstat(p.output, &st)
-	at.thread, at.printed = p.threads[0], st.Size
-	return true
+	return one, nil
 }
 
 // holdsNothing reports whether the only open files of a process are those that it was given.
@@ -188,35 +201,57 @@ func (p *Process) holdsNothing() bool {
 	return err == nil && len(files) <= 3
 }
 
-// copied starts a copy of a process that has stopped at its checkpoint, at the entry of a call.
-func (m *Machine) copied(from *checkpoint) (*Process, error) {
-	z := from.thread
-	entry := z.regs
+// copied starts copies of the processes of a checkpoint. It returns the first one.
+func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
+	copies := map[*Process]*Process{}
+	for i := range from.members {
+		one := &from.members[i]
+		pid, err := one.process.threads[0].copied()
+		if err != nil {
+			return p, err
+		}
+		var o *Process
+		if p == nil {
+			o = m.adopts(one.process, pid)
+			p = o
+		} else {
+			o = p.adopts(one.process, pid, copies[one.process.parent])
+		}
+		copies[one.process] = o
+		if err := o.completes(one); err != nil {
+			return p, err
+		}
+	}
+	m.now = max(m.now, from.machine.now)
+	unix.Ftruncate(p.output, from.printed)
+	return p, nil
+}
+
+// copied copies the process of a thread that has stopped at the entry of a call, at a checkpoint. The original and the
+// copy make the call again.
+func (t *thread) copied() (pid int, err error) {
+	entry := t.regs
 	r := entry
 	r.Orig_rax, r.Rax = unix.SYS_CLONE, unix.SYS_CLONE
 	r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8 = unix.CLONE_PARENT|uint64(unix.SIGCHLD), 0, 0, 0, 0
-	if err := errors.Join(unix.PtraceSetRegs(z.tid, &r), unix.PtraceCont(z.tid, 0)); err != nil {
-		return nil, fmt.Errorf("its checkpoint: %w", err)
+	if err := errors.Join(unix.PtraceSetRegs(t.tid, &r), unix.PtraceCont(t.tid, 0)); err != nil {
+		return 0, fmt.Errorf("its checkpoint: %w", err)
 	}
-	st, err := wait(z.tid)
+	st, err := wait(t.tid)
 	if err != nil || event(st) != unix.PTRACE_EVENT_FORK && event(st) != unix.PTRACE_EVENT_CLONE {
-		return nil, fmt.Errorf("its checkpoint could not be copied (status %#x): %w", uint32(st), err)
+		return 0, fmt.Errorf("its checkpoint could not be copied (status %#x): %w", uint32(st), err)
 	}
-	pid, err := unix.PtraceGetEventMsg(z.tid)
+	number, err := unix.PtraceGetEventMsg(t.tid)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if _, err := wait(int(pid)); err != nil {
-		return nil, err
+	if _, err := wait(int(number)); err != nil {
+		return 0, err
 	}
-	// the original and the copy execute the instruction of the call again
-	if err := z.returns(again(entry)); err != nil {
-		return nil, fmt.Errorf("its checkpoint could not be resumed: %w", err)
+	if err := t.returns(again(entry)); err != nil {
+		return 0, fmt.Errorf("its checkpoint could not be resumed: %w", err)
 	}
-	if err := unix.PtraceSetRegs(int(pid), again(entry)); err != nil {
-		return nil, err
-	}
-	return m.adopts(from, int(pid))
+	return int(number), unix.PtraceSetRegs(int(number), again(entry))
 }
 
 // returns brings a checkpoint back to the entry of its call after it has been copied.
@@ -235,36 +270,48 @@ func (t *thread) returns(again *unix.PtraceRegs) error {
 	return errors.Join(err, unix.PtraceGetRegs(t.tid, &t.regs))
 }
 
-// adopts makes a copy of a checkpoint a process of the machine.
-func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
-	z := from.thread
-	p := m.process(z.p.command, pid)
-	p.output, p.copied, p.lastID, p.refused = z.p.output, true, z.p.lastID, slices.Clone(z.p.refused)
-	p.replaced, p.knows, p.alarm = z.p.replaced, slices.Clone(z.p.knows), z.p.alarm
+// adopts makes a copy of the first process of a checkpoint a process of the machine.
+func (m *Machine) adopts(of *Process, pid int) *Process {
+	p := m.process(of.command, pid)
+	p.output, p.copied, p.refused = of.output, true, slices.Clone(of.refused)
+	p.lastID, p.started = of.lastID, of.started
+	p.group, p.session = of.group, of.session
 	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // other random numbers than those that the checkpoint has used
-	t := &thread{p: p, tid: pid, id: z.id, began: z.began}
-	p.threads = []*thread{t}
 	m.processes = append(m.processes, p)
-	m.runnable = append(m.runnable, t)
-	files := filesOf{pid: pid, spare: z.regs.Rsp - 256}
-	if err := files.restore(from.files); err != nil {
-		return p, err
+	return p
+}
+
+// adopts adds a copy of a process that the first process of a checkpoint has started.
+func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
+	o := &Process{family: p.family, pid: pid, handle: -1, id: of.id, output: -1,
+		kin: kin{parent: parent, group: of.group, session: of.session}}
+	p.members = append(p.members, o)
+	return o
+}
+
+// completes gives a copy of a process its files and threads.
+func (p *Process) completes(one *member) (err error) {
+	of := one.process
+	p.replaced, p.knows, p.alarm = of.replaced, slices.Clone(of.knows), of.alarm
+	first := of.threads[0]
+	p.threads = []*thread{{p: p, tid: p.pid, id: first.id, began: first.began}}
+	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {
+		return err
 	}
-	for i := range from.others {
-		s := &from.others[i]
-		tid, err := copyThread(pid, s)
+	files := filesOf{pid: p.pid, spare: first.regs.Rsp - 256}
+	if err := files.restore(one.files); err != nil {
+		return err
+	}
+	for i := range one.others {
+		s := &one.others[i]
+		tid, err := copyThread(p.pid, s)
 		if err != nil {
-			return p, fmt.Errorf("a thread of its checkpoint could not be copied: %w", err)
+			return fmt.Errorf("a thread of its checkpoint could not be copied: %w", err)
 		}
-		t := &thread{p: p, tid: tid, id: s.thread.id, began: s.thread.began}
-		p.threads = append(p.threads, t)
-		m.runnable = append(m.runnable, t)
+		p.threads = append(p.threads, &thread{p: p, tid: tid, id: s.thread.id, began: s.thread.began})
 	}
-	m.now = max(m.now, from.machine.now)
-	unix.Ftruncate(p.output, from.printed)
-	var err error
-	p.handle, err = unix.PidfdOpen(pid, 0)
-	return p, err
+	p.m.runnable = append(p.m.runnable, p.threads...)
+	return nil
 }
 
 // nowhere is the network of a process that has not reached its checkpoint yet. It makes no connections.

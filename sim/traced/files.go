@@ -41,9 +41,30 @@ const (
 	kindEvent = "anon_inode:[eventfd]"
 	kindEpoll = "anon_inode:[eventpoll]"
 	kindPipe  = "pipe:["
+
+	kindOutput = "/memfd:output (deleted)"
 )
 
-// held lists the open files of a process, without its input and output. The error says which file a copy cannot have.
+// sharesFile reports whether two processes have the same file, or ends of the same pipe.
+func (m *member) sharesFile(other member) bool {
+	for _, f := range m.files {
+		for _, o := range other.files {
+			if f.kind != o.kind {
+				continue
+			}
+			// 0: the same file
+			how, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(m.process.pid), uintptr(other.process.pid), 0,
+				uintptr(f.fd), uintptr(o.fd), 0)
+			if err != 0 || how == 0 || strings.HasPrefix(f.kind, kindPipe) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// held lists the open files of a process, without those that all processes have from the start. The error says which
+// file a copy cannot have.
 func (p *Process) held() (files []heldFile, err error) {
 	dir := "/proc/" + strconv.Itoa(p.pid)
 	list, err := os.ReadDir(dir + "/fd")
@@ -52,11 +73,14 @@ func (p *Process) held() (files []heldFile, err error) {
 	}
 	for _, e := range list {
 		f := heldFile{}
-		if f.fd, err = strconv.Atoi(e.Name()); err != nil || f.fd <= standardError {
-			continue
+		if f.fd, err = strconv.Atoi(e.Name()); err != nil {
+			return nil, err
 		}
 		if f.kind, err = os.Readlink(dir + "/fd/" + e.Name()); err != nil {
 			return nil, err
+		}
+		if f.kind == os.DevNull || f.fd <= standardError && f.kind == kindOutput {
+			continue
 		}
 		info, err := os.ReadFile(dir + "/fdinfo/" + e.Name())
 		if err != nil {

@@ -78,12 +78,35 @@ func TestACopyHasThreadsAndFiles(t *testing.T) {
 		}
 	}
 	for _, c := range s.tracer.checkpoints {
-		if len(c.others) != 4 || len(c.files) != 8 {
-			t.Errorf("a copy has %d more threads and %d files", len(c.others), len(c.files))
+		if one := c.members[0]; len(c.members) != 1 || len(one.others) != 4 || len(one.files) != 8 {
+			t.Errorf("a copy has %d more threads and %d files", len(one.others), len(one.files))
 		}
 	}
 	if len(s.tracer.checkpoints) != 1 {
 		t.Errorf("%d checkpoints", len(s.tracer.checkpoints))
+	}
+}
+
+// TestAFamilyIsCopied: a program that was started by a script is copied together with the script, and both go on.
+func TestAFamilyIsCopied(t *testing.T) {
+	s := newStage(t, 0)
+	code := strings.Join(python(t, "testdata/waits.py", echoing), " ") + "; echo $? over"
+	want := s.run(1, 0, nil, "/bin/sh", "-c", code).printed
+	if !strings.HasSuffix(want, "\n0 over\n") {
+		t.Errorf("it prints\n%s", want)
+	}
+	for seed := range uint64(3) {
+		r := s.run(seed, 0, nil, "/bin/sh", "-c", code)
+		started := slices.ContainsFunc(r.calls, func(c Call) bool { return c.Name == "execve" })
+		if r.err != nil || r.printed != want || started || r.exit != (Exit{}) {
+			t.Errorf("seed %d: it starts again: %t; %v, %v, and it prints\n%s, not\n%s", seed, started, r.err, r.exit,
+				r.printed, want)
+		}
+	}
+	for _, c := range s.tracer.checkpoints {
+		if n := len(c.members); n != 2 {
+			t.Errorf("%d processes are copied", n)
+		}
 	}
 }
 
