@@ -156,9 +156,17 @@ func (d *Data) reapField(name string, k *Entry, i int) {
 	d.setPast(name, k, slices.Delete(slices.Clone(k.past), i, i+1))
 }
 
+// wornKeys returns the names of the keys that have hidden fields, sorted. Without such keys, it allocates nothing.
+func (d *Data) wornKeys() []string {
+	if len(d.worn) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(d.worn))
+}
+
 // reapFields deletes all hidden fields, as the background cycle does.
 func (d *Data) reapFields() {
-	for _, name := range slices.Sorted(maps.Keys(d.worn)) {
+	for _, name := range d.wornKeys() {
 		k := d.keys[name]
 		for len(k.past) > 0 {
 			d.reapField(name, k, 0)
@@ -243,7 +251,7 @@ func (d *Data) showField(name string, k *Entry, f HiddenField) {
 
 // reviveFields makes hidden fields visible again if they are no longer expired because the clock was set back.
 func (d *Data) reviveFields() {
-	for _, name := range slices.Sorted(maps.Keys(d.worn)) {
+	for _, name := range d.wornKeys() {
 		k := d.keys[name]
 		list := k.past
 		d.setPast(name, k, slices.DeleteFunc(slices.Clone(list), func(f HiddenField) bool { return d.Now <= f.When }))
@@ -262,7 +270,7 @@ func (d *Data) reviveFields() {
 
 // unveilFields makes all hidden fields visible.
 func (d *Data) unveilFields() {
-	for _, name := range slices.Sorted(maps.Keys(d.worn)) {
+	for _, name := range d.wornKeys() {
 		k := d.keys[name]
 		list := k.past
 		d.setPast(name, k, nil)
