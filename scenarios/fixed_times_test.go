@@ -30,6 +30,7 @@ var explained = map[fixed]string{
 	{"10m", "sim/bubble/driver.go"}:             "how long a library may take to end after its run",
 	{"1s", "sim/bubble/driver.go"}:              "runs begin at a whole second",
 	{"1m", "sim/traced/checkpoint.go"}:          "when a program counts as having no point to copy it from",
+	{"1s", "sim/traced/checkpoint.go"}:          "how long threads may take to come to rest before a program is copied",
 	{"4s", "sim/traced/machine.go"}:             "processor time without a call after which a program is ended",
 	{"5s", "scenarios/locks/fair.go"}:           "the default of lock.place-timeout",
 	{"1ms", "scenarios/locks/fair.go"}:          "the least lock.place-timeout",
