@@ -64,7 +64,7 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 }
 
 // TestACopyHasThreadsAndFiles: a program that has threads and open files when it makes its first socket is copied
-// there, and does not start again. Each copy finds what the original had.
+// there, and does not start again. Each copy finds what the original had, also in memory that a fork would leave out.
 func TestACopyHasThreadsAndFiles(t *testing.T) {
 	s := newStage(t, 0)
 	args := python(t, "testdata/copied.py", echoing)

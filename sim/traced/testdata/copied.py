@@ -1,5 +1,6 @@
 """Has threads and open files when it makes its first socket, and prints then whether they are as before."""
 import faulthandler
+import mmap
 import os
 import select
 import signal
@@ -18,6 +19,9 @@ watched = select.epoll()
 watched.register(r, select.EPOLLIN)
 watched.register(empty, select.EPOLLIN)
 late, late_w = os.pipe()
+page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+page.madvise(mmap.MADV_DONTFORK)
+page[:4] = b"kept"
 before, done, lock, condition = {}, [], threading.Lock(), threading.Condition()
 local = threading.local()
 
@@ -58,6 +62,7 @@ try:
     os.eventfd_read(events)
 except BlockingIOError as e:
     print(e.errno)
+print(page[:4])
 os.write(late_w, b"x")
 with condition:
     condition.notify_all()
