@@ -150,13 +150,20 @@ func (s *situation) advice() []advice {
 // semaphores holds the advice that is only for locks with several permits. It does not include fencing tokens: they
 // cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
-	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
-		"by the server's clock.", when: not(isTaken)}},
+	GrantedTwice: {
+		// holds with the same value count as one
+		{text: ownValue, when: all(not(isTaken), sharesValues)},
+		{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
+			"server's clock.", when: all(not(isTaken), not(sharesValues))},
+	},
 	RemovedByNonOwner:   {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
 	ExpiredEarly:        {earlyByTaker},
 	HolderOutlivedLease: {limitedResource},
 	SessionExpired:      {limitedResource},
 }
+
+// sharesValues reports whether several attempts are known to use one value.
+func sharesValues(s *situation) bool { return s.StatesMeasures() && !s.MayApply(history.OwnValue) }
 
 var limitedResource = advice{text: "Let the protected resource itself limit how many clients it serves at once: a " +
 	"permit with a lease does not stop a holder that does not know that its lease has ended."}

@@ -207,7 +207,7 @@ var remedies = map[CauseKind][]advice{
 			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
 				when: all(counted, against(history.PacesClock), not(isOffset))},
 			{text: moreAllowance, given: history.DriftAllowance,
-				only: anyRedis, when: all(counted, against(history.PacesClock))},
+				only: anyRedis, when: all(counted, against(history.PacesClock), not(isShortened))},
 		},
 		// the longer a clock drifts, the larger is the error of a deadline, and also of the time that has passed
 		together(
@@ -227,9 +227,9 @@ var remedies = map[CauseKind][]advice{
 			when: all(ofDetail(ClientClock), against(history.PacesClock))},
 		earlyByTaker,
 		{text: serverClocks, only: anyRedis, when: all(ofDetail(ServerClock), unlessAgainst(history.PacesClock))},
-		{text: anAllowance, unless: history.DriftAllowance,
+		{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
 			when: all(ofDetail(ServerClock), against(history.PacesClock))},
-		{text: moreAllowance, given: history.DriftAllowance,
+		{text: moreAllowance, given: history.DriftAllowance, only: anyRedis,
 			when: all(ofDetail(ServerClock), against(history.PacesClock))},
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis,
 			when: ofDetail(ServerClock)},
@@ -464,6 +464,7 @@ var remedies = map[CauseKind][]advice{
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no single failure affects a majority."}},
 	TooSlow: {
+		{text: "Remove the place of a client that gives up.", when: all(leavesPlaces, not(isFar))},
 		{text: withExpiry, unless: history.Expiry, when: isSpent},
 		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 			unless: history.ShortTimeout, only: byMajority,
@@ -473,10 +474,11 @@ var remedies = map[CauseKind][]advice{
 			when: all(not(isFar), not(isRefused), not(isTurnedAway), not(isSpent))},
 		takenByWhat,
 		{text: slowNetwork, when: func(s *situation) bool {
-			return !s.spent && (s.far || !s.refused && s.Applies(history.ShortTimeout) && len(s.faults) == 0)
+			return !s.spent && (s.far || !s.refused && !leavesPlaces(s) && s.Applies(history.ShortTimeout) &&
+				len(s.faults) == 0)
 		}},
 		{text: "Let an acquire ask for longer before it gives up.",
-			when: all(isRefused, not(isFar), not(isTurnedAway))},
+			when: all(isRefused, not(isFar), not(isTurnedAway), not(leavesPlaces))},
 		{text: "Release on every server, even if one of them does not answer.",
 			only: byMajority,
 			when: all(isUnanswered, strikesServer)},

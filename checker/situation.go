@@ -122,6 +122,12 @@ func serverSet(s *situation) bool {
 // client whose grant did not arrive. A clock that a fault has set back makes any place last longer.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
+// leavesPlaces reports whether the lock is known to keep its waiters in a queue, in which a client that gives up leaves
+// its place.
+func leavesPlaces(s *situation) bool {
+	return s.Order != (history.Order{}) && s.StatesMeasures() && !s.MayApply(history.LeftPlaces)
+}
+
 // clientsClock is a condition for advice that helps only if a fault changed the clock of a client.
 func clientsClock(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {

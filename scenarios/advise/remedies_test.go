@@ -47,6 +47,8 @@ var confirmations = []confirmation{
 		"take the lock only if there was none.", reason: librariesOnly},
 	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even one of the " +
 		"same client's earlier attempts.", reason: librariesOnly},
+	{text: "Change the watched key between MULTI and EXEC, and count the request as done only if EXEC returns " +
+		"replies: without EXEC, WATCH has no effect.", reason: librariesOnly},
 	{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
 		"that took it.", reason: librariesOnly},
 	{text: "Put an element back into the list only with the last release of the lock, when the work has ended.",
@@ -79,7 +81,7 @@ var confirmations = []confirmation{
 			"lock.elapsed-check: on and lock.extension.mode: checked"}},
 	{text: "Measure the validity on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
 	{text: "Consider a lease extended only if the server says that the key exists and belongs to the client.",
-		changes: []string{"lock.extension.mode: checked"}},
+		changes: []string{"lock.extension.mode: checked", "lock.holders: own-lease"}},
 	{text: "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT).",
 		changes: []string{"lock.expiry: relative"}},
 	{text: "Subtract an allowance for clock drift from the validity.", apply: allowance},
@@ -99,17 +101,20 @@ var confirmations = []confirmation{
 	{text: "After waiting, check that the client's lease is still valid before returning the lock.",
 		changes: []string{"lock.recheck: on"}},
 	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
-		changes: []string{"lock.release: script"}},
+		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
 	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
 		"or DELEX IFEQ.",
-		changes: []string{"lock.value: per-request and lock.release: script", "lock.holders: own-lease"}},
+		changes: []string{"lock.value: per-request and lock.release: script",
+			"lock.value: per-request and lock.holders: own-lease"}},
 	{text: "Give each attempt its own random value, and extend only after comparing it, in one step: a script, or " +
 		"CAS.",
-		changes: []string{"lock.value: per-request and lock.extension.mode: checked", "lock.holders: own-lease"}},
+		changes: []string{"lock.value: per-request and lock.extension.mode: checked",
+			"lock.value: per-request and lock.holders: own-lease"}},
 	{text: "Give each attempt its own random value, and consider a lease extended only if the server says that the " +
 		"key exists and has that value.",
-		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
+		changes: []string{"lock.value: per-request and lock.extension.mode: checked",
+			"lock.value: per-request and lock.holders: own-lease"}},
 	{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 		changes: []string{"lock.compare-revision: on"}},
 	{text: "Give the key back with ?release and the session that holds it: DELETE removes it, whoever holds it.",
@@ -149,7 +154,7 @@ var confirmations = []confirmation{
 		apply: boundedWork},
 	{text: "Delete only the key of the lock.", reason: "no client of a scenario flushes"},
 	{text: "Extend a lock only after comparing the owner, in one step: a script, or CAS.",
-		changes: []string{"lock.extension.mode: checked"}},
+		changes: []string{"lock.extension.mode: checked", "lock.holders: own-lease"}},
 	{text: "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop working once " +
 		"the key is given up.",
 		changes: []string{"lock.extension.mode: checked"}},
@@ -186,8 +191,7 @@ var confirmations = []confirmation{
 	{text: "Take locks in one fixed order, and limit the wait for the next one to the time that is left of the " +
 		"first lease.",
 		apply: orderedAndBounded},
-	{text: "Renew a lock while waiting.", changes: []string{"lock.extension.mode: checked",
-		"lock.extension.in: background"}},
+	{text: "Renew a lock while waiting.", apply: renewedWhileWaiting},
 	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 		changes: []string{"resource.fencing: on", "lock.protocol: etcd and resource.fencing: on"}},
 	{text: "Let the resource compare before it writes (a fencing token, or compare-and-set on the value read).",
@@ -494,6 +498,11 @@ func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 		}
 	}
 	return append(edits, edit{Path: "lock.extension.mode", Value: string(locks.ExtendChecked)})
+}
+
+// renewedWhileWaiting does the same as renewed, also while the holder waits.
+func renewedWhileWaiting(b *subject, p *nemesis.Plan) []edit {
+	return append(renewed(b, p), edit{Path: "lock.extension.in", Value: "background"})
 }
 
 // boundedWork makes every client check how much of its lease is left and stop when the lease has ended. It removes work

@@ -36,7 +36,7 @@ func init() {
 		Measures: func(*Config) []history.Measure { return []history.Measure{history.OwnerCheck} },
 		Lacks: func(c *Config) []history.Measure {
 			if ownOf[readWriteConfig](c).holders == countedHolders { // a number does not say whose holds it counts
-				return []history.Measure{history.OwnerCheck, history.ExtendCheck, history.OwnValue}
+				return []history.Measure{history.OwnerCheck, history.ExtendCheck, history.ObeyedExtension}
 			}
 			return nil
 		},
