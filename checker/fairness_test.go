@@ -10,9 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryOrderIsJudgedAsWritten compares the checker with the literal reading of the law of fairness on every small
-// history of one lock: all orders in which a few processes ask, are granted the lock, give up, leave and crash. A
-// second part adds one fault to every even smaller history, at every position and with every length.
+// TestEveryOrderIsJudgedAsWritten compares the checker with the literal implementation of the law of fairness (package
+// slow) on every small history of one lock. In these histories, a few processes request the lock, are granted it, give
+// up, leave and crash, in all orders. The last cases use even smaller histories. They add one fault to each, at every
+// position and with every length.
 func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -56,7 +57,7 @@ func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	}
 }
 
-// bothReadings judges histories with the checker and with the literal reading of the law.
+// bothReadings judges histories with the checker and with the literal implementation of the law.
 type bothReadings struct {
 	t       *testing.T
 	orders  []history.Order
@@ -65,7 +66,8 @@ type bothReadings struct {
 	seen    map[string]int // counts by outcome and cause
 }
 
-// judge compares both readings of a history, for each order, and with each fault at each position.
+// judge compares both implementations on a history, for each queue order that the lock may promise. It also does so
+// with each fault, at each position and with each length.
 func (b *bothReadings) judge(h *history.History) {
 	with := *h
 	with.Header.Locks, with.Header.Servers = []history.Lock{"orders"}, []history.Process{"redis-1"}

@@ -82,8 +82,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck returns what a history records about a line that describes a fault. If the line is not in the language of
-// plans, the history is from another system and states only the processes that the fault affects.
+// struck returns what a history records about a fault. The line describes the fault in the syntax of plans. If it does
+// not, the history is from another system, which records only the affected processes.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()

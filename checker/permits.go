@@ -151,7 +151,7 @@ func (s *situation) advice() []advice {
 // cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {
-		// holds with the same value count as one
+		// the server counts permits with the same owner value as a single permit
 		{text: ownValue, when: all(not(isTaken), sharesValues)},
 		{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
 			"server's clock.", when: all(not(isTaken), not(sharesValues))},
@@ -162,7 +162,7 @@ var semaphores = map[CauseKind][]advice{
 	SessionExpired:      {limitedResource},
 }
 
-// sharesValues reports whether several attempts are known to use one value.
+// sharesValues reports whether several attempts are known to use the same owner value.
 func sharesValues(s *situation) bool { return s.StatesMeasures() && !s.MayApply(history.OwnValue) }
 
 var limitedResource = advice{text: "Let the protected resource itself limit how many clients it serves at once: a " +

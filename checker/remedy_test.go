@@ -81,8 +81,8 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestOfAWatchedKeyTheTransactionIsAdvised: a client that watches a key and changes it without a transaction already
-// means to compare.
+// TestOfAWatchedKeyTheTransactionIsAdvised: a client that watches a key and changes it outside of a transaction already
+// tries to compare its value. The advice is to use a transaction.
 func TestOfAWatchedKeyTheTransactionIsAdvised(t *testing.T) {
 	for _, cause := range []Cause{{Kind: RemovedByNonOwner}, {RemovedByNonOwner, Overwritten},
 		{Kind: ProlongedByNonOwner}} {

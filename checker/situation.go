@@ -122,8 +122,8 @@ func serverSet(s *situation) bool {
 // client whose grant did not arrive. A clock that a fault has set back makes any place last longer.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
-// leavesPlaces reports whether the lock is known to keep its waiters in a queue, in which a client that gives up leaves
-// its place.
+// leavesPlaces reports whether the lock is known to keep its waiters in a queue, and a client that gives up is known to
+// leave its place in the queue behind.
 func leavesPlaces(s *situation) bool {
 	return s.Order != (history.Order{}) && s.StatesMeasures() && !s.MayApply(history.LeftPlaces)
 }

@@ -163,8 +163,8 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	return list
 }
 
-// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks with random faults of one kind at a time, and again with the same
-// faults of the kind's twin.
+// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks with random faults of one kind at a time. It then runs them with
+// the same faults as faults of the copied kind (see Twins).
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
 	seeds := uint64(testkit.Size(2, 12))

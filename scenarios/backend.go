@@ -42,15 +42,15 @@ type Backend struct {
 	// returns the name of a request; nil: the name is the first word, as for Redis commands
 	Name   func(args []string) string
 	Upkeep []string // lower-case names of requests that only keep a connection or session alive
-	// Former maps request names that earlier versions used for the modeled clients, in upper case, to the present
-	// names.
+	// Former maps the names that earlier versions gave to the requests of the modeled clients to the present names. Its
+	// keys are in upper case.
 	Former map[string]string
 	// The fields below are for clients that use a released library (protocol library). If Front is nil, libraries
 	// cannot use these servers.
 	Front sim.Front
 	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
-	// Lasts returns how long a library's lock can block other clients after the servers last received a message from
-	// its holder. If Lasts is nil, this is the TTL.
+	// Lasts returns how long a library's lock can block other clients after its holder's last message has reached the
+	// servers. If Lasts is nil, this is the TTL.
 	Lasts  func(ttl time.Duration) time.Duration
 	Scheme string // prefix of a member's address, before HOST:PORT: "http://"
 }

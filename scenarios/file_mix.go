@@ -67,7 +67,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "swarm", read: into(&m.Swarm, f.OnOff),
 			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},
 		{name: "within", read: into(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
-			standard: "see below", meaning: "the time from the start within which faults strike"}},
+			standard: "see below", meaning: "the time after the start in which faults may strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
 			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are never drawn"}},
 	}

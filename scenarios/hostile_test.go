@@ -82,7 +82,7 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// Control characters that occur unescaped in a file are also reported at their place.
+// Control characters that are in a file without being escaped are also reported with their line.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))

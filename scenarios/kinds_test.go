@@ -20,7 +20,7 @@ type kindOfLock struct {
 	sound, broken string      // scenarios
 	start         string      // argument of init
 	compared      string      // row of the comparison; empty: its page names the broken scenario below the table
-	example       string      // file of locktest; empty: this is no property of a library
+	example       string      // file of locktest; empty: a library cannot be this kind of lock
 	guide         string      // scenario of its row in the guide, if it is not the sound one
 }
 
@@ -55,7 +55,7 @@ var kindsOfLocks = []kindOfLock{
 		example: "kubernetes/README.md", guide: "kubernetes-cut-off"},
 }
 
-// plain are the protocols of a mutex with nothing special to it.
+// plain lists the protocols that are ordinary mutexes.
 var plain = []locks.Protocol{locks.SetNX, locks.SetNXExpire, locks.SetNXPX, locks.Fenced, locks.Redlock, locks.Etcd,
 	locks.ZooKeeper, locks.Consul, locks.PermitList, locks.HashCounter}
 

@@ -19,13 +19,14 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		token         checker.CauseKind
 		ownership     checker.CauseKind
 	}{
-		// When client-1 releases, it compares the lease in the name of the key, or looks for its own znode. A
-		// Kubernetes leader that could not renew leaves the record as it is.
+		// In these cases client-1 does not remove another client's key. Its key or znode has a name of its own, and its
+		// release deletes only that one. A Kubernetes leader that could not renew its lease leaves the record as it is.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
 		// Two sessions were created before the first znode. After the crash, only one was.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
-		// Here the release compares the revision at which the key was set, and the revisions have started again.
+		// Here the release compares the revision at which the key was set. After the crash, the revisions start again,
+		// so another client's key can have the same one.
 		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
 			checker.RemovedByNonOwner},
 	} {

@@ -1,9 +1,9 @@
 package scenarios
 
 // This file generates the scenario file that a user starts with. There is one for each protocol, and one for each kind
-// of lock that settings make of a protocol. It is complete: it contains every setting of the lock, commented out, with
-// its default. It can be run unchanged, and shows what a pause does to the lock. To set a key, the user removes the #
-// in front of it.
+// of lock that is a protocol with certain settings. It is complete: it contains every setting of the lock, commented
+// out, with its default. It can be run unchanged, and shows what a pause does to the lock. To set a key, the user
+// removes the # in front of it.
 
 import (
 	"fmt"
@@ -111,7 +111,8 @@ func (f *starterFile) others() {
 	}
 }
 
-// offer writes a key: with the value of the kind of lock, or commented out with its default.
+// offer writes a key. If the kind of lock has a value for it, offer writes that value. Otherwise, it writes the
+// default, commented out.
 func (f *starterFile) offer(indent, path, standard string) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if value, given := f.kind.set[path]; given {
@@ -182,8 +183,8 @@ func (f *starterFile) lock() {
 	}
 }
 
-// group writes a mapping in one line, with the meanings of its keys above it: the values of the kind of lock, or all
-// defaults, commented out.
+// group writes a mapping in one line, with the meanings of its keys above it. If the kind of lock has values for some
+// keys, group writes these. Otherwise, it writes all defaults, commented out.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries, given []string
@@ -211,7 +212,7 @@ func (f *starterFile) group(group *locks.Setting) {
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce returns the lock's settings in a scenario that states only those of the kind of lock.
+// inForce returns the lock's settings in a scenario that states only the values of the kind of lock.
 func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\nwork: {writes: 1}\n",
 		f.def.Backend, f.count(), f.def.Name)
@@ -226,7 +227,7 @@ func (f *starterFile) inForce() *locks.Config {
 		s, err = Parse("starter", []byte(doc.String()))
 	}
 	if err != nil {
-		panic(err) // a test makes the file of every lock
+		panic(err) // cannot happen, because a test generates the file of every lock
 	}
 	return &s.Clients[0].Lock
 }

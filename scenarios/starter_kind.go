@@ -2,13 +2,13 @@ package scenarios
 
 import "github.com/fencepost-sim/fencepost/scenarios/locks"
 
-// Kind is a lock for which there is a starter file: a protocol, or a protocol with settings that make another kind of
-// lock of it.
+// Kind is a lock for which there is a starter file: a protocol, or a protocol with settings that turn it into another
+// kind of lock.
 type Kind struct {
 	Name string
-	Text string // what it is, without a capital letter and a period
+	Text string // what it is, as a phrase that begins in lower case and has no period
 	Lock *locks.Definition
-	set  map[string]string // values of keys in place of their defaults, by path
+	set  map[string]string // by path: the values of keys that differ from the defaults
 }
 
 // Kinds returns all locks for which there is a starter file: first the protocols, in their order.
@@ -38,7 +38,8 @@ func Kinds() (all []*Kind) {
 				"lock.wait.replicas": "1", "lock.wait.timeout": "100ms"}},
 	)
 	for _, k := range all {
-		// Otherwise a client that counts its lease from a late reply overlaps the next one in one run of five hundred.
+		// Without this check, a client counts its lease from a late reply in about one run of five hundred. Its lease
+		// then overlaps the next one.
 		if s := k.Lock.Setting("elapsed-check"); s != nil && s.Depends != "" {
 			k.set["lock.elapsed-check"] = "on"
 		}
@@ -46,7 +47,7 @@ func Kinds() (all []*Kind) {
 	return all
 }
 
-// KindNamed returns the lock with a name, or nil if there is none.
+// KindNamed returns the lock with the given name, or nil if there is none.
 func KindNamed(name string) *Kind {
 	for _, k := range Kinds() {
 		if k.Name == name {
@@ -59,7 +60,8 @@ func KindNamed(name string) *Kind {
 // cluster reports whether the servers are a Redis Cluster.
 func (f *starterFile) cluster() bool { return f.kind.set["servers.cluster"] == "on" }
 
-// holder returns a server that has the key of the lock: in a Cluster of three masters, lock is in a slot of the second.
+// holder returns a server that has the key of the lock. In a Cluster of three masters, the key "lock" is in a slot of
+// the second one.
 func (f *starterFile) holder() string {
 	if f.cluster() {
 		return "redis-2"

@@ -46,8 +46,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// Every commented setting has its default value, so removing the # changes nothing. Exceptions are settings whose
-// default is none, and settings that only serve as an example.
+// Every setting that is commented out has its default value, so removing the # changes nothing. The exceptions are
+// settings that have no default, and settings that are only examples.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, k := range Kinds() {

@@ -33,7 +33,7 @@ type interval struct {
 	from, to int64
 	// the time until which it is known to have lasted; earlier than to if the record of the process ended before that
 	seen int64
-	// if sure, the time in which it certainly was in progress; otherwise, the time in which it may have been
+	// when the span was certainly in progress if sure is set, or else when it may have been
 	begin, end int64
 	process    int32
 	shared     bool
@@ -41,8 +41,8 @@ type interval struct {
 }
 
 // intervalsOf converts spans to intervals, sorted by begin. The ends of windows are times. The ends of sections are
-// positions. If sure is true, begin and end limit the part that certainly belongs to the interval. Otherwise, they
-// limit the part that possibly does.
+// positions. If sure is true, the time from begin to end certainly belongs to the interval. Otherwise, it possibly
+// does.
 func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {

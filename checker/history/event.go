@@ -304,7 +304,7 @@ type Recording struct {
 // Reading says how the laws interpret a release that failed: from the holder's or from the service's point of view.
 type Reading string
 
-// The readings of a release.
+// The ways in which the laws can interpret a release that failed.
 const (
 	// Default is the holder's view: a section ends when its release is called, whatever the outcome.
 	Default Reading = ""

@@ -44,7 +44,7 @@ func (h *Header) wrongCount(e *Event) error {
 			return fmt.Errorf("\"counted\" lists %q twice", s)
 		case len(h.Servers) > 0 && !slices.Contains(h.Servers, s) &&
 			!slices.ContainsFunc(h.Groups, func(group []Process) bool { return slices.Contains(group, s) }):
-			return fmt.Errorf("\"counted\" lists %q, which is none of the header's \"servers\"", s)
+			return fmt.Errorf("\"counted\" lists %q, which is not one of the header's \"servers\"", s)
 		}
 	}
 	return nil

@@ -112,8 +112,8 @@ func (p *Part) mergeable(first *Part) error {
 		if h.Start == 0 {
 			with, without = first, p
 		}
-		return fmt.Errorf("the header of %s states when its time begins (\"start\"), that of %s does not", with.Name,
-			without.Name)
+		return fmt.Errorf("the header of %s states when its time begins (\"start\"), but the header of %s does not",
+			with.Name, without.Name)
 	}
 	return nil
 }

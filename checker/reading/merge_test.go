@@ -98,7 +98,7 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 		{[]string{`{"header":{"end":50,"quorum":2}}`}, `b does not state its clock's error, so its events cannot be ` +
 			`ordered relative to those of another machine: add "clock_error" (ns) to its header, or --clock-error`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"start":4}}`},
-			`the header of b states when its time begins ("start"), that of a does not`},
+			`the header of b states when its time begins ("start"), but the header of a does not`},
 		{[]string{header, took("a", 2)},
 			`a and b both record the process "a": processes of different machines need different names`},
 		{[]string{header, strings.Replace(took("b", 1), "b/1", "a/1", 1)},
@@ -121,8 +121,9 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreReadTogetherAreMergedInPlace: ReadAll gives the same merged history as reading the files one by one,
-// but in the memory that the files were read into. The history is also the same if the length of the files is unknown.
+// TestFilesThatAreReadTogetherAreMergedInPlace: ReadAll gives the same merged history as reading the files one by one.
+// It stores the history in the buffers into which it has read the files. The history is also the same if the sizes of
+// the files are unknown.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
 		`{"header":{"start":6,"clock_error":3,"end":90}}`}

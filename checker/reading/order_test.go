@@ -52,7 +52,7 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 		{"counted by fewer than a quorum", []string{grant("acquire", "ok", 9, 7, 8, 20, `,"counted":["s2"]`)}, "",
 			"that is a finding: counted without quorum"},
 		{"counted by a stranger", []string{grant("acquire", "ok", 9, 7, 8, 20, `,"counted":["s1","s3"]`)},
-			`"counted" lists "s3", which is none of the header's "servers"`, ""},
+			`"counted" lists "s3", which is not one of the header's "servers"`, ""},
 		{"counted twice", []string{grant("acquire", "ok", 9, 7, 8, 20, `,"counted":["s1","s1"]`)},
 			`"counted" lists "s1" twice`, ""},
 		{"a key that is set when it is due", []string{

@@ -183,8 +183,7 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return is(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether waiting time starts again at position i, because a fault is over at that position
-// (calmFrom).
+// faultAtOnce reports whether waiting time starts again at position i because a fault has ended there. See calmFrom.
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }

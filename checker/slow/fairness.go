@@ -40,7 +40,8 @@ func (r *reading) fairness() Finding {
 	return Finding{Outcome: Holds, Judged: kept, Breaches: broken}
 }
 
-// place returns the place at which the law was broken: that of the grant, or the last one by the time of the breach.
+// place returns the position in the history at which the law was broken. This is the position of the grant or, if no
+// grant broke the law, the last position that is not later than the breach.
 func (r *reading) place(b Breach) int {
 	if len(b.Events) == 3 && b.Cause == "overtaken by a later client" {
 		return b.Events[2]
@@ -52,7 +53,7 @@ func (r *reading) sharedLock(lock history.Lock) bool {
 	return slices.ContainsFunc(r.asks, func(a *ask) bool { return a.lock == lock && a.shared })
 }
 
-// later reports whether b was asked for after a by more than the slack.
+// later reports whether b was requested later than a by more than the slack.
 func (r *reading) later(b, a *ask) bool {
 	return a.call < b.call && r.time(b.call)-r.time(a.call) > r.Header.Order.Slack
 }
@@ -86,7 +87,7 @@ func (r *reading) staysBehind(s *section, b *ask) bool {
 }
 
 // disturbed reports whether a fault that may affect the process of an acquire was under way within a turn before the
-// call, or up to place i.
+// call, or up to position i.
 func (r *reading) disturbed(a *ask, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		if !r.mayAffect(&f, a.process) {
@@ -100,8 +101,8 @@ func (r *reading) disturbed(a *ask, i int) bool {
 	})
 }
 
-// mayAffect reports whether a fault may affect a process: unless one side of it consists of other processes that ask
-// for locks, and the resource.
+// mayAffect reports whether a fault may affect a process. It may not if one side of the fault contains only the
+// resource and other processes that ask for locks.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0
@@ -167,7 +168,7 @@ func (r *reading) leftFree() (broken []Breach) {
 	return broken
 }
 
-// cutOff reports whether a fault without end that may affect a process has struck by place i.
+// cutOff reports whether, by position i, a fault has struck that has no end and may affect a process.
 func (r *reading) cutOff(p history.Process, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		lasts := f.does() == history.Parts || f.does() == history.PacesClock || f.kind.IsDown()
@@ -175,8 +176,8 @@ func (r *reading) cutOff(p history.Process, i int) bool {
 	})
 }
 
-// freeTooLong returns the breach of a lock that had been free for too long at time by, although a process waited for it
-// whose first acquire was w.
+// freeTooLong returns the breach of a lock that, at time by, had been free for too long although a process waited for
+// it. w is the process's first acquire in that wait.
 func (r *reading) freeTooLong(w *ask, by history.Time) Breach {
 	at := max(0, lastBy(r.History, by))
 	b := Breach{[]int{w.call}, "left free while a client waits", by}

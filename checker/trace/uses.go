@@ -103,8 +103,8 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// lets returns when the client gave up the lock: when its release returned, or, if the acquire was not granted, when
-// the acquire returned.
+// lets returns the time at which the client gave up the lock. This is the time at which its release returned or, if the
+// acquire was not granted, the time at which the acquire returned.
 func (t *Trace) lets(a *Ask) history.Time { return t.Time(t.ended(a)) }
 
 // ended returns the position at which the client gave up the lock; see lets.

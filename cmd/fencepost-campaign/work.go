@@ -288,8 +288,8 @@ func (k *crew) work(ctx context.Context) error {
 	return k.both(ctx, h, &worker{j, all}, id)
 }
 
-// both works on the campaign, and coordinates it if no other process does. The coordinator opens the campaign
-// separately, because the subjects store what the search finds.
+// both works on the campaign, and coordinates it if no other process does. The coordinator opens the campaign a second
+// time, because it must not share its subjects with the worker: a subject stores what a search finds.
 func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -21,8 +21,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// badWorker is a client that uses redis-py's lock. Under a condition, the first %s, it does something that a client
-// must not do, the second %s.
+// badWorker is a client that uses redis-py's lock. The first %s is a condition, and the second %s is something that a
+// client must not do. The client does it if the condition holds.
 const badWorker = `import ctypes, os, redis, socket, subprocess, sys, time
 told = lambda name: os.environ["FENCEPOST_" + name]
 socket.socket() # until here, all runs are the same
@@ -157,8 +157,8 @@ func exploresBad(t *testing.T, scenario, command string, some bool, wants []stri
 	}
 }
 
-// forbidden names an environment variable. If it is set, this process cannot trace others, as in a container that
-// forbids it, or with Yama.
+// forbidden names an environment variable. If it is set, this process cannot trace other processes, as in a container
+// that forbids tracing, or under Yama.
 const forbidden = "FENCEPOST_TEST_TRACING_IS_FORBIDDEN"
 
 func init() {

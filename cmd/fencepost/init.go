@@ -17,7 +17,7 @@ func newInit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [LOCK]",
 		Short: "Print a commented scenario that you can edit for your own lock",
-		Long: "Prints a scenario of a lock, ready to run, with every setting of it in a comment.\n\n" +
+		Long: "Prints a ready-to-run scenario of a lock, with all of its settings as comments.\n\n" +
 			"Locks (without one: " + string(scenarios.Default) + "):\n" + lockList(),
 		Example: `  fencepost init > my-lock.yaml
   fencepost init redlock --out my-lock.yaml
@@ -64,7 +64,7 @@ func lockNames() (names []string) {
 	return names
 }
 
-// lockList lists the protocols, and then the kinds of locks that settings make of them.
+// lockList lists the protocols, and then the kinds of locks that are protocols with certain settings.
 func lockList() string {
 	var b strings.Builder
 	for _, k := range scenarios.Kinds() {

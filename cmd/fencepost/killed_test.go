@@ -17,9 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestAKilledSearchLeavesNothing kills an explore of programs at random instants, while it starts programs, runs them,
-// kills them by faults, and shrinks plans. Its clients, and the processes that they have started, are gone then, and
-// the folder for temporary files is empty. At full size the test kills it 100 times.
+// TestAKilledSearchLeavesNothing kills the command explore at random instants, while it starts programs, runs them,
+// kills some of them as a fault, and shrinks plans. Afterward, its clients and the processes that they started must be
+// gone, and the folder for temporary files must be empty. At full size the test kills it 100 times.
 func TestAKilledSearchLeavesNothing(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -67,7 +67,7 @@ func TestAKilledSearchLeavesNothing(t *testing.T) {
 	}
 }
 
-// marked lists the processes whose environment holds a text.
+// marked lists the processes whose environment contains mark.
 func marked(mark string) (found []string) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {

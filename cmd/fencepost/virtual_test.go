@@ -59,7 +59,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestTheTimeOutOfRequestsSavesClientGo: in a scenario in which a reply is late, client-go leads beside another client
+// TestTheTimeOutOfRequestsSavesClientGo: in a scenario with a late reply, client-go leads while another client leads
 // only if its requests have no time-out. The worker does not learn when client-go renews its lease, so the lease that
 // it reports does not overlap another one.
 func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
@@ -235,17 +235,18 @@ faults:
 	}
 }
 
-// breakable is what is known of a worker that a fault breaks.
+// breakable describes a worker that a fault breaks.
 type breakable struct {
 	worker, program, argument, scenario string
-	seed, schedules                     int // a search finds it within so many schedules
+	seed, schedules                     int // a search with the seed finds it within this many schedules
 	fault, finding                      string
 	sound                               string // with this argument the fault does not break it
 }
 
-// TestExploreFindsWhatBreaksAWorker: a search with default settings finds faults that break what a worker promises
-// within the given number of schedules, and cuts them down to two at most. At the everyday size, the fault is given.
-// The same worker keeps its promise without the fault, or, if another argument is given, under it.
+// TestExploreFindsWhatBreaksAWorker: within the given number of schedules, a search with default settings finds faults
+// that break what a worker promises. It shrinks them to two at most. At the everyday size, there is no search, and the
+// fault is given. Without the fault, the worker keeps its promise. If sound is set, the worker with that argument keeps
+// it under the fault, too.
 func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	for _, c := range []breakable{
 		// ioredis waits for answers without end, so that using() does not tell its routine that the lock is lost.

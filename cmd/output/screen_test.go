@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRate: a rate is shown once it means something, with a decimal if it is small.
+// TestRate: a rate is shown as soon as enough is done to tell. A small rate has one decimal.
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		done int

@@ -54,7 +54,7 @@ func definitions() object {
 			"expects: the words of the text, the page, JUnit and the step summary. held and broken alone: it expects " +
 			"nothing"},
 		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},
-			"description": "an event of the history, as history.jsonl has it"},
+			"description": "an event of the history, in the same form as in history.jsonl"},
 		"measure": object{"type": []string{"number", "null"}, "description": "null without a value"},
 	}
 }

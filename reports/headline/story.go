@@ -245,7 +245,7 @@ func (s *story) outlived(who string) string {
 	return "a pause made " + who + " outlast its lease"
 }
 
-// pausedPast reports whether the process that the cause is about was paused when its lease ended.
+// pausedPast reports whether the process named by the cause was paused when its lease ended.
 func (s *story) pausedPast() bool {
 	var until history.Time
 	paused := history.Never

@@ -56,7 +56,7 @@ func (c *chart) sectionTip(lane *clientLane, s *section) string {
 	case history.Release:
 		lines = append(lines, "left by releasing")
 	case history.Lost:
-		lines = append(lines, "left on learning that the lock is gone")
+		lines = append(lines, "left after learning that the lock was lost")
 	case history.Crashed:
 		lines = append(lines, "ended by a crash")
 	default:

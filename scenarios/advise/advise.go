@@ -266,8 +266,8 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is the number of changes, from the beginning of Mending, that are confirmed if they seem to keep every
-// promise.
+// Confirmed is how many of the first changes in Mending are tested once more, under fresh plans, if they seem to keep
+// every promise.
 const Confirmed = 3
 
 // confirm sorts the changes and runs the first ones under many more fresh plans, until their order no longer changes.

@@ -79,7 +79,7 @@ func isMembers(path string) bool {
 	return ok && scenarios.OneLog(locks.Backend(kind))
 }
 
-// changes lists every single change that the format allows for the lock, in the order of FORMAT.md. The format accepts
+// changes lists the individual changes that are possible for the lock, in the order of FORMAT.md. The format accepts
 // some of them only together with another change.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {

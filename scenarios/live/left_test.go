@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holdings is what this process holds of the host.
+// holdings counts the resources of the host that this process has.
 type holdings struct {
 	files     int // open files
 	processes int // children, including those that have ended and that nobody has waited for
@@ -21,7 +21,7 @@ type holdings struct {
 	children  int // memory of the children, in bytes
 }
 
-// held returns what this process holds at the moment.
+// held counts the resources that this process has now. Garbage in memory does not count.
 func held(t *testing.T) (h holdings) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -45,15 +45,15 @@ func held(t *testing.T) (h holdings) {
 	}
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // also what finalizers have freed
+	runtime.GC() // for memory that finalizers have released
 	runtime.ReadMemStats(&m)
 	h.heap = int(m.HeapAlloc)
 	return h
 }
 
-// TestRunsOfProgramsLeaveNothing: many runs of programs take no more memory, files and processes than few, and at the
-// end all of them are given back. Nothing is left in the folder for temporary files. Some clients are paused or killed
-// by faults, and one kind starts other processes. At full size there are 1,000 runs.
+// TestRunsOfProgramsLeaveNothing: many runs of programs need no more memory, files and processes than a few runs, and
+// all of these are released at the end. Nothing is left in the folder for temporary files. Some clients are paused or
+// killed by faults, and one kind starts other processes. At full size there are 1,000 runs.
 func TestRunsOfProgramsLeaveNothing(t *testing.T) {
 	command := redisPy(t)
 	script := filepath.Join(t.TempDir(), "start.sh")

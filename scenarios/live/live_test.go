@@ -343,7 +343,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{user("cut client-1 | redis-1 after quorum-reached for 1s"), "quorum-reached is inside"},
 		{user("delay the SET of client-1 to redis-1 in attempt 1 by 1s"), "only the client's library knows"},
 		{partial, "these servers have no clocks of their own"},
-		{cluster, "has a Redis Cluster, which there is in virtual time only: use run or explore"},
+		{cluster, "has a Redis Cluster, which is simulated in virtual time only: use run or explore"},
 		{passing, "without being decoded, so a fault cannot name a request"},
 	} {
 		o := test.o

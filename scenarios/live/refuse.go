@@ -36,8 +36,8 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own "+
 			"cannot reach: leave --client out", s.Name, s.Servers.Backend)}
 	case s.Servers.Cluster && o.Virtual == nil:
-		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which there is in virtual time only: use run or " +
-			"explore, with or without --client, or write cluster: off"}
+		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which is simulated in virtual time only: use " +
+			"run or explore, with or without --client, or write cluster: off"}
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
 			"program, with --client"}

@@ -26,8 +26,8 @@ func init() {
 			[]Setting{waitKey}, waitKeys, own(fairKeys...)),
 		Without: map[string]string{
 			"release": "a release compares the owner and deletes the key in one script: leave release out",
-			"value": "each acquire has an owner value of its own, which is also the name of its place: leave value " +
-				"out",
+			"value": "each acquire has its own owner value, which also identifies its place in the queue: leave " +
+				"value out",
 			"reentrant.overwrite": "overwrite sets the key again and bypasses the queue: use counted or uncounted",
 			"retry.wake":          "a client that waits keeps its place by asking again: set retry.delay",
 		},

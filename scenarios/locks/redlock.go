@@ -31,7 +31,7 @@ func init() {
 		Without: map[string]string{
 			"release":             "redlock always releases by script, on every server: leave release out",
 			"extension.mode.cas":  "cas is a command of Tair and extends on a single server: use checked",
-			"reentrant.overwrite": "overwrite compares the owner on a single server: use set-nx-px",
+			"reentrant.overwrite": "overwrite compares the owner, which works on a single server only: use set-nx-px",
 		},
 		make:   func(r requester) protocol { return &redlock{requester: r, own: ownOf[redlockConfig](r.config)} },
 		quorum: func(c *Config) int { return ownOf[redlockConfig](c).quorum },

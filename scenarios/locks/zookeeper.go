@@ -40,7 +40,7 @@ func init() {
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
-			// the owner check is included because a znode is deleted by its name
+			// deleting a znode by its name, which no other client's znode has, is an owner check
 			list := []history.Measure{history.ElapsedCheck, history.OwnerCheck}
 			own := ownOf[zooKeeperConfig](c)
 			if own.names == markedNames {

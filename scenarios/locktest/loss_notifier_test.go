@@ -72,11 +72,11 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	}
 }
 
-// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: with ChecksValidity, a client notices the loss before it
-// writes, even if nothing interrupts its work.
-func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
+// TestAClientThatChecksForLossDoesNotWrite: with ChecksValidity, a client notices the loss before it writes, even if
+// nothing interrupts its work.
+func TestAClientThatChecksForLossDoesNotWrite(t *testing.T) {
 	for checks, writes := range map[bool]bool{false: true, true: false} {
-		name := map[bool]string{false: "does not look", true: "looks"}[checks]
+		name := map[bool]string{false: "does not check", true: "checks"}[checks]
 		t.Run(name, func(t *testing.T) {
 			r, ok := Explore(t, Config{Seeds: 3, Compute: 20 * time.Second, Cycles: 1,
 				Plan: []string{nothing}, Precautions: Precautions{ChecksValidity: checks},

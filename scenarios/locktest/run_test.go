@@ -536,8 +536,8 @@ func (l *closing) Close() error {
 	return l.plain.Close()
 }
 
-// TestAProbeThatAsksAgainHasALockOfItsOwn: if a fault strikes while the probe holds the lock, the probe asks again. For
-// this it uses a lock that New makes, and not the one that it has closed.
+// TestAProbeThatAsksAgainHasALockOfItsOwn: if a fault strikes while the probe holds the lock, the probe asks again. It
+// then uses a new lock, which it gets from New, and not the one that it has closed.
 func TestAProbeThatAsksAgainHasALockOfItsOwn(t *testing.T) {
 	const again = "the probe asks again"
 	for name, last := range map[string]int{"asks again": 1, "with a lock of its own": 9} {

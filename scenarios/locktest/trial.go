@@ -21,8 +21,8 @@ import (
 // clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the servers' records
 // and by the results of calls. It checks the following:
 //
-//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. How
-//     seldom it asks meanwhile does not matter.
+//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. It
+//     may ask as seldom as it likes meanwhile.
 //   - Lock waits while another client has the lock, for at least a second, or an eighth of the TTL if that is shorter.
 //     After that it may give up with an error; it is then called again.
 //     If it returns nil and both holds are shared ([Sharer]), both clients call Unlock, and the trial ends. Exclusive
@@ -37,7 +37,8 @@ import (
 //     client acquires the lock. Whatever the late Unlock of the second client returns, it does not touch the key of the
 //     third, if Config.Laws include ownership. If the key is prolonged, the second client keeps the lock until it calls
 //     Unlock.
-//   - No client deletes its last key before it calls Unlock, so that another one gets the lock or Unlock fails.
+//   - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
+//     fails.
 //   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
 //   - Nothing runs on after everything was closed.
 //

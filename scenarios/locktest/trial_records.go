@@ -141,15 +141,16 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// keyInUse reports that a holder deleted its own key, or else that a key belongs to the clients that wait. It returns
-// "" if neither is the case. A client that sets a key which its holder has deleted does not wait.
+// keyInUse reports that a holder deleted its own key, or that a key belongs to the clients that wait. It returns "" if
+// neither is the case. If a holder deletes its own key and another client then sets it, that client has the lock and
+// does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events))
 }
 
 // givenAway reports that a client deleted the last of its own keys before it called Unlock, as the release of an inner
 // hold may do. It returns "" if no client did so, or if this had no effect: no other client got the lock, and Unlock
-// did not fail. A lock whose release sets a key, like the token of a list, has no key while it is held.
+// did not fail. If the release of a lock sets a key, such as a list with a token, no key exists while the lock is held.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -173,8 +174,9 @@ func (t *trial) givenAway(events []history.Event) string {
 const onlyInUnlock = "delete it only in Unlock. If a function that runs under the lock acquires it again, count the " +
 	"holds"
 
-// deletedItself returns the key with whose deletion an attempt removed the last of its own keys in a period, and the
-// time of the deletion. It returns "" if some key of it is still there at the end, or if it was removed otherwise.
+// deletedItself returns the last key of an attempt, if the attempt itself deleted that key between from and to, and the
+// time of the deletion. It returns "" if the attempt has a key at the end, or if the last one was removed in another
+// way.
 func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
 	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
 		events = events[:n]
@@ -193,7 +195,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client whose Lock returned nil in another client's period with the lock, after a given time.
+// gotMeanwhile returns a client whose Lock returned nil during the period x, in which client h had the lock. Only the
+// part of x from the time after on counts. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {

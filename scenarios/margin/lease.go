@@ -112,8 +112,8 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// again reports whether the attempt of a hold set its key on the same unit again by the time until. An attempt that
-// retries sets and removes its keys each time.
+// again reports whether the attempt that set the key of h set it on the same unit (a server or a group) again, no later
+// than until. An attempt that retries sets and removes its keys each time.
 func (r *Reader) again(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
 		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {

@@ -29,7 +29,7 @@ type request struct {
 	Vary     string `json:"vary"`     // used by the task edge: KEY=FROM..TO/STEP
 }
 
-// reply is the answer to a request: a mistake, or what the request asked for.
+// reply is the answer to a request: a mistake, or the requested result.
 type reply struct {
 	Problem *mistake `json:"problem"`
 	Shown   *view    `json:"shown"`

@@ -240,8 +240,8 @@ func culprits(dump []byte) string {
 // This happens with versions of Go that package bubble does not know, and would happen in other runs too.
 const Standstill = "the run stopped because a goroutine waits for a mutex"
 
-// ReportStandstill is called in the process in which a wait for a mutex stopped the run. It reports this to the
-// other process. The calling process must then end.
+// ReportStandstill is called in a process whose run has stopped because a goroutine waits for a mutex. It reports this
+// to the process that controls the run. The caller must then end the process.
 func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }

@@ -49,8 +49,8 @@ func exploreText(t *testing.T, e *Report, opt document.TextOptions) string {
 	return b.String()
 }
 
-// Findings that break a promise come first, then those on graver laws, then more frequent ones. Each plan is listed
-// once, in the place of the gravest finding that it causes.
+// Findings that break a promise come first. After that, the more serious law comes first, and then the more frequent
+// finding. Each plan is listed once, where its most serious finding belongs.
 func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
 	e := reported(
 		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),

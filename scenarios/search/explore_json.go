@@ -24,7 +24,7 @@ type exploreJSON struct {
 	From        uint64                  `json:"from"`
 	Seeds       int                     `json:"seeds"` // number of seeds to run, over all shards
 	Runs        int                     `json:"runs"`  // number of seeds that were run
-	Within      string                  `json:"within" doc:"the time from the start within which faults strike"`
+	Within      string                  `json:"within" doc:"the time after the start in which faults may strike"`
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
 	Findings    []findingJSON           `json:"findings"`

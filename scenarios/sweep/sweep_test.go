@@ -201,7 +201,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	}
 }
 
-// printed returns everything that a sweep has found as text.
+// printed returns, as text, everything that a sweep has found.
 func printed(s *Sweep) string {
 	var b strings.Builder
 	point := func(p *Point) {

@@ -28,7 +28,7 @@ type verifyJSON struct {
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
 
-	NeverStruck []string `json:"never_struck,omitempty" doc:"faults of the scenario that never struck, because no message that they name was sent, with the requests that were sent"`
+	NeverStruck []string `json:"never_struck,omitempty" doc:"faults of the scenario that never struck because no message that they name was sent, each with the requests that were sent instead"`
 
 	Random         map[string]randomJSON `json:"random" doc:"kinds of fault for which only random placements were tried, because there are too many to try all"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why

@@ -130,8 +130,8 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns a sentence which says that no tried placement of up to the given number of faults breaks a promise or a
-// law. The parameter what names it.
+// none returns a sentence that names a promise or a law, which is what. It says that none of the tried placements of up
+// to the given number of faults breaks it.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0

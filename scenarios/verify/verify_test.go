@@ -326,9 +326,9 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	}
 }
 
-// TestOrdersTurnWhatArrivesAtOnce checks that, if two clients request the lock at the same instant, each of them gets
-// it in one of the orders.
-func TestOrdersTurnWhatArrivesAtOnce(t *testing.T) {
+// TestRequestsAtOneInstantAreTriedInBothOrders checks that, if two clients request the lock at the same instant,
+// client-1 gets it in the runs in the usual order, and client-2 in the run in the opposite order.
+func TestRequestsAtOneInstantAreTriedInBothOrders(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
 servers: {redis: 1}
 network: {delay: 1ms}

@@ -64,7 +64,7 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	}
 }
 
-// ReceiveFromPeer handles an ask from another member, or the leader's answer to an ask of this member.
+// ReceiveFromPeer handles a request of another member (ask), or the leader's answer to a request of this member.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
@@ -76,7 +76,7 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	}
 }
 
-// decide answers an ask as the leader. A leader that was stopped for a while confirms its leadership first.
+// decide answers a member's request as the leader. A leader that was stopped for a while confirms its leadership first.
 func (s *server) decide(m *raft.Member, a ask) {
 	if m.Active() {
 		s.decideNow(m, a)

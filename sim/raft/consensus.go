@@ -146,9 +146,9 @@ type Machine interface {
 	// Reset gives the machine an empty state without connections, when the member starts. All committed entries are
 	// then applied again before anything else happens. Reset must not propose anything.
 	Reset(m *Member)
-	// Apply executes a committed command and returns the reply, encoded as RESP and valid until the next call. It may
-	// call Record if e.First is true, record its copies if e.Copied is true, and Push to clients of this member. e is
-	// valid until Apply returns.
+	// Apply executes a committed command and returns the reply, encoded as RESP and valid until the next call. Apply
+	// may call Record only if e.First is true. It may record the member's copies of keys only if e.Copied is true. It
+	// may call Push for clients of this member. e is valid until Apply returns.
 	Apply(m *Member, e *Entry) (reply []byte)
 	// Serve handles a client's request. The machine must call r.Reply at once, or later from Propose, ReadIndex,
 	// ReceiveFromPeer or Wake.

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements the commands about deadlines of a hash's fields, which Redis has since 7.4 and 8.0, and what
-// these deadlines change in the other commands of hashes. HEXPIRE and HSETEX with KEEPTTL, as in Redis, find a field
-// that has expired but has not been deleted yet.
+// This file implements the commands about deadlines of a hash's fields. Redis has had them since 7.4 and 8.0. The file
+// also implements what these deadlines change in other commands about hashes. As in Redis, HEXPIRE and HSETEX with
+// KEEPTTL find a field that has expired but has not been deleted yet.
 
 // latestField is the latest deadline of a field, in ms.
 const latestField = 1<<46 - 1
@@ -26,7 +26,8 @@ const (
 	deleted    = 2
 )
 
-// fieldTime parses a deadline of a field, in the unit of the command. It is relative to base, in ms.
+// fieldTime parses the deadline of a field, which is in the command's unit and relative to base. base and the result
+// are in ms.
 func fieldTime(command, text string, seconds bool, base int64) (when int64, trouble string) {
 	when, ok := resp.ParseInt(text)
 	switch {
@@ -45,7 +46,7 @@ func fieldTime(command, text string, seconds bool, base int64) (when int64, trou
 	return when + base, ""
 }
 
-// errFieldCount is the error for a count of fields that is no positive integer.
+// errFieldCount is the error for a count of fields that is not a positive integer.
 const errFieldCount = "ERR Number of fields must be a positive integer"
 
 // fieldList parses "FIELDS count field …" at the end of the arguments, from position at on.
@@ -70,7 +71,7 @@ func fieldList(args []string, at int, badCount string) (fields []string, trouble
 // isNoHash refuses a key of another type.
 func isNoHash(d *store.Data, name string) bool { return checkType(d, name, "hash", nil) }
 
-// each appends an array with the reply of one for each field.
+// each replies with an array that contains the result of one for each field.
 func each(d *store.Data, fields []string, one func(field string) int64) {
 	d.ReplyLen(len(fields))
 	for _, field := range fields {
@@ -131,7 +132,7 @@ func hexpire(command string, seconds, absolute bool) func(d *store.Data, args []
 	}
 }
 
-// timeField gives a field a deadline. If the deadline is not after now, it deletes the field, and reports that. A
+// timeField gives a field a deadline. If the deadline is not after now, it deletes the field and returns true. A
 // replica leaves the deletion to its master.
 func timeField(d *store.Data, name string, k *store.Entry, field string, when int64, absolute bool) (dropped bool) {
 	if when <= d.Now && !d.Obeys() {
@@ -156,8 +157,8 @@ func endFields(d *store.Data, name string, k *store.Entry) {
 	}
 }
 
-// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, it does not see a field in the millisecond of
-// its deadline (Redis does so for hashes of at most 512 short fields).
+// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, these commands do not find a field in the
+// millisecond of its deadline. This is what Redis does for hashes of at most 512 short fields.
 func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		if isNoHash(d, args[1]) {
@@ -220,7 +221,7 @@ func hpersist(d *store.Data, args []string) {
 	}
 }
 
-// lookUpField looks up a field of a hash as a command does. A field that has expired is deleted.
+// lookUpField looks up a field of a hash for a command, which deletes the field if it has expired.
 func lookUpField(d *store.Data, name, field string) {
 	if k := d.Find(name); d.FindField(name, k, field) {
 		d.Notify(store.Hash, "hexpired", name)
@@ -234,7 +235,8 @@ func fieldFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hmgetFirst looks up the fields. As Redis does, it publishes nothing for a field that was the last one of the hash.
+// hmgetFirst looks up the fields. If an expired field was the last one of the hash, it publishes nothing for that
+// field, as in Redis.
 func hmgetFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	expired, empty := false, false
@@ -253,7 +255,7 @@ func hmgetFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hlenFirst counts the fields that have expired and still exist, too.
+// hlenFirst makes HLEN also count fields that have expired but have not been deleted yet.
 func hlenFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	if k == nil || k.Past() == 0 {
@@ -263,8 +265,8 @@ func hlenFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hsetFirst implements HSET and HMSET for hashes whose fields have deadlines. It replaces a field that has expired as
-// one that exists.
+// hsetFirst implements HSET and HMSET for hashes whose fields have deadlines. A field that has expired but has not been
+// deleted yet counts as replaced, not as new.
 func hsetFirst(d *store.Data, args []string) bool {
 	name := args[1]
 	k := d.Find(name)
@@ -290,7 +292,8 @@ func hsetFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hdelFirst implements HDEL for hashes with fields that have expired and still exist: it counts them.
+// hdelFirst implements HDEL for hashes with fields that have expired but have not been deleted yet. It counts such
+// fields as deleted.
 func hdelFirst(d *store.Data, args []string) bool {
 	name := args[1]
 	k := d.Find(name)
@@ -314,7 +317,7 @@ func hdelFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// removeFields removes fields as the current command requests, and publishes that it has deleted fields.
+// removeFields removes fields at the request of the current command, and publishes that the command has deleted fields.
 func removeFields(d *store.Data, name string, k *store.Entry, fields []string) {
 	if len(fields) > 0 {
 		d.LogCommand(append([]string{"hdel", name}, fields...))

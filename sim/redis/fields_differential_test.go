@@ -49,8 +49,8 @@ func laterRedis(t *testing.T) *realServer {
 	return startRealServer(t, path)
 }
 
-// TestFieldsExpireAsInRedis sends random commands about hashes whose fields have deadlines to the node and to a real
-// server. Two other connections receive notifications.
+// TestFieldsExpireAsInRedis sends the same random commands to the node and to a real server. They are commands about
+// hashes whose fields have deadlines. Two other connections receive notifications.
 func TestFieldsExpireAsInRedis(t *testing.T) {
 	server := laterRedis(t)
 	patterns := timedFields

@@ -78,7 +78,8 @@ func TestFieldsOutliveARestartWithTheirDeadlines(t *testing.T) {
 		"key-gone lock.a of client-1/1: lost in crash (disk lost)")
 }
 
-// TestReplicasGetDeadlinesOfFieldsAsTimes: a relative time would mean something else on a replica.
+// TestReplicasGetDeadlinesOfFieldsAsTimes: replicas get deadlines as absolute times, because a relative time would mean
+// another deadline on a replica.
 func TestReplicasGetDeadlinesOfFieldsAsTimes(t *testing.T) {
 	m := newMachine(redis8)
 	for _, command := range []string{"HSETEX lock FNX PX 5000 FIELDS 2 a 1 b 2", "HEXPIRE lock 7 FIELDS 2 a x",

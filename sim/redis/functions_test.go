@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// libraryBodies are what libraries of functions consist of after their first line.
+// libraryBodies are libraries of functions without their first lines.
 var libraryBodies = []string{
 	"redis.register_function('f', function(keys, args) return {keys[1], args[1], #keys, #args} end)",
 	"redis.register_function('g', function(keys, args)\n" +
@@ -51,7 +51,7 @@ var libraryBodies = []string{
 	"return redis.REDIS_VERSION_NUM", "return redis.sha1hex('')", "redis.x = 1", "return _G",
 }
 
-// library draws a library of functions.
+// library returns a random library of functions.
 func (v vocabulary) library() string {
 	first := v.one("#!lua name=l\n", "#!lua name=m\n", "#!LUA NAME=l\n", "#!lua\n", "",
 		"#!js name=l\n", "#!lua name=l name=m\n", "#!lua foo=l\n", "#!lua name=a-b\n", "#!lua name=\n",
@@ -62,13 +62,14 @@ func (v vocabulary) library() string {
 	return first + v.one(libraryBodies...)
 }
 
-// function draws the name of a function.
+// function returns a random name of a function.
 func (v vocabulary) function() string { return v.one("f", "g", "h", "F", "nosuch") }
 
 const releaseLibrary = "#!lua name=locks\nredis.register_function('release', function(keys, args) " +
 	"if redis.call('get', keys[1]) == args[1] then return redis.call('del', keys[1]) end return 0 end)"
 
-// TestFunctionsAreData: they outlive a restart if the server has a file, reach its replicas, and survive FLUSHALL.
+// TestFunctionsAreData: functions survive a restart if the server has a file. They reach its replicas, and FLUSHALL
+// does not remove them.
 func TestFunctionsAreData(t *testing.T) {
 	for policy, want := range map[store.Policy]string{store.Always: "1", store.None: "-ERR Function not found"} {
 		m := newMachine(Config{Persistence: policy})
@@ -87,7 +88,8 @@ func TestFunctionsAreData(t *testing.T) {
 	check(t, "another", replica.do("client-1/1", "FCALL release 1 lock a"), "-ERR Function not found")
 }
 
-// TestFunctionsChangeKeysForTheAttempt that calls them, and the log has their effects.
+// TestFunctionsChangeKeysForTheAttempt: if a function changes a key, the change belongs to the attempt that called the
+// function. The log contains the effects of the function.
 func TestFunctionsChangeKeysForTheAttempt(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always})
 	m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary)
@@ -99,7 +101,7 @@ func TestFunctionsChangeKeysForTheAttempt(t *testing.T) {
 	check(t, "the log", strings.Join(log[1:], "; "), "SET lock a; DEL lock")
 }
 
-// TestReplicasRefuseFunctionsThatMayWrite: only those with the flag no-writes are called.
+// TestReplicasRefuseFunctionsThatMayWrite: a replica calls only functions with the flag no-writes.
 func TestReplicasRefuseFunctionsThatMayWrite(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always})
 	m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary+" redis.register_function{function_name='look', "+

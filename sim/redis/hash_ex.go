@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements the commands that access fields of a hash together with their deadlines, or delete them: HSETEX,
-// HGETEX and HGETDEL, since Redis 8.0.
+// This file implements HSETEX, HGETEX and HGETDEL, which Redis has had since 8.0. They read or write fields of a hash,
+// and also set their deadlines or delete them.
 
-// timing is what HSETEX and HGETEX do to deadlines.
+// timing says what HSETEX and HGETEX do with deadlines.
 type timing struct {
 	option   string // EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; empty if there is none
 	when     int64  // in ms, if sets is true
@@ -20,7 +20,7 @@ type timing struct {
 	absolute bool // the request names a time of day
 }
 
-// parse parses an option whose argument, if it has one, is the second word.
+// parse parses an option, which is the first of the words. The second one is its argument, if it has one.
 func (t *timing) parse(d *store.Data, command string, words []string) (trouble string) {
 	t.option = strings.ToUpper(words[0])
 	if t.sets = isOneOf(t.option, "EX", "PX", "EXAT", "PXAT"); !t.sets {
@@ -76,7 +76,7 @@ func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	return o, wrongArity("hsetex")
 }
 
-// fieldPairs parses the count and the pairs of field and value after FIELDS, which is at position at.
+// fieldPairs parses what follows FIELDS, which is at position at: a count, and pairs of a field and a value.
 func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	count, err := strconv.ParseInt(args[at+1], 10, 32)
 	pairs = args[at+2:]
@@ -170,7 +170,7 @@ func (o *setEx) apply(d *store.Data, name string, k *store.Entry, expired bool) 
 	k = d.Peek(name)
 	if overdue {
 		for _, field := range fields {
-			if k.HasField(field) { // otherwise it is named twice
+			if k.HasField(field) { // false if the request names the field twice
 				d.DropField(name, k, field, o.when, true) // it expires as soon as it is set
 			}
 		}
@@ -216,8 +216,7 @@ func hgetex(d *store.Data, args []string) {
 	t.get(d, name, fields)
 }
 
-// get implements HGETEX after its arguments were parsed. As in Redis, PERSIST counts as a change of every field that
-// exists.
+// get executes HGETEX for the given fields. As in Redis, PERSIST counts as a change of every field that exists.
 func (t *timing) get(d *store.Data, name string, fields []string) {
 	k := d.Peek(name)
 	anyExpired, dropped := false, false

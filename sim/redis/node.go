@@ -247,7 +247,7 @@ func (n *Node) execute(r *sim.Incoming) {
 	}
 }
 
-// attend makes conn the connection whose request is being executed; 0 if it is no client's request.
+// attend sets the connection whose request is being executed. conn is 0 if the request does not come from a client.
 func (n *Node) attend(conn uint64) {
 	n.conn, n.c = conn, nil
 	if len(n.conns) > 0 {

@@ -242,7 +242,8 @@ func values(s string) (count int) {
 	return count
 }
 
-// differ plays the steps. If the servers differ, the test fails and reports as few steps as still cause the difference.
+// differ runs the steps on both servers. If the servers differ, the test fails and reports a short list of steps that
+// still shows the difference.
 func (r *rig) differ(steps []step) {
 	r.t.Helper()
 	first := r.play(steps)

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm is the timer of a process that sends SIGALRM (ITIMER_REAL). As in the kernel, a timer with an interval starts
+// alarm is the timer that sends SIGALRM to a process (ITIMER_REAL). As in the kernel, a timer with an interval starts
 // again when its signal is delivered.
 type alarm struct {
 	armed    bool
-	at       int64 // when it expires: how far the process's clock will have advanced
+	at       int64 // how far the process's clock has advanced when the alarm expires
 	interval int64 // in ns; 0: it expires once
 }
 
-// sentByKernel is the code of a signal that no process has sent.
+// sentByKernel is the code of a signal that comes from the kernel and not from a process.
 const sentByKernel = 0x80
 
 // remaining returns the time until the alarm expires, in ns, or 0 if it is not running.
@@ -33,7 +33,7 @@ func (p *Process) rings() {
 	}
 }
 
-// rearms starts the alarm again, after its signal was delivered.
+// rearms starts the alarm again after its signal was delivered.
 func (p *Process) rearms() {
 	if a := &p.alarm; !a.armed && a.interval > 0 {
 		a.armed = true
@@ -60,7 +60,8 @@ func (p *Process) encode(a alarm) []byte {
 	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
 }
 
-// isReal reports whether a call is about the timer that counts time. The timers that count processor time end the run.
+// isReal reports whether a system call is about the timer that counts time, ITIMER_REAL. A call about a timer that
+// counts processor time ends the run.
 func (t *thread) isReal() bool {
 	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {
 		t.p.m.fail(t, t.name, "for a timer that counts processor time, which is not modelled: use ITIMER_REAL")
@@ -111,8 +112,8 @@ func (t *thread) getitimer() outcome {
 	return t.gives(0)
 }
 
-// alarms sets the alarm in seconds, and answers with the seconds that were left. A part of a second counts as a whole
-// one if it is at least half, or if it is all that is left.
+// alarms implements alarm, which sets the alarm in seconds and returns the seconds that were left. These are rounded to
+// the nearest second, but to 1 if less than a second was left.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)
 	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)

@@ -16,14 +16,15 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before it, or a process that it has started, creates its first TCP socket. Each run begins with
-// copies (forks) of these processes. Their other threads run until all of them wait. The copies get the same threads,
-// which then wait again, and open files of their own.
+// checkpoint, right before the first TCP socket is created. If the process has started others, one of them may be the
+// one that creates this socket. They are stopped, too. Their other threads run until all of them wait. Each run begins
+// with copies (forks) of these processes. The copies get the same threads, which then wait again, and their own open
+// files.
 //
-// If copies cannot have such files, or if the threads do not come to rest, the process is started once more, and
-// stopped before it starts a thread or a process, or creates the first file that it keeps. For a process without a
-// checkpoint, each run starts a new process. Up to its checkpoint, a process depends on nothing that differs from run
-// to run: the random numbers that it gets are always the same.
+// If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
+// stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. For a process
+// without a checkpoint, each run starts a new process. Up to its checkpoint, a process depends on nothing that differs
+// from run to run: the random numbers that it gets are always the same.
 
 // makers lists the calls that create an open file that copies of a process would share.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
@@ -47,7 +48,7 @@ type member struct {
 
 // approaching is the progress of a process on the way to its checkpoint.
 type approaching struct {
-	whole  bool // stop with other processes, threads and open files, of which there are copies too
+	whole  bool // the checkpoint may have other processes, threads and open files, which are copied too
 	makers int  // number of makers called so far
 	stop   int  // number of the call in makers at which the process must stop; 0: at none
 	clean  int  // number of the last call in makers before which the process had no open files
@@ -72,7 +73,7 @@ func (a *approaching) arrives(t *thread) bool {
 	return a.makers == a.stop
 }
 
-// key returns a text that identifies a command among those of a tracer.
+// key returns a text that identifies the command within its tracer.
 func (c *Command) key() string {
 	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
 }
@@ -98,7 +99,7 @@ func (m *Machine) startOrCopy(c Command) (*Process, error) {
 	if first := at.members[0]; err == nil || len(at.members)+len(first.others)+len(first.files) == 1 {
 		return p, err
 	}
-	if p != nil { // the kernel does not allow such a copy: do without
+	if p != nil { // the kernel does not allow such a copy: use an earlier checkpoint
 		p.Kill()
 		m.processes = m.processes[:len(m.processes)-1]
 	}
@@ -142,8 +143,8 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 // mostRest is the maximum virtual time that the threads of a process may take until all of them wait.
 const mostRest = time.Second
 
-// saves stores what copies of a process, and of those that it has started, need. It returns false if there cannot be
-// copies.
+// saves stores what is needed to copy p and the processes that it has started. It returns false if they cannot be
+// copied.
 func (at *checkpoint) saves(p *Process) bool {
 	m := at.machine
 	err := m.Run(m.Now()+mostRest, func() bool { return m.current == nil && len(m.runnable) == 0 || p.ended })
@@ -167,7 +168,7 @@ func (at *checkpoint) saves(p *Process) bool {
 // errUncopied is the error for a process that cannot be copied.
 var errUncopied = errors.New("the process cannot be copied")
 
-// saves stores what a copy of the process needs.
+// saves returns what is needed to copy the process.
 func (p *Process) saves() (one member, err error) {
 	one.process = p
 	if p.ended || p.lender != nil || p.sharesMemory() {
@@ -227,8 +228,8 @@ func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
 	return p, nil
 }
 
-// copied copies the process of a thread that has stopped at the entry of a call, at a checkpoint. The original and the
-// copy make the call again.
+// copied copies the process of a thread at a checkpoint. The thread has stopped at the entry of a system call. The
+// original and the copy make this call again.
 func (t *thread) copied() (pid int, err error) {
 	entry := t.regs
 	r := entry
@@ -270,13 +271,13 @@ func (t *thread) returns(again *unix.PtraceRegs) error {
 	return errors.Join(err, unix.PtraceGetRegs(t.tid, &t.regs))
 }
 
-// adopts makes a copy of the first process of a checkpoint a process of the machine.
+// adopts adds a copy of the first process of a checkpoint to the machine. pid is the copy's process number on the host.
 func (m *Machine) adopts(of *Process, pid int) *Process {
 	p := m.process(of.command, pid)
 	p.output, p.copied, p.refused = of.output, true, slices.Clone(of.refused)
 	p.lastID, p.started = of.lastID, of.started
 	p.group, p.session = of.group, of.session
-	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // other random numbers than those that the checkpoint has used
+	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // not the random numbers that the checkpoint has used
 	m.processes = append(m.processes, p)
 	return p
 }

@@ -31,7 +31,7 @@ type Conn struct {
 	port     int // port of the process's end
 	dialler  *thread
 	error    unix.Errno // why the connection could not be opened, until the process has asked for this
-	pending  []byte     // data that was delivered but is not in the kernel yet, whose buffer is full
+	pending  []byte     // data that was delivered but is not in the kernel yet, because its buffer is full
 	finished bool       // nothing more will be delivered
 	patience int64      // SO_RCVTIMEO, in ns; 0: none
 	options  map[optionName][]byte
@@ -88,7 +88,7 @@ func (t *thread) socket() outcome {
 	return answered
 }
 
-// conn returns the connection behind a file of a process, or nil if the file is no connection. It also returns a
+// conn returns the connection behind a file of a process, or nil if the file is not a connection. It also returns a
 // duplicate of the file, which the caller must close.
 func (t *thread) conn(fd uint64) (c *Conn, own int) {
 	own, ok := t.p.dup(fd)
@@ -388,7 +388,7 @@ func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	return t.gives(0)
 }
 
-// connOf returns the connection behind the file that is the first argument of a call, or nil if it is no connection.
+// connOf returns the connection behind the file that is the first argument of a call, or nil if it is not a connection.
 func (t *thread) connOf() *Conn {
 	c, own := t.conn(t.regs.Rdi)
 	if c != nil {

@@ -145,7 +145,7 @@ func (t *thread) copies(flags uint64) (pid int, err error) {
 	return pid, nil
 }
 
-// child adds a process that p has started to the family. pid is its process number on the host.
+// child adds to the family a process that p has started. pid is its process number on the host.
 func (p *Process) child(pid int) *Process {
 	p.started++
 	p.lastID++
@@ -168,7 +168,7 @@ func (p *Process) returnsMemory() {
 	p.lender = nil
 }
 
-// ends cleans up a process that has ended and tells those that wait for it.
+// ends cleans up a process that has ended. It wakes the threads that wait for the process.
 func (p *Process) ends(how Exit) {
 	p.reap(how)
 	if p == p.first {

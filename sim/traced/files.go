@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A copy of a process shares the open files of the original. Therefore a copy of a checkpoint gets files of its own in
-// their place, in the same state.
+// A copy of a process shares the open files of the original. Therefore, in a copy of a checkpoint, files of its own
+// replace them, in the same state.
 
 // heldFile is an open file of a process at its checkpoint.
 type heldFile struct {
 	fd      int
-	kind    string // what the kernel calls the file: its path, or such as pipe:[7] and anon_inode:[eventfd]
+	kind    string // what the kernel calls the file: its path, or a name like pipe:[7]
 	flags   uint64
 	at      uint64 // position in a regular file, or count of an eventfd
 	each    uint64 // 1 if reading an eventfd takes one from its count
@@ -27,10 +27,10 @@ type heldFile struct {
 	watched []watchedFile
 }
 
-// mostContent is the maximum number of bytes in a pipe that a copy can have.
+// mostContent is the maximum number of unread bytes in a pipe. A process with more than that in a pipe is not copied.
 const mostContent = 64
 
-// watchedFile is a file for which an epoll file waits.
+// watchedFile is a file that an epoll file watches.
 type watchedFile struct {
 	fd     int
 	events uint32
@@ -63,8 +63,8 @@ func (m *member) sharesFile(other member) bool {
 	return false
 }
 
-// held lists the open files of a process, without those that all processes have from the start. The error says which
-// file a copy cannot have.
+// held lists the open files of a process, except those that every process has from the start. The error names the file
+// that cannot be copied.
 func (p *Process) held() (files []heldFile, err error) {
 	dir := "/proc/" + strconv.Itoa(p.pid)
 	list, err := os.ReadDir(dir + "/fd")
@@ -102,7 +102,7 @@ func (p *Process) held() (files []heldFile, err error) {
 	return files, nil
 }
 
-// parse reads what the kernel says of an open file.
+// parse reads the kernel's description of an open file (/proc/PID/fdinfo).
 func (f *heldFile) parse(info string) {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(line, ":")
@@ -124,8 +124,8 @@ func (f *heldFile) parse(info string) {
 	}
 }
 
-// copyable reports whether a copy can have such a file: one that is only read, a pipe that holds little, an eventfd, or
-// an epoll file.
+// copyable reports whether a file can be copied. A file that is only read, a device, an eventfd and an epoll file can.
+// So can a pipe with no more than mostContent bytes.
 func (f *heldFile) copyable(p *Process) bool {
 	own, ok := p.dup(uint64(f.fd))
 	if !ok {
@@ -142,7 +142,7 @@ func (f *heldFile) copyable(p *Process) bool {
 	return (mode == unix.S_IFREG || mode == unix.S_IFDIR) && f.flags&unix.O_ACCMODE == unix.O_RDONLY
 }
 
-// looksInto stores what a pipe holds, without taking it out. It returns false if that is too much.
+// looksInto stores the unread bytes of a pipe, without removing them. It returns false if there are too many.
 func (f *heldFile) looksInto(own int) bool {
 	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
 	if err != nil || n > mostContent {
@@ -165,14 +165,14 @@ func (f *heldFile) looksInto(own int) bool {
 	return err == nil && got == n
 }
 
-// filesOf gives a copy of a process files of its own. The copy must be stopped, and not be in a call.
+// filesOf gives a copy of a process its own files. The copy must be stopped, and must not be in a system call.
 type filesOf struct {
 	pid   int
 	spare uint64 // address of memory that the copy does not use
 	err   error
 }
 
-// call makes the copy carry out a call.
+// call makes the copy execute a system call.
 func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
 	if c.err == nil {
 		if result, c.err = inject(c.pid, nr, args...); c.err != nil {
@@ -182,7 +182,7 @@ func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
 	return result
 }
 
-// moves gives a new file the number of f, and its flags.
+// moves makes f's descriptor refer to the new file fd, with the flags of f.
 func (c *filesOf) moves(fd uint64, f *heldFile) {
 	c.call(unix.SYS_DUP3, fd, uint64(f.fd), f.flags&unix.O_CLOEXEC)
 	if f.flags&unix.O_NONBLOCK != 0 {
@@ -241,7 +241,7 @@ func (c *filesOf) pipe(files []heldFile, kind string) {
 	for i := range files {
 		if f := &files[i]; f.kind == kind {
 			if len(f.content) > 0 && !filled && poke(c.pid, c.spare, f.content) {
-				filled = true // several files may be the same end
+				filled = true // several descriptors may be the same end
 				c.call(unix.SYS_WRITE, ends[1], c.spare, uint64(len(f.content)))
 			}
 			c.moves(ends[f.flags&unix.O_ACCMODE&1], f)

@@ -53,7 +53,7 @@ func peek(pid int, at uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// poke writes to memory of a process to which the process itself may write.
+// poke writes to a process's memory, at an address to which the process itself may write.
 func poke(pid int, at uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -97,14 +97,14 @@ func text(pid int, at uint64) (s string, ok bool) {
 	return "", false
 }
 
-// pokeCode writes to memory of a stopped thread to which the thread itself may not write.
+// pokeCode writes to a stopped thread's memory, at an address to which the thread itself may not write.
 func pokeCode(tid int, at uint64, b []byte) error {
 	_, err := unix.PtracePokeText(tid, uintptr(at), b)
 	return err
 }
 
-// inject makes a stopped thread that is not in a system call carry out one. It then restores the thread's registers and
-// code.
+// inject makes a stopped thread execute a system call. The thread must not be in a system call. inject then restores
+// the thread's registers and code.
 func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 	var old unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &old); err != nil {

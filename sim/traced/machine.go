@@ -206,8 +206,8 @@ func (m *Machine) deadline() int64 {
 // due returns when the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which the wall clock of the process shows at or, if wall is not set, at which its
-// clocks have advanced by at.
+// due returns a virtual time. If wall is set, it is the time at which the wall clock of the process shows at.
+// Otherwise, it is the time at which the clocks of the process have advanced by at.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall
@@ -279,7 +279,7 @@ func (w *watchdog) close() {
 	}
 }
 
-// look compares the processor time of the running process with that at the last check.
+// look compares the processor time of the running process with its processor time at the last check.
 func (w *watchdog) look(most time.Duration) {
 	every := time.NewTicker(most / 10)
 	defer every.Stop()

@@ -181,7 +181,7 @@ func forbidden(err error) error {
 const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_EXITKILL
 
-// prepare makes a process that has just executed its program a process of the machine.
+// prepare adds a process that has just executed its program to the machine.
 func (p *Process) prepare() (err error) {
 	var r unix.PtraceRegs
 	if err := errors.Join(unix.PtraceSetOptions(p.pid, traceOptions), unix.PtraceGetRegs(p.pid, &r)); err != nil {
@@ -284,7 +284,8 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("there is no program %s in %s", name, env[at])
 }
 
-// Waits returns the names of the system calls in which threads of the process, and of those that it has started, wait.
+// Waits returns the names of the system calls in which threads wait. These are threads of the process and of the
+// processes that it has started.
 func (p *Process) Waits() (calls []string) {
 	for _, o := range p.members {
 		for _, t := range o.threads {

@@ -42,7 +42,7 @@ type block struct {
 	conn  *Conn         // the connection that the thread waits to open
 	child bool          // the thread waits for a child of its process
 	firm  bool          // signals do not end the wait
-	takes signalSet     // the signals that the call receives
+	takes signalSet     // the signals for which the call waits, and which it returns
 	masks *signalSet    // if set: the signals that the thread blocks during the call, in place of its own
 	// ready ends the call if that is possible, and reports whether it did. timeout says that the time is over, so the
 	// call must end.
@@ -235,7 +235,7 @@ func (m *Machine) executed(t *thread) {
 	p.recheck() // files that are closed when a program is executed
 }
 
-// finish sets the result of the call at whose entry a thread has stopped.
+// finish sets the result of a system call. The thread has stopped at the entry of the call.
 func (t *thread) finish(result int64) {
 	t.record(result)
 	t.regs.Orig_rax = ^uint64(0)
@@ -264,8 +264,8 @@ func (t *thread) blocks(b block) outcome {
 	return blocks
 }
 
-// through lets the kernel carry out the call at whose entry the thread has stopped, with arguments that change sets. It
-// then restores the thread's registers, because programs rely on them.
+// through lets the kernel execute a system call after change has modified its arguments. The thread has stopped at the
+// entry of the call. Afterward, through restores the thread's registers, because programs rely on them.
 func (t *thread) through(change func(r *unix.PtraceRegs)) int64 {
 	old := t.regs
 	change(&t.regs)
@@ -297,7 +297,7 @@ func (t *thread) unblock() {
 	t.blocked = nil
 }
 
-// goesOn makes a thread runnable after its call has got its result.
+// goesOn makes a thread runnable after the result of its call was set.
 func (t *thread) goesOn() {
 	t.unblock()
 	t.p.m.runnable = append(t.p.m.runnable, t)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedFolder holds the files that processes map to share memory (sem_open, shm_open). Each family has files of its
-// own there, which the machine keeps in memory, so that runs do not meet and nothing is left of them.
+// sharedFolder holds the files that processes map to share memory (sem_open, shm_open). Each family has its own files
+// there, and the machine keeps them in memory. So runs do not share files, and they leave none behind.
 const sharedFolder = "/dev/shm/"
 
 // sharedFiles holds the files of a family in sharedFolder by path. The values are files of this process.
@@ -25,14 +25,14 @@ func (f sharedFiles) close() {
 	}
 }
 
-// remove removes one name of a file.
+// remove removes a path. The file exists as long as a process has it open or another path refers to it.
 func (f sharedFiles) remove(path string) {
 	unix.Close(f[path])
 	delete(f, path)
 }
 
-// changesShared carries out a call that opens or changes files in sharedFolder. paths are the absolute paths among the
-// arguments of the call. ok is false if the call is about other files.
+// changesShared executes a system call that opens or changes files in sharedFolder. paths are the absolute paths among
+// the call's arguments. ok is false if the call is about other files.
 func (t *thread) changesShared(name string, paths []string, flags uint64) (o outcome, ok bool) {
 	of := func(path string) bool {
 		return strings.HasPrefix(path, sharedFolder) && !strings.Contains(path[len(sharedFolder):], "/")
@@ -82,7 +82,7 @@ func (t *thread) opensSharedFile() bool {
 	return peek(t.tid, at, b) && string(b) == sharedFolder
 }
 
-// opensShared opens a file in sharedFolder, and creates it if flags say so.
+// opensShared opens a file in sharedFolder. It creates the file if the flags say so.
 func (t *thread) opensShared(path string, flags uint64) outcome {
 	own, exists := t.p.shared[path]
 	var err error
@@ -102,7 +102,7 @@ func (t *thread) opensShared(path string, flags uint64) outcome {
 		}
 	}
 	if err != nil {
-		t.p.m.fail(t, t.name, "to share memory, and the machine could not make it: "+err.Error())
+		t.p.m.fail(t, t.name, "to share memory, which the machine could not create: "+err.Error())
 		return gone
 	}
 	name := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", os.Getpid(), own)
@@ -120,11 +120,12 @@ func (t *thread) opensShared(path string, flags uint64) outcome {
 
 // futexKey identifies a futex among those of a family.
 type futexKey struct {
-	file string // the file or the memory that processes share and that holds the futex; empty: memory of one process
+	file string // the file or the shared memory that contains the futex; empty: memory of one process
 	at   uint64 // offset in the file, or address
 }
 
-// futexAt returns the key of the futex at an address. private says that the program uses it within one process only.
+// futexAt returns the key of the futex at an address. If private is set, the program uses the futex within one process
+// only.
 func (p *Process) futexAt(at uint64, private bool) futexKey {
 	if !private {
 		for _, m := range p.mappings() {
@@ -139,13 +140,13 @@ func (p *Process) futexAt(at uint64, private bool) futexKey {
 // mapping is a part of the address space of a process.
 type mapping struct {
 	from, to uint64
-	shared   bool // what is written is seen by others that have mapped the same
+	shared   bool // processes that have mapped the same see what is written
 	writable bool
 	offset   uint64
 	file     string // device and number of what is mapped
 }
 
-// mappings lists what a process has mapped.
+// mappings lists the mappings of a process.
 func (p *Process) mappings() (list []mapping) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.pid))
 	for line := range strings.Lines(string(text)) {
@@ -160,8 +161,8 @@ func (p *Process) mappings() (list []mapping) {
 	return list
 }
 
-// sharesMemory reports whether the process can write to memory that a copy of it would share, other than the page of
-// its clocks.
+// sharesMemory reports whether the process can write to memory that it would share with a copy of it. The page of its
+// clocks does not count.
 func (p *Process) sharesMemory() bool {
 	return slices.ContainsFunc(p.mappings(), func(m mapping) bool { return m.shared && m.writable && m.from != pageAt })
 }

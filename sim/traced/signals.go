@@ -64,7 +64,8 @@ func (s sender) encode(info []byte, sig unix.Signal) {
 	le.PutUint32(info[24:], uint32(s.status))
 }
 
-// harmless lists the signals that do nothing to a process that does not handle them, and stopping those that stop it.
+// harmless lists the signals that have no effect on a process without a handler for them. stopping lists those that
+// stop such a process.
 var (
 	harmless = []unix.Signal{unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT}
 	stopping = []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
@@ -110,7 +111,8 @@ func (t *thread) admits(sig unix.Signal) bool {
 	return !t.p.signals(t.tid).blocked.has(sig)
 }
 
-// interrupted ends the call of a thread that waits, because of a signal that the thread admits.
+// interrupted ends the system call in which a thread waits, because the thread has received a signal that it does not
+// block.
 func (t *thread) interrupted() {
 	b := t.blocked
 	switch {
@@ -125,14 +127,14 @@ func (t *thread) interrupted() {
 	t.goesOn()
 }
 
-// restartable lists the calls that a thread makes again after a signal if the signal's handler asks for it
-// (SA_RESTART), unless the call has a timeout.
+// restartable lists the system calls that a thread makes again after a signal if the signal's handler requests it
+// (SA_RESTART). Calls with a timeout are not made again.
 var restartable = []uint64{unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_WRITE,
 	unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT, unix.SYS_WAIT4, unix.SYS_WAITID,
 	unix.SYS_FUTEX}
 
-// restarts leaves it to the kernel, which knows the handler of the signal that is about to be delivered, whether a call
-// that the signal has ended is made again.
+// restarts lets the kernel decide whether a call that a signal has ended is made again. Only the kernel knows the
+// handler of that signal, which is about to be delivered.
 func (t *thread) restarts() {
 	if !t.broken {
 		return
@@ -205,8 +207,8 @@ func (t *thread) tkill() outcome {
 	return t.errs(unix.ESRCH)
 }
 
-// cameFrom makes the signal that is about to be delivered to a thread name its sender by the number that the process
-// knows. For the kernel, the machine has sent it.
+// cameFrom corrects the sender of the signal that is about to be delivered to a thread. For the kernel, the machine has
+// sent the signal. The thread gets the process number of the actual sender, as the process sees it.
 func (t *thread) cameFrom(sig unix.Signal) {
 	if sig == unix.SIGALRM {
 		t.p.rearms()

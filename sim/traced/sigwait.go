@@ -39,8 +39,8 @@ func (t *thread) sigtimedwait() outcome {
 	return t.waitsFor(b)
 }
 
-// takes is called when a thread has received a signal as the result of a call. info is the address of the siginfo_t
-// that the call has written, or 0.
+// takes is called when a system call has returned a signal to a thread. info is the address of the siginfo_t that the
+// call has written, or 0.
 func (t *thread) takes(sig unix.Signal, info uint64) {
 	if sig == unix.SIGALRM {
 		t.p.rearms()
@@ -57,7 +57,7 @@ func (t *thread) takes(sig unix.Signal, info uint64) {
 	}
 }
 
-// sigsuspend waits for a signal that is not in a set. The kernel carries out the call when there is one.
+// sigsuspend waits for a signal that is not in a set. When there is one, the kernel executes the system call.
 func (t *thread) sigsuspend() outcome {
 	var set [8]byte
 	switch {

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel copies only one thread of a process. A copy of a checkpoint gets the others by calls that it is made to
-// carry out. At a checkpoint, each thread has stopped at the entry of a call, which its copy makes again.
+// The kernel copies only one thread of a process. A copy of a checkpoint is made to execute system calls that create
+// the others. At a checkpoint, each thread has stopped at the entry of a system call. The copy of the thread makes this
+// call again.
 
 // saved is a thread of a process at its checkpoint.
 type saved struct {
@@ -25,13 +26,13 @@ type saved struct {
 	stack  []byte // the stack for signals (a stack_t); nil: none
 }
 
-// Requests of ptrace, and the set of registers that holds those for floating-point numbers and vectors.
+// Requests of ptrace, and the number of the register set that contains the floating-point and vector registers.
 const (
 	getMask, setMask = 0x420a, 0x420b
 	vectors          = 0x202
 )
 
-// request makes a request of ptrace that takes an address and a size.
+// request makes a ptrace request that takes an address and a size.
 func request(nr, tid int, addr, data uintptr) error {
 	if _, _, err := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(nr), uintptr(tid), addr, data, 0, 0); err != 0 {
 		return err
@@ -39,7 +40,7 @@ func request(nr, tid int, addr, data uintptr) error {
 	return nil
 }
 
-// saves stores what a copy of a thread needs.
+// saves returns what is needed to copy the thread.
 func (t *thread) saves() (s saved, err error) {
 	s = saved{thread: t, state: make([]byte, 16<<10)}
 	part := unix.Iovec{Base: &s.state[0], Len: uint64(len(s.state))}
@@ -75,7 +76,7 @@ func (t *thread) signalStack() ([]byte, error) {
 	return stack, nil
 }
 
-// calls makes a thread that has stopped at the entry of a call carry out another one first.
+// calls makes a thread execute another system call first. The thread has stopped at the entry of a call.
 func (t *thread) calls(nr, first, second, third uint64) error {
 	entry := t.regs
 	r := entry
@@ -86,14 +87,14 @@ func (t *thread) calls(nr, first, second, third uint64) error {
 	return t.returns(again(entry))
 }
 
-// allowsCopying makes the kernel copy all memory of the process when the process is copied. A program may have excluded
-// parts, because it would only ever copy itself in order to execute another program. V8 does so.
+// allowsCopying makes the kernel copy all memory of the process when the process is copied. Programs such as V8 exclude
+// parts of their memory from copies, because they fork only to execute another program.
 func (p *Process) allowsCopying() error {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps")
 	if err != nil {
 		return err
 	}
-	var from, to uint64 // the part to which the lines belong
+	var from, to uint64 // the mapping that the lines describe
 	for line := range strings.Lines(string(text)) {
 		var a, b uint64
 		if n, _ := fmt.Sscanf(line, "%x-%x ", &a, &b); n == 2 {
@@ -109,15 +110,16 @@ func (p *Process) allowsCopying() error {
 	return nil
 }
 
-// again returns the registers with which a thread that has stopped at the entry of a call makes the call again.
+// again returns the registers with which a thread makes a system call again. entry are its registers at the entry of
+// the call.
 func again(entry unix.PtraceRegs) *unix.PtraceRegs {
 	entry.Rip -= 2
 	entry.Rax, entry.Orig_rax = entry.Orig_rax, ^uint64(0)
 	return &entry
 }
 
-// copyThread makes a copy of a process create a thread, and gives it the state of a saved one. pid is the first thread
-// of the copy, which is stopped, and not in a call.
+// copyThread makes a copy of a process create a thread, and gives this thread the state of a saved one. pid is the
+// first thread of the copy. It must be stopped, and must not be in a system call.
 func copyThread(pid int, s *saved) (tid int, err error) {
 	if tid, err = newThread(pid); err != nil {
 		return 0, err
@@ -137,7 +139,7 @@ func copyThread(pid int, s *saved) (tid int, err error) {
 	return tid, errors.Join(err, request(setMask, tid, 8, uintptr(unsafe.Pointer(&s.mask))))
 }
 
-// newThread makes a stopped process create a thread, which stops before its first instruction.
+// newThread makes a stopped process create a thread. The new thread stops before its first instruction.
 func newThread(pid int) (tid int, err error) {
 	var old unix.PtraceRegs
 	if err := unix.PtraceGetRegs(pid, &old); err != nil {

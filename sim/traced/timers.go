@@ -49,7 +49,7 @@ func (t *thread) timerfdCreate() outcome {
 	_, _, x.inode = kindOf(own)
 	var err error
 	if x.end, err = t.p.m.attached(own); err != nil {
-		t.p.m.fail(t, t.name, "and the machine could not make it: "+err.Error())
+		t.p.m.fail(t, t.name, "for a timer that the machine could not create: "+err.Error())
 		return gone
 	}
 	t.p.timers = append(t.p.timers, x)

@@ -63,8 +63,9 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	}
 }
 
-// TestACopyHasThreadsAndFiles: a program that has threads and open files when it makes its first socket is copied
-// there, and does not start again. Each copy finds what the original had, also in memory that a fork would leave out.
+// TestACopyHasThreadsAndFiles: a program that already has threads and open files when it creates its first socket is
+// copied at that point, and is not started again. Each copy has everything that the original had, including memory that
+// the program has excluded from forks.
 func TestACopyHasThreadsAndFiles(t *testing.T) {
 	s := newStage(t, 0)
 	args := python(t, "testdata/copied.py", echoing)

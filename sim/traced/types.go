@@ -13,7 +13,7 @@ type Options struct {
 	Network Network
 	// Wall is what the wall clocks show at time 0, in ns since the Unix epoch.
 	Wall int64
-	// Record, if set, is called with each modelled call, in order.
+	// Record, if set, is called with each modeled call, in order.
 	Record func(Call)
 }
 

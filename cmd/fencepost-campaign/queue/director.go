@@ -98,8 +98,8 @@ type StageProgress struct {
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns the number of positions of a stage that count but have no part. In a finished campaign, the server
-// has lost these parts.
+// Lacking returns how many of the positions that count have no part yet. In a finished campaign, these are positions
+// whose parts the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
 // Loss is a range of positions that gave no result.
@@ -147,7 +147,7 @@ func (d *Director) Progress() Progress {
 }
 
 // errAgain ends a search that has counted parts that another coordinator decided not to count.
-var errAgain = errors.New("another coordinator ended the stage before parts that this one had counted")
+var errAgain = errors.New("another coordinator ended the stage without parts that this one had counted")
 
 // fold is the state of one stage while its parts are collected.
 type fold struct {

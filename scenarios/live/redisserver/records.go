@@ -21,7 +21,7 @@ type records struct {
 	lost    history.Why     // why some data from before the last stop may be gone
 	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	// operator is the reason that records state while the effects of an operator's command are recorded.
+	// While the effects of an operator's command are recorded, operator is the reason that the records state.
 	operator history.Why
 	held     map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
 	noted    func(t store.Title, why history.Why)

@@ -56,7 +56,7 @@ var (
 func laterLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "function", Take: called("take", comparing), Give: called("give", comparing)},
-			Promises: Leased, Why: "A function is one step, as a script is, and its library outlives a restart."},
+			Promises: Leased, Why: "A function is atomic, like a script, and its library survives a restart."},
 		{Recipe: Recipe{Name: "timed-field", Version: "8", Take: takeTimed, Give: giveTimed}, Promises: Leased,
 			Why: "HSETEX FNX sets the field, with its deadline, only if there is none. The release compares it and " +
 				"deletes it in one step."},

@@ -365,12 +365,12 @@ var brokenStrings = []BrokenLock{
 		Shows:   waitersProlong(), Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
 		Mistake: "There is no WATCH before GET.",
-		Shows: lateSet("EXEC", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its own. "+
+		Shows: lateSet("EXEC", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its own. "+
 			"client-1's transaction arrives after that."), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watched-take-without-multi", Take: watching(setIfMissing), Give: deleteOwn},
 		Of:      "string-watched-take",
 		Mistake: "SET is sent without MULTI and EXEC, so WATCH has no effect.",
-		Shows: saying(lateSet("SET", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its "+
+		Shows: saying(lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its "+
 			"own. client-1's SET arrives after that."), "outside of a transaction"), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
 		Of:      "string-watch",
@@ -405,7 +405,7 @@ func brokenRecords() []BrokenLock {
 			return setAlways(c)
 		}}, Of: "tombstone",
 			Mistake: "The key is read by GET and set by SET instead of by one script.",
-			Shows: lateSet("SET", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its "+
+			Shows: lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its "+
 				"own. client-1's SET arrives after that."), Found: []Family{Network}},
 		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
 			Mistake: "The TTL counts from when the client first found the lock taken, even if the version has " +

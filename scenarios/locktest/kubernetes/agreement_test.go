@@ -101,7 +101,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf parses the settings of a simulated election. Those that text does not name are in s.
+// settingsOf parses the settings of a simulated election. It takes the settings that text does not name from s.
 func settingsOf(t *testing.T, s settings, text string) settings {
 	t.Helper()
 	for _, setting := range strings.Split(text, ", ")[1:] {

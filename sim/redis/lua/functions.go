@@ -44,7 +44,7 @@ func checkName(name string) string {
 }
 
 // Load runs the code of a library, without its first line, and returns the functions that it registers. While the code
-// runs, it can use no global but redis. What its variables hold is kept for the functions.
+// runs, the only global that it can use is redis. The functions can use the local variables of the code later.
 func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	f, err := e.compile(code, functionChunk)
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *Engine) Call(f *Function, keys, argv []string, resp3 bool) (reply []byt
 	return e.run(2, f.Name, functionChunk, resp3)
 }
 
-// libraryState is what the libraries of functions see of an engine.
+// libraryState is the part of an engine that libraries of functions use.
 type libraryState struct {
 	env     *lua.LTable // the table that libraries see as _G; it is empty and sealed
 	running *lua.LTable // the globals when a function is called
@@ -82,7 +82,7 @@ type libraryState struct {
 	list    []*Function // functions that the library being loaded has registered
 }
 
-// see makes globals the fields of env.
+// see makes the fields of globals visible in env.
 func (s *libraryState) see(globals *lua.LTable) {
 	s.env.Metatable.(*lua.LTable).RawSetString("__index", globals)
 }

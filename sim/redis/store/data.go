@@ -38,7 +38,7 @@ type Entry struct {
 // Data is the data of a node. Strings, deadlines and owners are in keys. All other values are in miniredis.
 //
 // Invariant: a key that exists in miniredis is in keys. A key in keys exists in miniredis, unless it is a string that
-// is not lent, or a hash of which every field is hidden. miniredis itself has no deadlines.
+// is not lent, or a hash whose fields are all hidden. miniredis itself has no deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key

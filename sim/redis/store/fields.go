@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// A field of a hash may have a deadline of its own (HPEXPIRE, HSETEX). When it has passed, the field is hidden, as an
-// expired key is: commands do not see it, but it exists until a command accesses it or the background cycle deletes it.
-// Until then HLEN counts it, and a hash of which every field is hidden still exists. A replica waits for its master's
-// HDEL. Every other write to a field removes its deadline.
+// A field of a hash may have a deadline of its own (HPEXPIRE, HSETEX). After the deadline, the field is hidden, like an
+// expired key: commands do not see it, but it exists until a command accesses it or the background cycle deletes it.
+// Until then, HLEN counts it, and a hash whose fields are all hidden still exists. A replica waits for its master's
+// HDEL. Any other write to a field removes its deadline.
 
 // timer is the deadline of a field.
 type timer struct {
@@ -28,7 +28,7 @@ type HiddenField struct {
 // Timed reports whether any field of a hash has a deadline or is hidden.
 func (k *Entry) Timed() bool { return len(k.timers)+len(k.past) > 0 }
 
-// FieldDeadline returns the deadline of a field, also of a hidden one, or Never if it has none.
+// FieldDeadline returns the deadline of a field, which may be hidden. It returns Never if the field has none.
 func (k *Entry) FieldDeadline(field string) int64 {
 	if t, is := k.timers[field]; is {
 		return t.when
@@ -55,7 +55,8 @@ func (k *Entry) pastAt(field string) int {
 	return slices.IndexFunc(k.past, func(f HiddenField) bool { return f.Name == field })
 }
 
-// endOf returns the deadline of a member whose key has the deadline when: the earlier one of both.
+// endOf returns the time at which a member ends: its own deadline or the deadline of its key (when), whichever is
+// earlier.
 func (k *Entry) endOf(member string, when int64) int64 {
 	if t, is := k.timers[member]; is {
 		return min(when, t.when)
@@ -63,7 +64,7 @@ func (k *Entry) endOf(member string, when int64) int64 {
 	return when
 }
 
-// untimed drops all deadlines of fields, and all hidden fields, because another value replaces the hash.
+// untimed drops the deadlines of all fields, and all hidden fields, because another value replaces the hash.
 func (d *Data) untimed(name string, k *Entry) {
 	k.timers = nil
 	d.setPast(name, k, nil)
@@ -120,8 +121,8 @@ func (d *Data) MoveFieldDeadline(name string, k *Entry, field string, when int64
 	d.write(&moved)
 }
 
-// ReplaceField prepares a write to a field: its deadline is removed. It reports whether the field was hidden; then it
-// is not hidden any more. The caller must then set the field in miniredis and call Settle.
+// ReplaceField prepares a write to a field. It removes the field's deadline, and the field is no longer hidden. It
+// reports whether the field was hidden. The caller must then set the field in miniredis and call Settle.
 func (d *Data) ReplaceField(name string, k *Entry, field string) (hidden bool) {
 	delete(k.timers, field)
 	i := k.pastAt(field)
@@ -137,8 +138,8 @@ func (d *Data) SetPastValue(k *Entry, field, value string) {
 	f.Value, f.Owner = value, d.Attempt
 }
 
-// FindField looks up a field of a hash. On a master, it deletes the field if it is hidden, and reports that. The
-// caller must then publish "hexpired" and call EndFields.
+// FindField looks up a field of a hash. On a master, it deletes the field if it is hidden and returns true. The caller
+// must then publish "hexpired" and call EndFields.
 func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
 	if k == nil || d.silent() {
 		return false
@@ -178,9 +179,9 @@ func (d *Data) reapFields() {
 	}
 }
 
-// DropField deletes a field, also a hidden one, because the deadline that the current request gives it has passed. If
-// overdue, the request named a time of day, and the record says that the field expired. Otherwise the request asked for
-// the deletion.
+// DropField deletes a field, which may be hidden, because the current request gives it a deadline that has passed. If
+// overdue is set, the request named a time of day, and the record says that the field expired. Otherwise the record
+// says that the request deleted the field.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {
 		d.reapField(name, k, i) // its end has been recorded
@@ -205,7 +206,7 @@ func (d *Data) DropField(name string, k *Entry, field string, when int64, overdu
 	}
 }
 
-// logDeletion logs the deletion of a field by an attempt, or by none.
+// logDeletion logs that an attempt deleted a field. by is empty if no attempt did.
 func (d *Data) logDeletion(name, field string, by history.Attempt) {
 	asking := d.Attempt
 	d.Attempt = by
@@ -213,7 +214,7 @@ func (d *Data) logDeletion(name, field string, by history.Attempt) {
 	d.Attempt = asking
 }
 
-// EndFields finishes a command that has deleted fields: if the hash is empty, it is deleted. It reports that.
+// EndFields finishes a command that has deleted fields. If the hash is empty, it deletes the hash and returns true.
 func (d *Data) EndFields(name string, k *Entry) (empty bool) {
 	d.node.Changed(name, false)
 	if len(k.members)+len(k.past) > 0 {
@@ -242,7 +243,7 @@ func (d *Data) hideField(name string, k *Entry, field string) {
 	d.setPast(name, k, append(slices.Clone(k.past), f))
 }
 
-// showField makes a field visible that is no longer among the hidden ones.
+// showField makes a field visible. The caller has already removed it from the hidden fields.
 func (d *Data) showField(name string, k *Entry, f HiddenField) {
 	d.DB.HSet(name, f.Name, f.Value)
 	k.members[f.Name] = f.Owner
@@ -280,7 +281,8 @@ func (d *Data) unveilFields() {
 	}
 }
 
-// hideAgain hides fields of a key that has become visible again. They were hidden before the key was.
+// hideAgain hides fields of a key that has become visible again. These fields were already hidden when the key was
+// hidden.
 func (d *Data) hideAgain(name string, list []HiddenField) {
 	k := d.keys[name]
 	for _, f := range list {
@@ -289,7 +291,7 @@ func (d *Data) hideAgain(name string, list []HiddenField) {
 	}
 }
 
-// copyTimers copies the deadlines of fields, and hidden fields, to another key.
+// copyTimers copies the deadlines of fields and the hidden fields to another key.
 func (d *Data) copyTimers(to string, t, k *Entry) {
 	for _, field := range slices.Sorted(maps.Keys(k.timers)) {
 		d.setTimer(to, t, field, k.timers[field].when)
@@ -297,8 +299,8 @@ func (d *Data) copyTimers(to string, t, k *Entry) {
 	d.setPast(to, t, slices.Clone(k.past))
 }
 
-// lendHollow gives miniredis a field for each hash of which every field is hidden, so that the hash exists there. It
-// returns a function that takes the fields away.
+// lendHollow gives miniredis a field for each hash whose fields are all hidden, so that the hash exists there. It
+// returns a function that removes these fields.
 func (d *Data) lendHollow() (restore func()) {
 	var names []string
 	for name := range d.worn {

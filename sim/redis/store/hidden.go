@@ -20,7 +20,8 @@ type hiddenKey struct {
 	born uint64 // see Entry
 }
 
-// ExpireDue hides each key and field whose deadline has passed on this turn's clock, in the order of the deadlines.
+// ExpireDue hides each key and field whose deadline has passed, in the order of the deadlines. The time is the one at
+// which the node began to handle the current event.
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]

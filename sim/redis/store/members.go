@@ -165,15 +165,17 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// disown records that a member has no owner any more, because its owner has deleted another field.
+// disown records that a member no longer has an owner. Its owner has deleted another of its own fields, and so has
+// given up its hold.
 func (d *Data) disown(name string, k *Entry, m Member) {
 	k.members[m.Name], m.Owner = "", ""
 	d.recordMember(name, m, k, d.Attempt)
 }
 
-// keeps reports whether a field that was set to the value that it had stays with its owner, because the owner also has
-// another member that was not set. Example: each reader of a read-write lock sets the field "mode" to "read". An owner
-// without another member may have lost the lock to a client that uses the same value.
+// keeps reports whether a field stays with its owner although a command has set it again, to the same value. This is so
+// if the owner also has another member, which the command has not set. Example: each reader of a read-write lock sets
+// the field "mode" to "read". An owner without another member may have lost the lock to a client that uses the same
+// value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false
