@@ -129,7 +129,7 @@ func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 	return answer
 }
 
-// answers maps the answers of package linear to those of this package.
+// answers maps the answers of package linear to the answers of this package.
 var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMany: NotAskedTooMany,
 	linear.Linearizable: Allowed, linear.Refuted: Refuted}
 

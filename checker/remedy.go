@@ -209,7 +209,7 @@ var remedies = map[CauseKind][]advice{
 			{text: moreAllowance, given: history.DriftAllowance,
 				only: anyRedis, when: all(counted, against(history.PacesClock), not(isShortened))},
 		},
-		// the longer a clock drifts, the larger is the error of a deadline, and also of the time that has passed
+		// the longer a clock drifts, the larger the errors of deadlines and of measured durations become
 		together(
 			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
 			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},
@@ -568,7 +568,8 @@ func remedy(s *situation) string {
 	return paragraph(fit)
 }
 
-// paragraph joins pieces of advice. The first is no alternative to anything, so it does not begin with "Or".
+// paragraph joins pieces of advice. The first piece is not an alternative to another one, so it does not begin with
+// "Or".
 func paragraph(advice []string) string {
 	s := strings.Join(advice, " ")
 	if rest, is := strings.CutPrefix(s, "Or "); is {

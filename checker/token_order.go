@@ -56,9 +56,8 @@ func (t *judge) tokenOrder(f *Finding) {
 // tokenClash is a pair of grants of one lock whose tokens break the law. Grant a comes first in the history.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds the first grant whose token equals that of an earlier grant, and the first grant whose token is
-// lower than that of a grant that had returned before. It returns each together with the first grant that it conflicts
-// with.
+// tokenClashes finds the first grant with the same token as an earlier grant, and the first grant with a lower token
+// than a grant that had returned before. It returns each together with the first grant that it conflicts with.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]

@@ -117,7 +117,7 @@ func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 }
 
 // TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalogue twice: as they are, and with
-// each fault replaced by the same fault of its kind's twin.
+// each fault replaced by the same fault of its kind's twin (see Twins).
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")

@@ -11,8 +11,8 @@ type Sent struct {
 	Command        string
 	Nth            int             // position, from 1, among the client's requests with this command to this server
 	Attempt        history.Attempt // the attempt that sent the request; empty if it does not concern a lock
-	// Number is the position of the request among the messages of its link, from 1. AnswerNumber is that of the answer,
-	// or 0 if no answer was sent.
+	// Number is the position of the request among the messages of its link, from 1. AnswerNumber is the position of the
+	// answer, or 0 if no answer was sent.
 	Number, AnswerNumber int
 	Left                 sim.Time
 	// Arrived is when the request reached the server, Answered is when the answer left the server, and Taken is when

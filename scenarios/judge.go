@@ -10,8 +10,8 @@ import (
 )
 
 // Judge judges the result of a run of s.
-func (s *Scenario) Judge(r Result) format.Judgement {
-	j := format.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
+func (s *Scenario) Judge(r Result) format.Judgment {
+	j := format.Judgment{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
 	r.Qualify(j.Verdict)
 	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics, s.Promise)
 	return j

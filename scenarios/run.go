@@ -90,7 +90,7 @@ type Cast interface {
 	Foreign() bool
 }
 
-// NewRunnerWith returns a runner of s. The clients and servers of c replace those of s.
+// NewRunnerWith returns a runner of s. The clients and servers of c replace the clients and servers of s.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()

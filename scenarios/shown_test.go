@@ -217,7 +217,7 @@ func (c *change) changed(t *testing.T) *Scenario {
 }
 
 // shows reports whether a run of the changed scenario has the outcome that the change predicts.
-func (c *change) shows(j format.Judgement) bool {
+func (c *change) shows(j format.Judgment) bool {
 	f := j.Verdict.Of(checker.Law(c.unmet))
 	switch {
 	case c.cause != "":
@@ -229,7 +229,7 @@ func (c *change) shows(j format.Judgement) bool {
 }
 
 // judgedWith runs a scenario with the given faults and judges the runs. The number of seeds depends on the test's time.
-func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgement) {
+func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
 	seeds := uint64(4)
 	if testkit.Full() && !raceEnabled {
@@ -277,7 +277,7 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 				t.Error("nothing can be taken away, and no change of its words is known that changes the outcome")
 			}
 			for i, f := range s.Faults {
-				without := func(s *Scenario) []format.Judgement {
+				without := func(s *Scenario) []format.Judgment {
 					return judgedWith(t, s, slices.Delete(slices.Clone(s.Faults), i, i+1))
 				}
 				needed := s.ceases(without(s), s.shows()...) || slices.ContainsFunc(own, func(c change) bool {
@@ -324,9 +324,9 @@ func (s *Scenario) shows() (names []string) {
 
 // ceases reports whether one of the named expectations, of a violated law or of a metric, is not met in any of the
 // runs.
-func (s *Scenario) ceases(runs []format.Judgement, names ...string) bool {
+func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(runs, func(j format.Judgement) bool {
+		return !slices.ContainsFunc(runs, func(j format.Judgment) bool {
 			f := j.Verdict.Of(checker.Law(name))
 			return (!slices.Contains(checker.Laws, f.Law) || f.Outcome == checker.Violated) &&
 				!slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == name })

@@ -8,8 +8,8 @@ import (
 // When a client continues after a pause, both replies and timeouts may be waiting for it. A real client may see either
 // of them first. For example, suppose SIGSTOP stops a client that has an answer in its buffer, and its read deadline
 // passes. When it continues, CPython reads the answer, and a Go program reads it about half of the time. So the order
-// is drawn at random, once for each connection. The bytes of a connection stay in order. The draw's key is that of the
-// first answer that waits on the connection, so a fault elsewhere does not change the result.
+// is drawn at random, once for each connection. The bytes of a connection stay in order. The draw uses the random key
+// of the first answer that waits on the connection, so a fault elsewhere does not change the result.
 
 // sortHeld sorts the events that a client finds after a pause. Events on some connections come first, then the client's
 // timers, then the events on the other connections. A random draw decides which connections come first. Within each of

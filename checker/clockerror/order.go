@@ -57,8 +57,9 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant whose token is lower than that of a grant to another process that had already returned when
-// this grant was requested. If sure is true, the order of the two grants is certain. Otherwise, it is possible.
+// wentBack finds a grant with a lower token than an earlier grant to another process. The earlier grant had already
+// returned when this grant was requested. If sure is true, the order of the two grants is certain. Otherwise, it is
+// possible.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {

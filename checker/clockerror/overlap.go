@@ -93,7 +93,7 @@ func (l *latest) add(x *interval) {
 	}
 }
 
-// than returns the interval with the latest end among those of all processes except x's.
+// than returns the interval with the latest end among all intervals except the ones of x's process.
 func (l *latest) than(x *interval) *interval {
 	if l.first != nil && l.first.process == x.process {
 		return l.second

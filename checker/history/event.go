@@ -1,5 +1,6 @@
 // Package history defines the record of a run: plain data about who did what to which lock and when. The laws are
-// checked against a history alone, so they apply to the history of a real system as well as to that of a simulated one.
+// checked against a history alone, so they apply to the histories of real systems as well as to those of simulated
+// ones.
 //
 // Goals: one event type that reads like a Jepsen operation; a lossless file format in JSON lines, and a reader of
 // Jepsen's own EDN; readers that need no memory beyond that of the history, and whose errors state the line and what is

@@ -71,8 +71,8 @@ func (r *reading) grantOf(e *history.Event) *section {
 	return nil
 }
 
-// supersededBefore implements part (a) of the law. It looks for a read or write of a later grant than that of the write
-// at i, accepted before i. It returns the first such position, or -1 if there is none.
+// supersededBefore implements part (a) of the law. It looks for a read or a write that was accepted before i and
+// belongs to a later grant than the write at i. It returns the first such position, or -1 if there is none.
 func (r *reading) supersededBefore(i int) int {
 	a := r.grantOf(&r.Events[i])
 	if a == nil {

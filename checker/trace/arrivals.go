@@ -122,9 +122,9 @@ type affected struct {
 	until  history.Time // when the last of those that were passed was over
 }
 
-// disturbedAt returns the position from which a fault may affect an acquire: that of its call if a fault was under way
-// within a turn before, or else that at which the next fault strikes. Acquires must be passed in the order of their
-// calls.
+// disturbedAt returns the position from which a fault may affect an acquire. This is the position of its call if a
+// fault was under way within a turn before it. Otherwise, it is the position at which the next fault strikes. Acquires
+// must be passed in the order of their calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {

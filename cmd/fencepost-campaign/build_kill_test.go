@@ -17,7 +17,7 @@ import (
 )
 
 // TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package, alone or with
-// all processes that it has started. It waits until those have ended, too. The next command must then leave nothing in
+// all processes that it has started. It also waits until those have ended. The next command must then leave nothing in
 // the folder for temporary files, and its report must equal that of a single process. The kills happen at different
 // moments, so the next command finds different states.
 func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {

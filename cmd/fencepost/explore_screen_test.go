@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// The report of an exploration of a simple lock fits on one screen of at most fifty lines of eighty columns. The
-// gravest finding comes first.
+// The report of an exploration of a simple lock fits on one screen of at most fifty lines of eighty columns. The most
+// serious finding comes first.
 func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 	testkit.FullOnly(t)
 	for name, opening := range map[string]string{"kleppmann-gc-pause": "promised the lock at once",

@@ -52,26 +52,26 @@ func (j *job) run() error {
 }
 
 func (j *job) runOne() error {
-	report, judgement, err := j.report(j.first)
+	report, judgment, err := j.report(j.first)
 	if err != nil {
 		return err
 	}
 	j.write(report)
-	return j.Emit(report.Document(), judgement.Standing())
+	return j.Emit(report.Document(), judgment.Standing())
 }
 
 // report runs one seed and judges the run.
-func (j *job) report(seed uint64) (*single.Run, *format.Judgement, error) {
+func (j *job) report(seed uint64) (*single.Run, *format.Judgment, error) {
 	result, err := j.runner.Run(j.plan(seed))
 	if err != nil {
 		return nil, nil, err
 	}
-	judgement := j.scenario.Judge(result)
-	run, err := j.describe(result, judgement)
-	return run, &judgement, err
+	judgment := j.scenario.Judge(result)
+	run, err := j.describe(result, judgment)
+	return run, &judgment, err
 }
 
-func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run, error) {
+func (j *job) describe(r scenarios.Result, judged format.Judgment) (*single.Run, error) {
 	run, err := single.Explain(j.scenario, r, judged)
 	if err != nil {
 		return nil, err

@@ -176,16 +176,16 @@ func (j *liveJob) run() error {
 	if err != nil {
 		return j.unjudged(err)
 	}
-	judgement := o.Scenario.Judge(result.Result)
+	judgment := o.Scenario.Judge(result.Result)
 	if result.Partial {
-		decideLess(&judgement)
+		decideLess(&judgment)
 	}
-	run := single.NewRun(o.Scenario, result.Result, judgement)
+	run := single.NewRun(o.Scenario, result.Result, judgment)
 	run.Digest, run.Notes = "", result.Notes
 	run.Files, run.Repeat = j.Out, j.repeat()
 	report := run.Document()
 	j.Keep(task.VerdictFile, "run", report)
-	return j.Emit(report, judgement.Standing())
+	return j.Emit(report, judgment.Standing())
 }
 
 // keep writes the inputs of the run, its history, and the output of the clients.
@@ -209,9 +209,9 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess limits the judgement of a run that ended before its work was done. Violations that occurred still count,
+// decideLess limits the judgment of a run that ended before its work was done. Violations that occurred still count,
 // but the absence of a violation shows nothing.
-func decideLess(j *format.Judgement) {
+func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
 		return j.Verdict.Of(checker.Law(m.Name)).Outcome != checker.Violated

@@ -12,8 +12,8 @@ import (
 // Time returns the processor time that this process has used so far on all cores, user and system.
 func Time() time.Duration { return usedBy(syscall.RUSAGE_SELF) }
 
-// WithChildren returns the sum of Time and of what the processes have used that this one has started and that have
-// ended.
+// WithChildren returns the processor time that this process and its children have used. Children that have not ended do
+// not count.
 func WithChildren() time.Duration { return Time() + usedBy(syscall.RUSAGE_CHILDREN) }
 
 func usedBy(who int) time.Duration {

@@ -155,7 +155,7 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// The runs of each written file come out as the file expects, also with other seeds than those of the trial. The mended
+// The runs of each written file come out as the file expects, even with seeds that the trial did not use. The mended
 // laws hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",

@@ -84,7 +84,7 @@ func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	}
 }
 
-// TestARunInWhichAProgramFailsIsUndecided: if a program fails under other faults than those of the file, the laws are
+// TestARunInWhichAProgramFailsIsUndecided: if a program fails under faults that are not in the file, the laws are
 // undecided and the search continues. A change with which the program fails even without faults is rejected. If the
 // program fails under the faults of the file, or under each random plan, there is no advice.
 func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {

@@ -21,7 +21,7 @@ type Counts struct {
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
-	// Excused counts those of the Violated runs in which no cause breaks a promise (see checker.Promise).
+	// Excused counts the Violated runs in which no cause breaks a promise (see checker.Promise).
 	Excused int `json:"not_promised,omitempty" doc:"how many of violated have only causes that break no promise"`
 }
 

@@ -46,8 +46,8 @@ const tail = 0.05
 // catches. Therefore the bounds of p are the exact ones for inverse sampling (Lui, Confidence limits for the population
 // prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound of
 // p, n runs have at least d catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with
-// probability tail. If some search reached its limit, the last run is not a catch. Then the upper bound of p is that of
-// Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
+// probability tail. If some search reached its limit, the last run is not a catch. Then the upper bound of p is the one
+// of Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
 //
 // The runs are not completely independent, because plans aimed at the same fault-free run share its seed.
 func (e estimate) bounds() (low, high float64) {

@@ -32,7 +32,7 @@ type Rare struct {
 type Struck struct {
 	Fault nemesis.Fault
 	// Places counts replacements by the same fault at other places. The places are instants spread evenly over the run.
-	// For a fault of one message, they are messages spread evenly over those of the fault-free run.
+	// For a fault of one message, they are messages that are spread evenly over the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }

@@ -262,7 +262,7 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the total of all searches with that of the searches without aimed faults.
+// totals compares the total of all searches with the total of the searches without aimed faults.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""

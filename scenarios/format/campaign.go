@@ -35,7 +35,7 @@ type Group struct {
 func (c *Campaign) Digests() int { return len(c.digests) }
 
 // Add counts the run of a seed. The seed must not have been counted before.
-func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgement) {
+func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgment) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
 	}

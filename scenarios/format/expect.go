@@ -28,16 +28,16 @@ type Bound struct {
 	Text     string  // the bound, as written in the file
 }
 
-// Judgement is the result of comparing a run's outcome with the expectation of its scenario.
-type Judgement struct {
+// Judgment is the result of comparing a run's outcome with the expectation of its scenario.
+type Judgment struct {
 	Verdict    checker.Verdict
 	Metrics    checker.Metrics
 	Mismatches []Mismatch
 	Undecided  bool // a law that the expectation names is undecided
 }
 
-// Standing summarizes the judgement.
-func (j *Judgement) Standing() document.Result {
+// Standing summarizes the judgment.
+func (j *Judgment) Standing() document.Result {
 	switch {
 	case len(j.Mismatches) > 0:
 		return document.Failed

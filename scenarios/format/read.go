@@ -212,7 +212,7 @@ func names(known []Field) (names []string) {
 	return names
 }
 
-// Missing returns those of the given keys that the mapping n does not have.
+// Missing returns the given keys that the mapping n does not have.
 func Missing(keys []string, n ast.Node) []string {
 	there := map[string]bool{}
 	if m, ok := n.(ast.MapNode); ok {

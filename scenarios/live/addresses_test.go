@@ -138,8 +138,8 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseCountsOn checks that the grant is the latest one that a master or its replicas have given and, with
-// several attempts, that of the last attempt.
+// TestWhatALeaseCountsOn checks that the grant is the latest one that a master or its replicas have given. If there are
+// several attempts, it must be the grant of the last one.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {

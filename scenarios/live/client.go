@@ -153,7 +153,7 @@ func (k *client) begin(i int) {
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// At this time the plan starts. The first client, too, must pass the points at which faults may strike.
+	// At this time the plan starts. The first client must also pass the points at which faults may strike.
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 

@@ -397,7 +397,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// passedOn returns the command-line arguments of this process that worker processes get, too.
+// passedOn returns the command-line arguments of this process that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
 // seedAsked returns the requested seed, if the pattern of -run selects the subtest WORD=SEED of the test.

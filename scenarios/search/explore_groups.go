@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup is the set of findings that have the same smallest plan. The finding on the gravest law comes first.
+// planGroup is the set of findings that have the same smallest plan. The finding on the most serious law comes first.
 type planGroup []*ReducedFinding
 
 // planGroups is a block that shows all findings. In a text with little room, the last groups get one line each, or are
 // only counted.
 type planGroups []planGroup
 
-// byPlan groups the findings by their smallest plan. Findings that break a promise come first, then those on graver
-// laws, then more frequent ones. The groups are in the order of their first findings.
+// byPlan groups the findings by their smallest plan. Findings that break a promise come first. After that, the more
+// serious law comes first, and then the more frequent finding. The groups are in the order of their first findings.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {

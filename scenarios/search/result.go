@@ -122,8 +122,8 @@ func (r *Result) fits(other *Result) bool {
 	return r.Scenario == other.Scenario && r.Identity == other.Identity && (r.Drawn == nil) == (other.Drawn == nil)
 }
 
-// Merge combines the shards of one search. The result is the same as that of the whole search. If shards overlap or do
-// not fit together, the error says which; it calls part i by the name that name(i) returns.
+// Merge combines the shards of one search. The whole search has the same result. If shards overlap or do not fit
+// together, the error says which; it calls part i by the name that name(i) returns.
 func Merge(parts []*Result, name func(int) string) (*Result, error) {
 	span, err := joined(parts, name)
 	if err != nil {

@@ -27,8 +27,8 @@ type RunsReport struct {
 }
 
 // Instructive returns the seeds of the runs worth showing, the most instructive first. For each way in which runs
-// differed from the expectation, it returns the first such run; ways on graver laws come first. If no run differed, it
-// returns the first undecided run. If all runs came out as expected, it returns nothing.
+// differed from the expectation, it returns the first such run; the ways that break more serious laws come first. If no
+// run differed, it returns the first undecided run. If all runs came out as expected, it returns nothing.
 func (r *Result) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
 	slices.SortStableFunc(groups, func(a, b format.Group) int {
@@ -46,7 +46,8 @@ func (r *Result) Instructive() (seeds []uint64) {
 }
 
 // Samples yields seeds from which to choose an example if all runs came out as expected. The example is the first seed
-// whose run can be judged. If some runs break a law, Samples yields only the first run that breaks the gravest law.
+// whose run can be judged. If some runs break a law, Samples yields only the first run that breaks the most serious
+// law.
 func (r *Result) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
@@ -207,8 +208,8 @@ func (r *RunsReport) idle() string {
 	return single.IdleFaults(never, vain, len(r.Plan))
 }
 
-// headline returns a sentence that says how often the gravest law was broken, and how it was broken in the most
-// instructive run.
+// headline returns a sentence that says how often the most serious of the broken laws was broken, and how it was broken
+// in the most instructive run.
 func (r *RunsReport) headline() string {
 	run, _ := r.best()
 	if run == nil {

@@ -30,8 +30,8 @@ const (
 	Unbroken implied = "not violated" // used if the scenario has expectations for other laws or metrics
 )
 
-// ExpectLine compares the outcome of a law or metric with what the scenario expects. The outcome is that of one run or
-// of many.
+// ExpectLine compares the outcome of a law or metric with what the scenario expects. The outcome may be the outcome of
+// one run or of many.
 type ExpectLine struct {
 	Name     string // name of the law or metric
 	Expected Expectation
@@ -170,7 +170,7 @@ func MetricLine(b format.Bound, missed bool) ExpectLine {
 }
 
 // expectLines returns a line for each law, and for each metric that the scenario names.
-func expectLines(s *scenarios.Scenario, j *format.Judgement) (lines []ExpectLine) {
+func expectLines(s *scenarios.Scenario, j *format.Judgment) (lines []ExpectLine) {
 	missed := map[string]bool{}
 	for _, m := range j.Mismatches {
 		missed[m.Name] = true

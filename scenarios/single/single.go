@@ -60,7 +60,7 @@ type Focus struct {
 // Explain returns the report of a run and explains its verdict. For each violation, it finds out which faults are
 // needed, by running the plan again without some of the faults. For each law that is undecided because of the run's
 // limit, it finds a longer limit that decides the law.
-func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) (*Run, error) {
+func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) (*Run, error) {
 	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement)
 }
 
 // NewRun returns the report of a run without such explanations, for instance of a run that cannot be repeated.
-func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) *Run {
+func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *Run {
 	result := judged.Standing()
 	run := &Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed,

@@ -91,8 +91,8 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists the numbers of those later runs whose outcome, at some value, differed from that of the first runs.
-	// All values are tried with the same seeds, so these runs are likely to differ at nearby values too.
+	// unusual lists the numbers of those later runs whose outcome differed, at some value, from the outcome of the
+	// first runs. All values are tried with the same seeds, so these runs are likely to differ at nearby values too.
 	unusual []int
 }
 

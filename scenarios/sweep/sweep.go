@@ -31,9 +31,9 @@ type Sweep struct {
 	// Points are the points of the grid. The index along the first axis changes fastest: if that axis has n levels, the
 	// point at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are the points tried between those of the grid. First come the points where the condition of an assertion
-	// becomes true. They are followed by the points tried while bisecting. These may have fewer runs, because their
-	// runs end once each law of interest was broken in some but not all of them.
+	// Between are the points that were tried between the points of the grid. First come the points where the condition
+	// of an assertion becomes true. They are followed by the points tried while bisecting. These may have fewer runs,
+	// because their runs end once each law of interest was broken in some but not all of them.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted

@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns those of the openings that are requests or answers.
+// named returns the openings that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)

@@ -204,7 +204,7 @@ func cases(t *testing.T) (titles []string, requests, answered map[string][]strin
 	return titles, requests, answered
 }
 
-// TestRequestsAreAnsweredAsByConsul compares the answers of the simulated server with those of a real one.
+// TestRequestsAreAnsweredAsByConsul compares the answers of the simulated server with the answers of a real one.
 func TestRequestsAreAnsweredAsByConsul(t *testing.T) {
 	titles, requests, answered := cases(t)
 	if base := os.Getenv("FENCEPOST_CONSUL"); base != "" {

@@ -20,13 +20,13 @@ type ask struct {
 	key     sim.Key       // random key of the message and of the answer
 }
 
-// answer is the leader's answer to an ask.
+// answer is the leader's answer to a call from a member.
 type answer struct {
 	number uint64
 	*reply
 }
 
-// pending is an ask that has not been answered.
+// pending is a call that the leader has not answered yet.
 type pending struct {
 	ask
 	sent bool // it has been sent to a leader

@@ -74,7 +74,7 @@ func (s *store) locked(id string) (list []string) {
 }
 
 // index returns the index for a read. For a session, it is the index of the table of sessions. For a key that exists,
-// it is that of the key's last change, and otherwise that of the last change of any key.
+// it is the index of the key's last change. For any other key, it is the index of the last change of any key.
 func (s *store) index(c *call) (index uint64, found bool) {
 	if c.op == opSessionInfo {
 		return s.sessionIndex, s.sessions[c.session.ID] != nil

@@ -80,7 +80,7 @@ func (q *apiCall) createNamespace() *Status {
 	return nil
 }
 
-// namespaceOf returns the namespace in a path, or "" if the path is that of the collection. ok is false if the path
+// namespaceOf returns the namespace in a path, or "" if the path belongs to the collection. ok is false if the path
 // does not concern namespaces.
 func namespaceOf(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/namespaces")

@@ -15,18 +15,18 @@ type ask struct {
 	renew   bool
 	attempt history.Attempt
 	from    sim.ProcessID // the member that received the client's request
-	number  uint64        // number of this ask at that member
+	number  uint64        // number of this request at that member
 	key     sim.Key       // random key of the message and of the answer
 }
 
-// leaderAnswer is the leader's answer to an ask.
+// leaderAnswer is the leader's answer to a member's request.
 type leaderAnswer struct {
 	number uint64
 	left   int64 // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
 	ttl    int64 // in seconds
 }
 
-// pendingAsk is an ask that waits for the leader's answer.
+// pendingAsk is a request that waits for the leader's answer.
 type pendingAsk struct {
 	ask
 	deadline time.Duration
@@ -45,7 +45,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops asks that have timed out. Their clients stopped waiting long ago.
+// dropLateAsks drops requests that have timed out. Their clients stopped waiting long ago.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -54,7 +54,7 @@ func (s *server) dropLateAsks(m *raft.Member) {
 	}
 }
 
-// passOn sends an ask to the leader. If no leader is known, the ask waits until one is.
+// passOn sends a request to the leader. If no leader is known, the request waits until one is.
 func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():

@@ -58,7 +58,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// LeaderChanged hands the leases over to the new leader, and sends it the asks that the old leader has not answered.
+// LeaderChanged hands the leases over to the new leader, and sends it the requests that the old leader has not
+// answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:

@@ -151,8 +151,8 @@ func TestOnlyRequestsCheck(t *testing.T) {
 }
 
 // TestAScoreWhoseTimeHasNotComeIsRecorded: if a request removes a member of a sorted set by its score, the record says
-// whether that time had come by the server's clock, in whatever unit the score is. A score that is no time of day has
-// no such time.
+// whether that time had come by the server's clock, in whatever unit the score is. A score that is not a time of day
+// has no such time.
 func TestAScoreWhoseTimeHasNotComeIsRecorded(t *testing.T) {
 	now := time.Duration(epoch)
 	for unit, in := range map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us",

@@ -367,9 +367,9 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 	}
 }
 
-// TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with those of real ones. The
-// commands concern keys of all slots, are sent to all nodes, also in scripts and transactions, and some are sent while
-// slots are being moved. At full size, the test uses three seeds, with 3,000 plays each.
+// TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with the replies of real ones.
+// The commands concern keys of all slots, and are sent to all nodes. Some are in scripts and transactions, and some are
+// sent while slots are being moved. At full size, the test uses three seeds, with 3,000 plays each.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
 	c := startCluster(t)
 	for seed := range uint64(testkit.Size(1, 3)) {

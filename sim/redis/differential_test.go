@@ -218,8 +218,8 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 }
 
 // compareRandom compares the replies to some thousand commands that draw returns, or at full size to a share of a
-// million. It moves the clock from time to time. name makes the random choices differ from those of other tests. If
-// there are preludes, each connection begins with one of them.
+// million. It moves the clock from time to time. Tests with different names make different random choices. If there are
+// preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
 	rows := 40

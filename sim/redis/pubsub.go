@@ -158,8 +158,8 @@ func publish(kind int) func(n *Node, args []string) {
 	}
 }
 
-// publish pushes a message to this node's subscribers: to those of the channel, then to those of patterns, each in the
-// order of their subscriptions. It returns their number.
+// publish pushes a message to this node's subscribers. The subscribers of the channel come first, and then the
+// subscribers of patterns, each in the order of their subscriptions. It returns their number.
 func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	if i, found := n.audiences[kind].find(name); found {
 		a := &n.audiences[kind]

@@ -17,9 +17,9 @@ import (
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
 // checkpoint, right before the first TCP socket is created. If the process has started others, one of them may be the
-// one that creates this socket. They are stopped, too. Their other threads run until all of them wait. Each run begins
-// with copies (forks) of these processes. The copies get the same threads, which then wait again, and their own open
-// files.
+// one that creates this socket. They are stopped as well. Their other threads run until all of them wait. Each run
+// begins with copies (forks) of these processes. The copies get the same threads, which then wait again, and their own
+// open files.
 //
 // If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
 // stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. For a process

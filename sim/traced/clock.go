@@ -4,8 +4,8 @@ package traced
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// uptime is what the monotonic clock of each process shows at time 0, in ns. It is that of a machine that has been
-// running for a day.
+// uptime is what the monotonic clock of each process shows at time 0, in ns. A machine that has been running for a day
+// would show it.
 const uptime = 86_400_000_000_000
 
 // clock holds the wall clock and the monotonic clock of a process.

@@ -67,7 +67,7 @@ func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 // Start starts a program and stops it before its first instruction. The program then runs when Run is called. The error
 // is a *StartError or, if the program computes without end before its checkpoint, a *ProgramError.
 //
-// If the command already has a checkpoint, Start creates a copy of it. The virtual time is then at least that of the
+// If the command already has a checkpoint, Start creates a copy of it. The virtual time is then no earlier than the
 // checkpoint.
 func (m *Machine) Start(c Command) (*Process, error) {
 	p, err := m.startOrCopy(c)

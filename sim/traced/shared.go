@@ -118,7 +118,7 @@ func (t *thread) opensShared(path string, flags uint64) outcome {
 	return answered
 }
 
-// futexKey identifies a futex among those of a family.
+// futexKey identifies a futex within a family.
 type futexKey struct {
 	file string // the file or the shared memory that contains the futex; empty: memory of one process
 	at   uint64 // offset in the file, or address

@@ -122,7 +122,7 @@ var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-le
 	"zookeeper-fence-parent-czxid"}
 
 // seeds is the number of seeds with which a scaled scenario must have the same verdict as the original. In real time,
-// the delays are not those of any particular seed.
+// the delays do not depend on the seed.
 const seeds = 20
 
 // scaled divides the longer times of a scenario, as far as its simulated verdict stays the same for all seeds. by is

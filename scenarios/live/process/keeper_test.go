@@ -301,8 +301,8 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
-// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process and not that of
-// the keeper.
+// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process, and not the
+// keeper's.
 func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	ignored := func(status string) string {
 		_, after, _ := strings.Cut(status, "SigIgn:")

@@ -111,7 +111,7 @@ func (s *Shim) write(field int, values ...int64) error {
 // if no library is loaded to change the clock of the process.
 const farOff = time.Second
 
-// SetClocks sets the clocks of the process to those of its simulated server.
+// SetClocks sets the clocks of the process to the clocks of its simulated server.
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {

@@ -237,8 +237,8 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
 // TestWhatARemovalByScoreLeaves takes slots of a semaphore. A removal of the lowest scores cannot have removed a member
-// whose score is higher than that of a remaining member. The records must show this even if the member's own slot is
-// then taken again.
+// with a higher score than a remaining member. The records must show this even if the member's own slot is then taken
+// again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	var asked []string

@@ -46,8 +46,9 @@ func TestPausedServerDoesNothing(t *testing.T) {
 	same(t, "pause", linesOf(model), linesOf(reality), nil)
 }
 
-// TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator does. The records are those of the
-// simulated server. Keys that do not exist, and those of a client's own request, are not blamed on the operator.
+// TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator does. The records must be the same as
+// with the simulated server. The operator is not blamed for keys that do not exist, or for keys that a client's own
+// request has removed.
 func TestAnOperatorRemovesKeys(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	remove := func(key history.Lock, why history.Why) sim.ServerFault {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// blocking lists the commands that may block. XREAD and XREADGROUP, too, block if the client requests it.
+// blocking lists the commands that may block. XREAD and XREADGROUP also block if the client requests it.
 var blocking = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "wait",
 	"waitaof"}
 

@@ -238,7 +238,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore gives all servers of a group the default priority again. port is that of the group's new master.
+// restore gives all servers of a group the default priority again. port is the port of the group's new master.
 func (n *watcher) restore(port string) {
 	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {

@@ -179,7 +179,7 @@ func (s *Server) push(l *link, b []byte) {
 	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the clocks of the process to those of the world. Keys expire by these clocks.
+// ClockChanged sets the clocks of the process to the clocks of the world. Keys expire by these clocks.
 func (s *Server) ClockChanged() {
 	s.Lives.ClockChanged()
 	s.arm()

@@ -31,7 +31,7 @@ type File struct {
 
 	running bool  // an fsync of the first covered effects is running
 	runEnd  int64 // when that fsync ends
-	// the earliest time at which an fsync can begin: that of the write, or the end of the previous fsync
+	// the earliest time at which an fsync can begin: the time of the write, or the end of the previous fsync
 	since     int64
 	lastFsync int64 // second of the wall clock in which the last fsync began
 	waiting   bool  // the buffer has not been written yet because an fsync is running
