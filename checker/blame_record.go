@@ -22,10 +22,10 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults because of which the victim's lease, as stated by its window, ended later than its key.
-// There are two cases. Either the client was paused, its answers were late, or a server waited for another server,
-// between the first request of the grant and the grant itself. Or the client's clock ran slow or was set back before
-// the lease ended and before the leases clashed.
+// miscounted lists the faults that made the victim's lease, as stated by its window, end later than its key. There are
+// two cases. Either the client was paused, its answers were late, or a server waited for another server, between the
+// first request of the grant and the grant itself. Or the client's clock ran slow or was set back before the lease
+// ended and before the leases clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
@@ -126,8 +126,8 @@ func (t *judge) ordered(f *trace.Fault) bool {
 }
 
 // misleading is about a member that extended a lease at position at although there was a new leader. It lists the
-// faults because of which the member did not know of the new leader. These are the faults that paused the member, or
-// cut it off from other members, after the new leader had taken over the leases.
+// faults that kept the member from learning of the new leader. These are the faults that paused the member, or cut it
+// off from other members, after the new leader had taken over the leases.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {

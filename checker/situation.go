@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// situation is what advice may depend on: the lock as the history's header describes it, the cause of the violation,
-// and the faults that the explanation of the violation names.
+// situation contains everything that advice may depend on: the lock as the history's header describes it, the cause of
+// the violation, and the faults that the explanation of the violation names.
 type situation struct {
 	*history.Header
 	facts

@@ -43,7 +43,7 @@ func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 			t.Errorf("%s of a server: %v", line, err)
 		}
 		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), testNames); err != nil {
-			t.Errorf("%s of a modelled client: %v", line, err)
+			t.Errorf("%s of a modeled client: %v", line, err)
 		}
 	}
 	if _, err := ParseFor("pause client-1 for 5s at 1s", n); err != nil {

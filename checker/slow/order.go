@@ -77,8 +77,8 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
-// spares reports whether the request at place i gave a new expiry to a key of which both clients hold a part, and the
-// owner's part lives at least as long as the owner made it live.
+// spares reports whether the request at position i gave a new expiry to a key of which both clients hold a part. It
+// also requires that the owner's part lives at least as long as the owner made it live.
 func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	e, kept, both := r.Events[i], r.lastKept(i, owner), false
 	for _, o := range r.Events {

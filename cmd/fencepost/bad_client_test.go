@@ -90,8 +90,8 @@ func TestBadClients(t *testing.T) {
 			"its first report", "it wanted to write /tmp/file-of-a-bad-client, and was refused", rules}},
 		{"connects elsewhere", `socket.create_connection(("10.9.9.9", 6379))`, []string{"client-N ended with status " +
 			"1 before", "it wanted to connect to 10.9.9.9:6379, where no server of the run is", rules}},
-		{"calls what is not modelled", "ctypes.CDLL(None).inotify_init1(0)", []string{"client-N calls inotify_init1 " +
-			"in thread N000, which is not modelled", "live runs it in real time"}},
+		{"calls what is not modeled", "ctypes.CDLL(None).inotify_init1(0)", []string{"client-N calls inotify_init1 " +
+			"in thread N000, which is not modeled", "live runs it in real time"}},
 		{"becomes a program for another processor", `os.execv("` + arm + `", ["arm"])`, []string{"client-N ended " +
 			"with status 1 before its first report", "Exec format error", report}},
 		{"becomes a missing program", `os.execv("/no/such/worker", ["worker"])`, []string{"client-N ended with " +

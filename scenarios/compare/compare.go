@@ -50,7 +50,7 @@ var model = []string{
 	"All times here are round trips multiplied by the stated delay: compare the rows, not the milliseconds. One " +
 		"lock can be acquired and released only as fast as its round trips allow. The article's " +
 		"ops/s, for which it states no conditions, need many locks at once, and the limits of a server under that " +
-		"load are not modelled.",
+		"load are not modeled.",
 	"All clients are careful. They renew their lock every third of its TTL of 10 s, check the remaining validity " +
 		"before each read and write, and stop when the validity has run out or the lock is lost. A polled lock is " +
 		"tried " +

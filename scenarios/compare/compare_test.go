@@ -216,7 +216,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 }
 
 // TestEveryProtocolIsCompared checks that every protocol has a row, except setnx-expire and those whose keys never
-// expire. The clients of the latter cannot be as careful as the others, which check the validity of their lock.
+// expire. Without expiry, clients cannot be as careful as the others, which check the validity of their lock.
 func TestEveryProtocolIsCompared(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		compared := slices.ContainsFunc(contenders, func(c Contender) bool {

@@ -228,7 +228,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 		"forks": {python + " -c 'import os\nwhile os.fork(): os.wait()'",
 			"client-1 calls clone in thread 1000, to start another process, although it has started 300 already"},
 		"watches files": {python + " -c 'import ctypes; ctypes.CDLL(None).inotify_init1(0)'",
-			"client-1 calls inotify_init1 in thread 1000, which is not modelled"},
+			"client-1 calls inotify_init1 in thread 1000, which is not modeled"},
 		"is woken": {python + " -c 'import signal, time; signal.alarm(1); time.sleep(9)'",
 			"client-1 was ended by the signal SIGALRM before its first report"},
 		"waits": {python + " -c 'import time; time.sleep(1e6)'", "client-1 has not reported FENCEPOST ACQUIRING lock"},

@@ -45,8 +45,9 @@ type Config struct {
 	// tasks are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests on its
 	// own goroutine or on one that it has started. The trial run has one task for each client.
 	Tasks int
-	// Locks are the names of several locks, all of which a client acquires, in this order, before it works; default one
-	// lock. Then New is called for each of them (Client.Key), and Shared returns the object that they have in common.
+	// Locks are the names of several locks; default one lock. A client acquires all of them, in this order, before it
+	// works. If Locks is set, New is called for each of them (Client.Key), and Shared returns the object that they have
+	// in common.
 	Locks []string
 	// Permits is the number of clients that may hold the lock at the same time; default 1. With more, the lock is a
 	// semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and

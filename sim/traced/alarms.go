@@ -64,7 +64,7 @@ func (p *Process) encode(a alarm) []byte {
 // counts processor time ends the run.
 func (t *thread) isReal() bool {
 	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {
-		t.p.m.fail(t, t.name, "for a timer that counts processor time, which is not modelled: use ITIMER_REAL")
+		t.p.m.fail(t, t.name, "for a timer that counts processor time, which is not modeled: use ITIMER_REAL")
 		return false
 	}
 	return true

@@ -168,7 +168,7 @@ func (t *thread) futex() outcome {
 	case futexWakeOp:
 		return t.wakeOp()
 	}
-	p.m.fail(t, "futex", "with an operation that is not modelled")
+	p.m.fail(t, "futex", "with an operation that is not modeled")
 	return gone
 }
 

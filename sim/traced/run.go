@@ -128,7 +128,7 @@ func (m *Machine) enter(t *thread) {
 	unix.PtraceGetRegs(t.tid, &t.regs)
 	c, known := calls[t.regs.Orig_rax]
 	if !known {
-		m.fail(t, nameOf(t.regs.Orig_rax), "which is not modelled: a program that needs it cannot run in virtual "+
+		m.fail(t, nameOf(t.regs.Orig_rax), "which is not modeled: a program that needs it cannot run in virtual "+
 			"time yet; live runs it in real time")
 		return
 	}
@@ -215,7 +215,7 @@ func (p *Process) finished(t *thread, st unix.WaitStatus) {
 func (m *Machine) executed(t *thread) {
 	p := t.p
 	if len(p.threads) > 1 {
-		m.fail(t, "execve", "while it has other threads, which is not modelled")
+		m.fail(t, "execve", "while it has other threads, which is not modeled")
 		return
 	}
 	unix.PtraceSyscall(t.tid, 0)

@@ -82,7 +82,7 @@ func (p *Process) gets(sig unix.Signal, by *thread, from sender) {
 		p.ends(Exit{Code: 128 + int(sig), Signal: "SIGKILL"})
 		return
 	case !d.caught.has(sig) && slices.Contains(stopping, sig):
-		p.m.fail(by, by.name, "to send "+unix.SignalName(sig)+", which stops a process and is not modelled: pause a "+
+		p.m.fail(by, by.name, "to send "+unix.SignalName(sig)+", which stops a process and is not modeled: pause a "+
 			"client by a fault instead")
 		return
 	}

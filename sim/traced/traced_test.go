@@ -88,7 +88,8 @@ func TestACopyHasThreadsAndFiles(t *testing.T) {
 	}
 }
 
-// TestAFamilyIsCopied: a program that was started by a script is copied together with the script, and both go on.
+// TestAFamilyIsCopied: a program that was started by a script is copied together with the script, and both copies
+// continue.
 func TestAFamilyIsCopied(t *testing.T) {
 	s := newStage(t, 0)
 	code := strings.Join(python(t, "testdata/waits.py", echoing), " ") + "; echo $? over"
@@ -307,7 +308,7 @@ func TestWhatCannotBeRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		{goProgram(t, "signalfd"), "program calls signalfd4 in thread 1000, which is not modelled"},
+		{goProgram(t, "signalfd"), "program calls signalfd4 in thread 1000, which is not modeled"},
 		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "while True: pass"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "import os\nwhile True: os.fork()"), "program calls clone in thread 1"},
