@@ -135,7 +135,8 @@ func (t *Trace) Sections() {
 }
 
 // GaveBack reports whether the holder had called its release by the given time while its lease was still valid. If so,
-// the release ended the lease.
+// the release ended the lease. A lease that states no end is valid until its holder learns that the lock is lost.
 func (g *Grant) GaveBack(t *Trace, by history.Time) bool {
-	return g.Release != Open && t.Time(g.Release) <= by && t.Time(g.Release) < g.Until
+	valid := g.Lease != nil && g.Lease.Open && g.Ending == Released
+	return g.Release != Open && t.Time(g.Release) <= by && (valid || t.Time(g.Release) < g.Until)
 }
