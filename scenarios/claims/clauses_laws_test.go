@@ -250,7 +250,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	case due == history.Never:
 		truth = "never expires"
 	case prolonged > 0:
-		truth = "was extended again, last at " + prolonged.String()
+		truth = "was extended as late as " + prolonged.String()
 	}
 	return unless(why == truth, truth)
 }

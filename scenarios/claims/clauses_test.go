@@ -114,7 +114,7 @@ var clauses = []clause{
 }
 
 // stays matches the phrases that say why a key remains.
-const stays = `(never expires|stays as long as the session does|was extended again, last at TIME|is due to expire at TIME)`
+const stays = `(never expires|stays as long as the session does|was extended as late as TIME|is due to expire at TIME)`
 
 // is reports whether a name in an explanation means the process p. If the explanation also states an attempt, it must
 // be a. Case is ignored, because the name may begin a sentence.
