@@ -303,6 +303,52 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
 `, []string{"ask for longer"}, nil, []string{"round trip"}},
+	// In a queue, the place of a client that has given up keeps others waiting.
+	{"a place that was left delays the next client", FaultTolerance, TooSlow, `
+header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s measures=expiry,short-timeout end=30s
+0s client-3 acquire invoke
+1ms redis-1 key-set of=client-3/1 until=10.001s
+2ms client-3 acquire ok until=10s
+1s client-1 acquire invoke
+2s client-3 release invoke
+2s redis-1 key-gone of=client-3/1 by=client-3/1 why=deleted
+2.001s client-3 release ok
+3s client-1 acquire fail why=timeout
+20s client-2 acquire invoke
+25s redis-1 key-set of=client-2/1 until=35s
+25.001s client-2 acquire ok until=35s
+`, []string{"Remove the place"}, nil, []string{"round trip", "ask for longer"}},
+	{"no place was left", FaultTolerance, TooSlow, `
+header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s end=30s measures=short-timeout,left-places
+0s client-3 acquire invoke
+1ms redis-1 key-set of=client-3/1 until=10.001s
+2ms client-3 acquire ok until=10s
+1s client-1 acquire invoke
+2s client-3 release invoke
+2s redis-1 key-gone of=client-3/1 by=client-3/1 why=deleted
+2.001s client-3 release ok
+3s client-1 acquire fail why=timeout
+20s client-2 acquire invoke
+25s redis-1 key-set of=client-2/1 until=35s
+25.001s client-2 acquire ok until=35s
+`, []string{"round trip"}, nil, []string{"Remove the place"}},
+	{"a clock was set back, so that a place lasted longer", Fairness, LeftFree, `
+header servers=redis-1 quorum=1 ttl=10s service=redis order=100ms/30s measures=expiry end=60s
+0s client-1 acquire invoke
+1s client-1 acquire ok until=10s
+2s client-2 acquire invoke
+3s fault redis-1: jump redis-1 clock by -60s at 3s
+4s client-1 release invoke
+4s client-1 release ok
+`, []string{"from jumping"}, nil, []string{"Give each place"}},
+	{"the clock was not set", Fairness, LeftFree, `
+header servers=redis-1 quorum=1 ttl=10s service=redis order=100ms/30s measures=expiry end=60s
+0s client-1 acquire invoke
+1s client-1 acquire ok until=10s
+2s client-2 acquire invoke
+4s client-1 release invoke
+4s client-1 release ok
+`, []string{"Give each place"}, nil, []string{"from jumping"}},
 	// A release did not return within the bound, because its request reached the server late or never.
 	{"the key goes later", FaultTolerance, ReleaseWithoutEffect, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry end=30s

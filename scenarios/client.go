@@ -156,7 +156,7 @@ func (s *section) acquire() bool {
 	return true
 }
 
-// asking returns the event that says that the task asks for a lock.
+// asking returns the event that records the request of the task for a lock.
 func (c *client) asking(l *clientLock) history.Event {
 	return history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared, Task: c.task}
 }

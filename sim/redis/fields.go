@@ -161,15 +161,10 @@ func endFields(d *store.Data, name string, k *store.Entry) {
 // millisecond of its deadline. This is what Redis does for hashes of at most 512 short fields.
 func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
-		if isNoHash(d, args[1]) {
+		k, fields, ok := hashAndFields(d, args)
+		if !ok {
 			return
 		}
-		fields, trouble := fieldList(args, 2, errFieldCount)
-		if trouble != "" {
-			d.ReplyError(trouble)
-			return
-		}
-		k := d.Peek(args[1])
 		each(d, fields, func(field string) int64 {
 			if k == nil || !k.HasField(field) {
 				return noField
@@ -191,17 +186,26 @@ func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	}
 }
 
-func hpersist(d *store.Data, args []string) {
-	name := args[1]
-	if isNoHash(d, name) {
-		return
+// hashAndFields reads the arguments KEY FIELDS COUNT FIELD… of a command. It answers with an error and returns false if
+// the key is not a hash or the list is wrong. The hash is nil if the key does not exist.
+func hashAndFields(d *store.Data, args []string) (k *store.Entry, fields []string, ok bool) {
+	if isNoHash(d, args[1]) {
+		return nil, nil, false
 	}
 	fields, trouble := fieldList(args, 2, errFieldCount)
 	if trouble != "" {
 		d.ReplyError(trouble)
+		return nil, nil, false
+	}
+	return d.Peek(args[1]), fields, true
+}
+
+func hpersist(d *store.Data, args []string) {
+	name := args[1]
+	k, fields, ok := hashAndFields(d, args)
+	if !ok {
 		return
 	}
-	k := d.Peek(name)
 	var done []string
 	each(d, fields, func(field string) int64 {
 		switch {

@@ -256,15 +256,10 @@ func (t *timing) get(d *store.Data, name string, fields []string) {
 
 func hgetdel(d *store.Data, args []string) {
 	name := args[1]
-	if isNoHash(d, name) {
+	k, fields, ok := hashAndFields(d, args)
+	if !ok {
 		return
 	}
-	fields, trouble := fieldList(args, 2, errFieldCount)
-	if trouble != "" {
-		d.ReplyError(trouble)
-		return
-	}
-	k := d.Peek(name)
 	anyExpired := false
 	var found []string
 	d.ReplyLen(len(fields))

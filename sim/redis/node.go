@@ -19,7 +19,7 @@ type Node struct {
 	data    *store.Data
 	aof     store.File
 	scripts scripts
-	// libraries are the libraries of functions, sorted by name.
+	// libraries contains the loaded libraries of functions, sorted by name.
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
 	// stood is what exists according to the node's records. It is kept while the node writes no records: while it is

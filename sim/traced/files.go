@@ -52,7 +52,7 @@ func (m *member) sharesFile(other member) bool {
 			if f.kind != o.kind {
 				continue
 			}
-			// 0: the same file
+			// kcmp returns 0 for two descriptors of the same open file
 			how, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(m.process.pid), uintptr(other.process.pid), 0,
 				uintptr(f.fd), uintptr(o.fd), 0)
 			if err != 0 || how == 0 || strings.HasPrefix(f.kind, kindPipe) {
