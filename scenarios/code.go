@@ -33,7 +33,8 @@ type Wanted struct {
 	Watch func(sim.Moment)
 }
 
-// CodeError reports that the lock's own code failed in a run, so there is nothing to judge.
+// CodeError reports that the lock's own code, or a client that is a program, failed in a run, so there is nothing to
+// judge.
 type CodeError struct{ Text string }
 
 // Error describes the failure.
@@ -82,6 +83,14 @@ func (s *Scenario) With(code *Code) *Scenario {
 // OfPrograms reports whether the clients of s are real programs that run on the host. The simulator does not know the
 // code of their locks.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
+
+// Failing says in a few words what a *[CodeError] of a run of s means.
+func (s *Scenario) Failing() string {
+	if s.OfPrograms() {
+		return "a client failed"
+	}
+	return "the lock's own code failed"
+}
 
 // Takes reports whether the clients of s know what a key of lock or work says. Programs know what they are given.
 func (s *Scenario) Takes(key string) bool {

@@ -120,7 +120,7 @@ func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	free, _, _ := strings.Cut(forgetful, "faults:")
 	random := func(_ *scenarios.Scenario, p nemesis.Plan) bool { return len(p.Faults) > 0 }
 	if _, err = Try(context.Background(), ofPrograms(t, free, random), o); err == nil ||
-		!strings.Contains(err.Error(), "no run could be judged: the lock's own code failed, first with seed 1: it e") {
+		!strings.Contains(err.Error(), "no run could be judged: a client failed, first with seed 1: it e") {
 		t.Errorf("in each random plan: %v", err)
 	}
 }

@@ -101,8 +101,8 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 		return e.Done(), err
 	}
 	if e.Failed.Runs > 0 && e.Failed.Runs == e.Done() {
-		return e.Done(), fmt.Errorf("no run could be judged: the lock's own code failed, first with seed %d: %s",
-			e.Failed.First, strings.Join(e.Failed.Why, "\n"))
+		return e.Done(), fmt.Errorf("no run could be judged: %s, first with seed %d: %s",
+			b.scenario.Failing(), e.Failed.First, strings.Join(e.Failed.Why, "\n"))
 	}
 	plans, err := e.Plans(b.scenario)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Failed counts the runs that could not be judged, because the lock's own code failed.
+// Failed counts the runs that could not be judged, because the lock's own code or a client failed.
 type Failed struct {
 	Runs  int      `json:"runs"`
 	First uint64   `json:"first"` // the lowest seed of a failed run
@@ -23,7 +23,7 @@ const mostWhy = 12
 // addresses matches the parts of a failure's text that are different in each process.
 var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
 
-// note counts the run as failed if err says that the lock's own code failed, and reports whether it did.
+// note counts the run as failed if err says that the lock's own code or a client failed, and reports whether it did.
 func (f *Failed) note(seed uint64, err error) (failed bool) {
 	var code *scenarios.CodeError
 	if !errors.As(err, &code) {
@@ -57,13 +57,13 @@ func (f *Failed) add(part Failed) {
 }
 
 // open returns a sentence which says that, because of the failed runs, it is undecided whether the promises are kept.
-// of is the total number of runs. open returns nil if no run failed.
-func (f *Failed) open(of int) []string {
+// of is the total number of runs of s. open returns nil if no run failed.
+func (f *Failed) open(s *scenarios.Scenario, of int) []string {
 	if f.Runs == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d runs could not be judged: the lock's own code failed, first with seed %d: %s",
-		f.Runs, of, f.First, f.Why[0])}
+	return []string{fmt.Sprintf("%d of %d runs could not be judged: %s, first with seed %d: %s", f.Runs, of, s.Failing(),
+		f.First, f.Why[0])}
 }
 
 // more returns the lines of the failure after the first. The first line is part of the sentence that open returns.

@@ -17,7 +17,7 @@ import (
 // is Undecided, one sentence each.
 func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if e.Repeated != nil {
-		return e.compared()
+		return e.compared(s)
 	}
 	open = append(open, e.unfinished()...)
 	if all := e.allFaults(); e.Done() > 0 && all.Met == 0 {
@@ -25,7 +25,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 			"%s", all.Struck,
 			campaign.WhileHeld))
 	}
-	open = append(open, e.Failed.open(e.Done())...)
+	open = append(open, e.Failed.open(s, e.Done())...)
 	broken := false
 	for _, t := range e.Laws {
 		broken = broken || t.Breaks() > 0 && slices.Contains(s.Promise.Laws, t.Law)
@@ -43,8 +43,8 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 }
 
 // compared returns the Standing of runs with the same faults.
-func (e *Result) compared() (standing document.Result, open []string) {
-	open = append(e.unfinished(), e.Failed.open(e.Done())...)
+func (e *Result) compared(s *scenarios.Scenario) (standing document.Result, open []string) {
+	open = append(e.unfinished(), e.Failed.open(s, e.Done())...)
 	standing = e.Campaign.Standing()
 	if standing != document.Failed && len(open) > 0 {
 		return document.Undecided, open

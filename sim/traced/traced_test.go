@@ -18,8 +18,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	for _, what := range []string{"threads", "pipe", "signals", "files", "children", "echo", "reset", "end", "absolute",
 		"options", "timerfd", "output"} {
 		t.Run(what, func(t *testing.T) {
-			want := onTheHost(t, goProgram(t, what, real)...)
 			got := newStage(t, 0).run(1, 0, nil, goProgram(t, what, echoing)...)
+			want := onTheHost(t, got.printed, goProgram(t, what, real)...)
 			if got.err != nil || got.printed != want || got.exit != (Exit{}) {
 				t.Errorf("it prints %q and %v (%v), and on the host %q", got.printed, got.exit, got.err, want)
 			}
@@ -28,8 +28,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	for _, what := range []string{"waits", "children", "signals", "shared", "copied"} {
 		t.Run("python "+what, func(t *testing.T) {
 			file := "testdata/" + what + ".py"
-			want := onTheHost(t, python(t, file, real)...)
 			got := newStage(t, 0).run(1, 0, nil, python(t, file, echoing)...)
+			want := onTheHost(t, got.printed, python(t, file, real)...)
 			if got.err != nil || got.printed != want || got.exit != (Exit{}) {
 				t.Errorf("it prints\n%s%v (%v), and on the host\n%s", got.printed, got.exit, got.err, want)
 			}

@@ -41,7 +41,7 @@ def numbers():
     pid = forked(lambda: os.write(to, f"{os.getpid()} {os.getppid() == parent}".encode()))
     number, is_parent = os.read(out, 100).split()
     show("numbers", int(number) == pid, is_parent, os.getpid() == parent, status(pid))
-    pid = forked(lambda: forked(lambda: (time.sleep(0.05), os.write(to, b"%d" % os.getppid()))))
+    pid = forked(lambda: forked(lambda: (time.sleep(0.5), os.write(to, b"%d" % os.getppid()))))
     show("orphan", status(pid), os.read(out, 100) != b"%d" % pid)
 
 
@@ -67,14 +67,14 @@ def waits():
     fails(os.waitpid, -1, 0)
     fails(os.waitpid, parent, 0)
     fails(os.waitid, os.P_ALL, 0, os.WNOHANG)
-    p = subprocess.Popen(["sleep", "0.1"])
+    p = subprocess.Popen(["sleep", "0.5"])
     show(p.poll(), os.waitpid(-1, os.WNOHANG), os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG))
     for options in [os.WEXITED | os.WNOWAIT, os.WEXITED]:
         i = os.waitid(os.P_PID, p.pid, options)
         show(i.si_pid == p.pid, i.si_signo, i.si_code, i.si_status)
     several = [forked(lambda: time.sleep(0.01 * i)) for i in range(3)]
     show(sorted(several.index(os.wait()[0]) for _ in several))
-    pid = forked(lambda: time.sleep(0.2))
+    pid = forked(lambda: time.sleep(0.5))
     show(os.waitpid(0, os.WNOHANG))
     os.setpgid(pid, 0)
     fails(os.waitpid, 0, os.WNOHANG)
@@ -92,6 +92,15 @@ HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.POINTER(Info), ctypes.c_vo
 class Action(ctypes.Structure):
     _fields_ = [("handler", HANDLER), ("mask", ctypes.c_ulong * 16), ("flags", ctypes.c_int),
                 ("restorer", ctypes.c_long)]
+
+
+def pauses(pause, seen, count):
+    """Pauses until signals have been seen. An alarm ends a pause that begins only after the signal."""
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
+    while len(seen) < count:
+        pause()
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def signals():
@@ -115,13 +124,13 @@ def signals():
     seen = []
     signal.signal(signal.SIGCHLD, lambda *_: seen.append("SIGCHLD"))
     p = subprocess.Popen(["sleep", "0.05"])
-    signal.pause()
+    pauses(signal.pause, seen, 1)
     show(seen, p.wait())
     names = ["signo", "code", "pid", "status"]
     told = HANDLER(lambda sig, info, _: seen.append([getattr(info[0], name) for name in names]))
     ctypes.CDLL(None).sigaction(signal.SIGCHLD, ctypes.byref(Action(told, flags=4)), None)
     pid = forked(lambda: time.sleep(0.05))
-    ctypes.CDLL(None).pause()
+    pauses(ctypes.CDLL(None).pause, seen, 2)
     show(seen[1][:2], seen[1][2] == pid, seen[1][3], status(pid))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     fails(os.waitpid, forked(lambda: time.sleep(0.05)), 0)

@@ -35,7 +35,7 @@ try:
 except ValueError as e:
     print(e)
 
-event, condition, queue, barrier = mp.Event(), mp.Condition(), mp.Queue(), mp.Barrier(3)
+event, begun, condition, queue, barrier = mp.Event(), mp.Event(), mp.Condition(), mp.Queue(), mp.Barrier(3)
 
 
 def waits():
@@ -46,6 +46,7 @@ def waits():
 
 
 def sets():
+    begun.wait()
     time.sleep(0.01)
     event.set()
     queue.put("set")
@@ -54,6 +55,7 @@ def sets():
 
 def is_notified():
     with condition:
+        begun.set()
         print(condition.wait(10), flush=True)
     barrier.wait()
 
@@ -69,7 +71,7 @@ word = ctypes.c_int.from_buffer(page, 8)
 futex = lambda operation, value: ctypes.CDLL(None).syscall(202, ctypes.byref(word), operation, value, None)
 child = os.fork()
 if child == 0:
-    time.sleep(0.01)
+    time.sleep(0.5)
     word.value = 1
     os._exit(futex(wake, 5))
 print(futex(wait, 0), word.value, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

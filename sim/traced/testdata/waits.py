@@ -39,7 +39,8 @@ def by_epoll(s):
 for wait in [lambda s: None, lambda s: print(len(select.select([s], [], [], 10)[0])), by_poll, by_epoll]:
     talk(wait)
 
-s = socket.create_connection(address, timeout=0.01)
+s = socket.create_connection(address)
+s.settimeout(0.01)
 try:
     s.recv(1)
 except socket.timeout as e:

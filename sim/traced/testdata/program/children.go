@@ -20,7 +20,7 @@ func children() {
 	sh.Stdin = strings.NewReader(strings.Repeat("x", 200_000))
 	out, err = sh.Output()
 	fmt.Println(len(out), err)
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	fmt.Println(exec.CommandContext(ctx, "sleep", "100").Run())
 	var all sync.WaitGroup
