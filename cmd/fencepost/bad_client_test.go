@@ -140,7 +140,8 @@ func exploresBad(t *testing.T, scenario, command string, some bool, wants []stri
 		filepath.Join(t.TempDir(), "out")}, &out, &problems)
 	shown := out.String() + problems.String()
 	failed := -1
-	if m := regexp.MustCompile(`(\d) of 8 runs could not be judged: a client failed, first`).FindStringSubmatch(shown); m != nil {
+	counted := regexp.MustCompile(`(\d) of 8 runs could not be judged: a client failed, first`)
+	if m := counted.FindStringSubmatch(shown); m != nil {
 		failed, _ = strconv.Atoi(m[1])
 	}
 	switch {

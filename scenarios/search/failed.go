@@ -62,8 +62,8 @@ func (f *Failed) open(s *scenarios.Scenario, of int) []string {
 	if f.Runs == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d runs could not be judged: %s, first with seed %d: %s", f.Runs, of, s.Failing(),
-		f.First, f.Why[0])}
+	return []string{fmt.Sprintf("%d of %d runs could not be judged: %s, first with seed %d: %s", f.Runs, of,
+		s.Failing(), f.First, f.Why[0])}
 }
 
 // more returns the lines of the failure after the first. The first line is part of the sentence that open returns.

@@ -60,11 +60,15 @@ func (p *Process) encode(a alarm) []byte {
 	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
 }
 
+// ofProcessorTime describes a call that creates a timer for processor time. Such timers are those of profilers.
+const ofProcessorTime = "for a timer that counts processor time, which is not modeled: turn the profiler off that " +
+	"uses it, or use a timer that counts time"
+
 // isReal reports whether a system call is about the timer that counts time, ITIMER_REAL. A call about a timer that
 // counts processor time ends the run.
 func (t *thread) isReal() bool {
 	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {
-		t.p.m.fail(t, t.name, "for a timer that counts processor time, which is not modeled: use ITIMER_REAL")
+		t.p.m.fail(t, t.name, ofProcessorTime)
 		return false
 	}
 	return true

@@ -48,6 +48,12 @@ var timeCalls = map[uint64]call{
 	unix.SYS_TIMERFD_CREATE:  {"timerfd_create", (*thread).timerfdCreate},
 	unix.SYS_TIMERFD_SETTIME: {"timerfd_settime", (*thread).timerfdSettime},
 	unix.SYS_TIMERFD_GETTIME: {"timerfd_gettime", (*thread).timerfdGettime},
+
+	unix.SYS_TIMER_CREATE:     {"timer_create", (*thread).timerCreate},
+	unix.SYS_TIMER_SETTIME:    {"timer_settime", (*thread).timerSettime},
+	unix.SYS_TIMER_GETTIME:    {"timer_gettime", (*thread).timerGettime},
+	unix.SYS_TIMER_GETOVERRUN: {"timer_getoverrun", (*thread).timerGetoverrun},
+	unix.SYS_TIMER_DELETE:     {"timer_delete", (*thread).timerDelete},
 }
 
 var processCalls = map[uint64]call{
@@ -80,6 +86,8 @@ var processCalls = map[uint64]call{
 
 	unix.SYS_RT_SIGTIMEDWAIT: {"rt_sigtimedwait", (*thread).sigtimedwait},
 	unix.SYS_RT_SIGSUSPEND:   {"rt_sigsuspend", (*thread).sigsuspend},
+	unix.SYS_SIGNALFD:        {"signalfd", (*thread).signalfd},
+	unix.SYS_SIGNALFD4:       {"signalfd4", (*thread).signalfd},
 
 	unix.SYS_FUTEX: {"futex", (*thread).futex},
 
@@ -122,15 +130,15 @@ var ioCalls = map[uint64]call{
 }
 
 // unknown names some calls that are not modeled but that programs may use.
-var unknown = map[uint64]string{unix.SYS_TIMER_CREATE: "timer_create",
-	unix.SYS_SIGNALFD4: "signalfd4", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
+var unknown = map[uint64]string{unix.SYS_RT_SIGQUEUEINFO: "rt_sigqueueinfo",
+	unix.SYS_RT_TGSIGQUEUEINFO: "rt_tgsigqueueinfo", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
 	unix.SYS_INOTIFY_INIT1: "inotify_init1", unix.SYS_SHMGET: "shmget", unix.SYS_PTRACE: "ptrace",
 	unix.SYS_SPLICE: "splice", unix.SYS_EXECVEAT: "execveat",
-	unix.SYS_SECCOMP: "seccomp", unix.SYS_UNSHARE: "unshare", unix.SYS_SIGNALFD: "signalfd",
-	unix.SYS_TIMER_SETTIME: "timer_settime", unix.SYS_INOTIFY_INIT: "inotify_init", unix.SYS_SEMGET: "semget",
-	unix.SYS_MSGGET: "msgget", unix.SYS_MQ_OPEN: "mq_open", unix.SYS_FANOTIFY_INIT: "fanotify_init",
-	unix.SYS_USERFAULTFD: "userfaultfd", unix.SYS_PERF_EVENT_OPEN: "perf_event_open", unix.SYS_BPF: "bpf",
+	unix.SYS_SECCOMP: "seccomp", unix.SYS_UNSHARE: "unshare", unix.SYS_INOTIFY_INIT: "inotify_init",
+	unix.SYS_SEMGET: "semget", unix.SYS_MSGGET: "msgget", unix.SYS_MQ_OPEN: "mq_open",
+	unix.SYS_FANOTIFY_INIT: "fanotify_init", unix.SYS_USERFAULTFD: "userfaultfd",
+	unix.SYS_PERF_EVENT_OPEN: "perf_event_open", unix.SYS_BPF: "bpf",
 	unix.SYS_COPY_FILE_RANGE: "copy_file_range",
 	unix.SYS_PWRITEV:         "pwritev", unix.SYS_PREADV2: "preadv2", unix.SYS_PWRITEV2: "pwritev2",
 	unix.SYS_PIDFD_GETFD:      "pidfd_getfd",

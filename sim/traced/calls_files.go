@@ -165,6 +165,9 @@ func (t *thread) read() outcome {
 	if x := t.p.timerOf(mode, inode); x != nil {
 		return x.read(t, own)
 	}
+	if x := t.p.signalFileOf(mode, inode); x != nil {
+		return x.read(t, own)
+	}
 	const random, urandom = 0x108, 0x109
 	if mode == unix.S_IFCHR && (device == random || device == urandom) && t.name == "read" {
 		unix.Close(own)
@@ -209,7 +212,7 @@ func (t *thread) write() outcome {
 		unix.Close(own)
 		return passes
 	}
-	if t.p.timerOf(mode, inode) != nil {
+	if t.p.timerOf(mode, inode) != nil || t.p.signalFileOf(mode, inode) != nil {
 		unix.Close(own)
 		return t.errs(unix.EINVAL)
 	}

@@ -179,7 +179,7 @@ func (t *thread) waitid() outcome {
 	return t.awaits(is, options, func(o *Process) int64 {
 		info := make([]byte, sizeOfInfo)
 		if o != nil {
-			s := sender{cldExited, o.id, o.exit.reason()}
+			s := sender{code: cldExited, id: o.id, value: uint64(o.exit.reason())}
 			if o.exit.Signal != "" {
 				s.code = cldKilled
 			}

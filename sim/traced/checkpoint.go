@@ -30,7 +30,7 @@ import (
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
 	unix.SYS_EPOLL_CREATE: "epoll_create", unix.SYS_EPOLL_CREATE1: "epoll_create1", unix.SYS_EVENTFD: "eventfd",
 	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create",
-	unix.SYS_TIMERFD_CREATE: "timerfd_create"}
+	unix.SYS_TIMERFD_CREATE: "timerfd_create", unix.SYS_SIGNALFD: "signalfd", unix.SYS_SIGNALFD4: "signalfd4"}
 
 // checkpoint holds processes that are copied for each run.
 type checkpoint struct {
@@ -148,7 +148,7 @@ const mostRest = time.Second
 func (at *checkpoint) saves(p *Process) bool {
 	m := at.machine
 	err := m.Run(m.Now()+mostRest, func() bool { return m.current == nil && len(m.runnable) == 0 || p.ended })
-	if err != nil || len(m.runnable) > 0 || len(p.timers) > 0 || len(p.conns) > 0 || len(p.shared) > 0 {
+	if err != nil || len(m.runnable) > 0 || len(p.timers)+len(p.signalFiles)+len(p.conns)+len(p.shared) > 0 {
 		return false
 	}
 	var members []member
@@ -261,6 +261,11 @@ func (t *thread) returns(again *unix.PtraceRegs) error {
 	if _, err := wait(t.tid); err != nil {
 		return err
 	}
+	return t.entersAgain(again)
+}
+
+// entersAgain brings a thread from the end of a call to the entry of the call that it was going to make.
+func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
 		return err
 	}
@@ -294,6 +299,10 @@ func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
 func (p *Process) completes(one *member) (err error) {
 	of := one.process
 	p.replaced, p.knows, p.alarm = of.replaced, slices.Clone(of.knows), of.alarm
+	for _, x := range of.created {
+		p.created = append(p.created, x.copiedFor(p))
+	}
+	p.made = of.made
 	first := of.threads[0]
 	p.threads = []*thread{{p: p, tid: p.pid, id: first.id, began: first.began}}
 	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {

@@ -290,7 +290,7 @@ func (c *Conn) Reset() {
 
 // look finds out which connections a process has closed, and writes data that has been waiting for room.
 func (p *Process) look() {
-	p.lookAtTimers()
+	p.lookAtSpecial()
 	if len(p.conns) == 0 {
 		return
 	}

@@ -9,8 +9,8 @@
 // # What a process sees
 //
 //   - Its clocks are virtual: the functions of the vDSO read a page that the machine fills, rdtsc is trapped, and
-//     sleeps, timeouts and timer files (timerfd) end in virtual time. Each reading and each modeled call takes a
-//     microsecond.
+//     sleeps, timeouts and timers (setitimer, timer_create, timerfd) end in virtual time. Each reading and each modeled
+//     call takes a microsecond.
 //   - The machine holds the other end of each TCP connection. A [Network] decides what happens to the bytes, and when.
 //   - Random numbers of the kernel, process and thread numbers, and the number of processors are seeded or fixed.
 //   - Files can be read. The file system refuses writes with EROFS, except in the scratch folder. Files in /dev/shm

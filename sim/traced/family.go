@@ -16,20 +16,21 @@ import (
 // For the kernel, each of them is a child of the machine (CLONE_PARENT). The machine therefore answers the calls by
 // which a process waits for its children, and sends SIGCHLD itself.
 type family struct {
-	m       *Machine
-	command Command
-	first   *Process   // the process of the program; when it ends, the others are killed
-	members []*Process // including those that have ended and that their parents have not waited for yet
-	started int        // number of processes that were started so far, without the first one
-	lastID  int        // number of the latest thread
-	conns   []*Conn
-	timers  []*timer
-	rand    *rand.Rand
-	clock   clock
-	paused  int
-	dirty   bool // a thread may have made a file ready
-	refused []string
-	shared  sharedFiles
+	m           *Machine
+	command     Command
+	first       *Process   // the process of the program; when it ends, the others are killed
+	members     []*Process // including those that have ended and that their parents have not waited for yet
+	started     int        // number of processes that were started so far, without the first one
+	lastID      int        // number of the latest thread
+	conns       []*Conn
+	timers      []*timer
+	signalFiles []*signalFile
+	rand        *rand.Rand
+	clock       clock
+	paused      int
+	dirty       bool // a thread may have made a file ready
+	refused     []string
+	shared      sharedFiles
 }
 
 // kin says how a process is related to others of its family.
@@ -202,7 +203,7 @@ func (p *Process) ends(how Exit) {
 	if how.Signal != "" {
 		code = cldKilled
 	}
-	parent.gets(unix.SIGCHLD, nil, sender{code, p.id, how.reason()})
+	parent.gets(unix.SIGCHLD, nil, sender{code: code, id: p.id, value: uint64(how.reason())})
 }
 
 // leaves removes a process that has ended from its family.

@@ -193,6 +193,11 @@ func (m *Machine) deadline() int64 {
 			if o.alarm.armed && !o.ended {
 				at = min(at, o.due(false, o.alarm.at, m.now))
 			}
+			for _, x := range o.created {
+				if due, runs := x.due(); runs {
+					at = min(at, due)
+				}
+			}
 		}
 		for _, x := range p.timers {
 			if due, runs := x.due(); runs {
@@ -234,6 +239,9 @@ func (m *Machine) wake() {
 		}
 		for _, o := range slices.Clone(p.members) {
 			o.rings()
+			for _, x := range o.created {
+				x.expires()
+			}
 		}
 	}
 }

@@ -29,13 +29,15 @@ type Process struct {
 	threads  []*thread
 	ended    bool
 	exit     Exit
-	left     int64                  // how far its clocks were allowed to advance when it was last resumed
-	output   int                    // file that contains what the family prints, if this is its first process; else -1
-	copied   bool                   // copied from a checkpoint, to which the file belongs
-	replaced bool                   // the process may have replaced its output with another file
-	knows    []uint64               // addresses of functions that were changed to return the process number
-	senders  map[unix.Signal]sender // where the signals that are not delivered yet come from
+	left     int64    // how far its clocks were allowed to advance when it was last resumed
+	output   int      // file that contains what the family prints, if this is its first process; else -1
+	copied   bool     // copied from a checkpoint, to which the file belongs
+	replaced bool     // the process may have replaced its output with another file
+	knows    []uint64 // addresses of functions that were changed to return the process number
+	sent     []sent   // the signals that are not delivered yet
 	alarm    alarm
+	created  []*posixTimer // its timers, in the order of their numbers
+	made     int           // number of timers that it has created so far
 	kin
 }
 
@@ -387,6 +389,9 @@ func (p *Process) reap(how Exit) {
 	for _, x := range p.timers {
 		unix.Close(x.end)
 	}
-	p.timers = nil
+	for _, x := range p.signalFiles {
+		unix.Close(x.end)
+	}
+	p.timers, p.signalFiles = nil, nil
 	p.shared.close()
 }

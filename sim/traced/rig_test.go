@@ -181,13 +181,16 @@ func newStage(t *testing.T, busy time.Duration) *stage {
 
 const epoch = 1_767_225_600_000_000_000
 
+// environment is what programs get, in virtual time and on the host.
+var environment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
+
 // run runs a program. If at is not nil, it is called after the given time.
 func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
 		Record: func(c Call) { r.calls = append(r.calls, c) }})
 	defer m.Close()
-	p, err := m.Start(Command{Name: "program", Args: args, Env: []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"},
+	p, err := m.Start(Command{Name: "program", Args: args, Env: environment,
 		Scratch: scratchOf(args)})
 	if program := (*ProgramError)(nil); errors.As(err, &program) {
 		return run{err: err}
@@ -232,7 +235,7 @@ func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 		if printed = once(t, args...); printed == want {
 			break
 		}
-		t.Logf("on the host, it prints\n%s", printed)
+		t.Logf("on the host, it prints\n%s\nnot\n%s", printed, want)
 	}
 	return printed
 }
@@ -244,7 +247,7 @@ func once(t *testing.T, args ...string) (printed string) {
 	defer cancel()
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	// the signals with which Go interrupts its own threads would end sleeps on a busy host
-	c.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
+	c.Env = append(environment[:2:2], "GODEBUG=asyncpreemptoff=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer

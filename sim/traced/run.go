@@ -230,7 +230,7 @@ func (m *Machine) executed(t *thread) {
 	if err := p.adopt(); err != nil {
 		m.fail(t, "execve", "and the program cannot be traced: "+err.Error())
 	}
-	p.knows = nil
+	p.knows, p.created = nil, nil
 	p.returnsMemory()
 	p.recheck() // files that are closed when a program is executed
 }
@@ -323,5 +323,6 @@ func (p *Process) dup(fd uint64) (own int, ok bool) {
 
 // remove removes a thread that has ended from its process.
 func (p *Process) remove(t *thread) {
+	p.sent = slices.DeleteFunc(p.sent, func(s sent) bool { return s.to == t })
 	p.threads = slices.DeleteFunc(p.threads, func(o *thread) bool { return o == t })
 }

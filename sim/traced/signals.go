@@ -40,9 +40,18 @@ func (p *Process) signals(tid int) (d dispositions) {
 
 // sender says where a signal comes from, as a handler sees it.
 type sender struct {
-	code   int32
-	id     int // number of the process
-	status int // for SIGCHLD: how it has ended
+	code    int32
+	id      int         // number of the process or of the timer
+	value   uint64      // for SIGCHLD: how the process has ended; for a timer: the value that was stored with it
+	timer   *posixTimer // nil: none
+	overrun int32       // how often the timer has expired again since it sent the signal
+}
+
+// sent is a signal that was sent to a process or to one of its threads, and that is not delivered yet.
+type sent struct {
+	sig  unix.Signal
+	to   *thread // nil: the process
+	from sender
 }
 
 // sentToThread is the code of a signal that was sent to a thread.
@@ -61,7 +70,10 @@ func (s sender) encode(info []byte, sig unix.Signal) {
 	}
 	le.PutUint32(info[16:], uint32(s.id))
 	le.PutUint32(info[20:], uint32(os.Getuid()))
-	le.PutUint32(info[24:], uint32(s.status))
+	if s.timer != nil {
+		le.PutUint32(info[20:], uint32(s.overrun))
+	}
+	le.PutUint64(info[24:], s.value)
 }
 
 // harmless lists the signals that have no effect on a process without a handler for them. stopping lists those that
@@ -71,31 +83,74 @@ var (
 	stopping = []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
 )
 
+// drops reports whether a signal has no effect, and is not kept either.
+func (d *dispositions) drops(sig unix.Signal) bool {
+	return !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig))
+}
+
 // gets sends a signal to a process. It ends a blocked call of the first thread that does not block the signal, so that
-// the signal can be delivered. by is the thread that has sent it, or nil.
-func (p *Process) gets(sig unix.Signal, by *thread, from sender) {
+// the signal can be delivered. by is the thread that has sent it, or nil. gets returns false if the signal has no
+// effect.
+func (p *Process) gets(sig unix.Signal, by *thread, from sender) bool {
 	d := p.signals(p.pid)
 	switch {
-	case p.ended || !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig)):
-		return
-	case sig == unix.SIGKILL:
-		p.ends(Exit{Code: 128 + int(sig), Signal: "SIGKILL"})
-		return
-	case !d.caught.has(sig) && slices.Contains(stopping, sig):
-		p.m.fail(by, by.name, "to send "+unix.SignalName(sig)+", which stops a process and is not modeled: pause a "+
-			"client by a fault instead")
-		return
+	case p.ended || d.drops(sig):
+		return false
+	case p.killedOrStopped(sig, &d, by):
+		return true
 	}
-	p.remembers(sig, from)
+	p.remembers(sent{sig, nil, from})
 	unix.Kill(p.pid, sig)
 	for _, t := range p.threads {
 		if t.admits(sig) {
 			if t != by {
 				t.interrupted()
 			}
-			return
+			break
 		}
 	}
+	p.threads[0].marksFiles()
+	return true
+}
+
+// killedOrStopped reports whether a signal kills or stops the process whatever its threads do. A signal that stops it
+// ends the run. by is the thread that has sent it, or nil if a timer has.
+func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) bool {
+	switch {
+	case sig == unix.SIGKILL:
+		p.ends(Exit{Code: 128 + int(sig), Signal: "SIGKILL"})
+		return true
+	case d.caught.has(sig) || d.blocked.has(sig) || !slices.Contains(stopping, sig):
+		return false
+	}
+	call := "timer_settime"
+	if by != nil {
+		call = by.name
+	} else {
+		by = p.threads[0]
+	}
+	p.m.fail(by, call, "to send "+unix.SignalName(sig)+", which stops a process and is not modeled: pause a client by "+
+		"a fault instead")
+	return true
+}
+
+// gets sends a signal to one thread, as the method of Process does to a process.
+func (t *thread) gets(sig unix.Signal, by *thread, from sender) bool {
+	p := t.p
+	d := p.signals(t.tid)
+	switch {
+	case p.ended || d.drops(sig):
+		return false
+	case p.killedOrStopped(sig, &d, by):
+		return true
+	}
+	p.remembers(sent{sig, t, from})
+	unix.Tgkill(p.pid, t.tid, sig)
+	if t != by && t.admits(sig) {
+		t.interrupted()
+	}
+	t.marksFiles()
+	return true
 }
 
 // admits reports whether a signal can be delivered to a thread now.
@@ -149,12 +204,57 @@ func (t *thread) restarts() {
 	}
 }
 
+// firstQueued is the first signal of which a process can have several that are not delivered yet. If it has any other
+// signal already, a second one is not kept, unless a timer sends it.
+const firstQueued = 32
+
 // remembers stores where a signal comes from until it is delivered.
-func (p *Process) remembers(sig unix.Signal, from sender) {
-	if p.senders == nil {
-		p.senders = map[unix.Signal]sender{}
+func (p *Process) remembers(s sent) {
+	same := func(o sent) bool { return o.sig == s.sig && o.to == s.to }
+	if s.sig < firstQueued && s.from.timer == nil && slices.ContainsFunc(p.sent, same) {
+		tid := p.pid
+		if s.to != nil {
+			tid = s.to.tid
+		}
+		if p.signals(tid).pending.has(s.sig) {
+			return
+		}
+		p.sent = slices.DeleteFunc(p.sent, same) // the program has ignored the signal in the meantime
 	}
-	p.senders[sig] = from
+	p.sent = append(p.sent, s)
+}
+
+// receives is called when a thread gets a signal. It returns where the signal comes from. known is false if the kernel
+// has sent it.
+func (t *thread) receives(sig unix.Signal) (from sender, known bool) {
+	p := t.p
+	if sig == unix.SIGALRM {
+		p.rearms()
+	}
+	is := func(to *thread) func(sent) bool {
+		return func(s sent) bool { return s.sig == sig && s.to == to }
+	}
+	to := t
+	at := slices.IndexFunc(p.sent, is(t))
+	if at < 0 {
+		to, at = nil, slices.IndexFunc(p.sent, is(nil))
+	}
+	if at < 0 {
+		return from, false
+	}
+	from = p.sent[at].from
+	p.sent = slices.Delete(p.sent, at, at+1)
+	if from.timer != nil {
+		from.overrun = from.timer.delivered()
+	}
+	if sig < firstQueued && slices.ContainsFunc(p.sent, is(to)) { // the kernel has kept only one of them
+		if to == nil {
+			unix.Kill(p.pid, sig)
+		} else {
+			unix.Tgkill(p.pid, t.tid, sig)
+		}
+	}
+	return from, true
 }
 
 // kill sends a signal to processes of the same family. No other process can get one.
@@ -195,14 +295,14 @@ func (t *thread) tkill() outcome {
 		if o.id != id {
 			continue
 		}
+		t.finish(0)
 		if sig != 0 {
-			t.p.remembers(sig, sender{code: sentToThread, id: t.p.id})
-			unix.Tgkill(t.p.pid, o.tid, sig)
-			if o != t && o.admits(sig) {
-				o.interrupted()
-			}
+			o.gets(sig, t, sender{code: sentToThread, id: t.p.id})
 		}
-		return t.gives(0)
+		if t.p.ended {
+			return gone
+		}
+		return answered
 	}
 	return t.errs(unix.ESRCH)
 }
@@ -210,15 +310,10 @@ func (t *thread) tkill() outcome {
 // cameFrom corrects the sender of the signal that is about to be delivered to a thread. For the kernel, the machine has
 // sent the signal. The thread gets the process number of the actual sender, as the process sees it.
 func (t *thread) cameFrom(sig unix.Signal) {
-	if sig == unix.SIGALRM {
-		t.p.rearms()
+	if from, known := t.receives(sig); known {
+		var info [sizeOfInfo]byte
+		from.encode(info[:], sig)
+		request(unix.PTRACE_SETSIGINFO, t.tid, 0, uintptr(unsafe.Pointer(&info)))
 	}
-	from, known := t.p.senders[sig]
-	if !known {
-		return
-	}
-	delete(t.p.senders, sig)
-	var info [sizeOfInfo]byte
-	from.encode(info[:], sig)
-	unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGINFO, uintptr(t.tid), 0, uintptr(unsafe.Pointer(&info)), 0, 0)
+	t.marksFiles()
 }

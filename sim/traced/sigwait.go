@@ -42,19 +42,12 @@ func (t *thread) sigtimedwait() outcome {
 // takes is called when a system call has returned a signal to a thread. info is the address of the siginfo_t that the
 // call has written, or 0.
 func (t *thread) takes(sig unix.Signal, info uint64) {
-	if sig == unix.SIGALRM {
-		t.p.rearms()
-	}
-	from, known := t.p.senders[sig]
-	if !known {
-		return
-	}
-	delete(t.p.senders, sig)
-	if info != 0 {
+	if from, known := t.receives(sig); known && info != 0 {
 		var b [sizeOfInfo]byte
 		from.encode(b[:], sig)
 		poke(t.tid, info, b[:])
 	}
+	t.marksFiles()
 }
 
 // sigsuspend waits for a signal that is not in a set. When there is one, the kernel executes the system call.

@@ -63,7 +63,7 @@ func (t *thread) signalStack() ([]byte, error) {
 	if !peek(t.tid, at, before) {
 		return nil, errors.New("its stack cannot be read")
 	}
-	if err := t.calls(unix.SYS_SIGALTSTACK, 0, at, 0); err != nil {
+	if _, err := t.asks(unix.SYS_SIGALTSTACK, 0, at); err != nil {
 		return nil, err
 	}
 	if !peek(t.tid, at, stack) || !poke(t.tid, at, before) {
@@ -76,15 +76,26 @@ func (t *thread) signalStack() ([]byte, error) {
 	return stack, nil
 }
 
-// calls makes a thread execute another system call first. The thread has stopped at the entry of a call.
-func (t *thread) calls(nr, first, second, third uint64) error {
+// asks makes a thread execute another system call first, and returns its result. The thread has stopped at the entry of
+// a call.
+func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	entry := t.regs
 	r := entry
-	r.Orig_rax, r.Rax, r.Rdi, r.Rsi, r.Rdx = nr, nr, first, second, third
-	if err := unix.PtraceSetRegs(t.tid, &r); err != nil {
-		return err
+	r.Orig_rax, r.Rax = nr, nr
+	for i, to := range []*uint64{&r.Rdi, &r.Rsi, &r.Rdx, &r.R10} {
+		if i < len(args) {
+			*to = args[i]
+		}
 	}
-	return t.returns(again(entry))
+	if err := unix.PtraceSetRegs(t.tid, &r); err != nil {
+		return 0, err
+	}
+	unix.PtraceSyscall(t.tid, 0)
+	if _, err := wait(t.tid); err != nil {
+		return 0, err
+	}
+	err = unix.PtraceGetRegs(t.tid, &r)
+	return int64(r.Rax), errors.Join(err, t.entersAgain(again(entry)))
 }
 
 // allowsCopying makes the kernel copy all memory of the process when the process is copied. Programs such as V8 exclude
@@ -102,7 +113,7 @@ func (p *Process) allowsCopying() error {
 		}
 		flags, ok := strings.CutPrefix(line, "VmFlags:")
 		if ok && slices.Contains(strings.Fields(flags), "dc") {
-			if err := p.threads[0].calls(unix.SYS_MADVISE, from, to-from, unix.MADV_DOFORK); err != nil {
+			if _, err := p.threads[0].asks(unix.SYS_MADVISE, from, to-from, unix.MADV_DOFORK); err != nil {
 				return err
 			}
 		}

@@ -6,22 +6,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A timer file (timerfd) of a process is actually a socket of the domain AF_UNIX that is connected to the machine, as
-// TCP sockets are. When the timer expires, the machine writes a byte, so that the kernel answers poll and epoll
-// correctly. The machine answers reads, and removes the bytes that it has written. As in the kernel, a timer with an
-// interval does not start again until its expirations have been read or asked for.
+// As in the kernel, a timer with an interval does not start again until the process has learned that it has expired: a
+// timer file (timerfd) until it is read, and a timer of timer_create until its signal is delivered.
 
-// timer is a timer file of a process.
-type timer struct {
+// countdown is what both kinds of timers have in common.
+type countdown struct {
 	p        *Process
-	inode    uint64
-	end      int  // the machine's end of the socket
 	day      bool // the clock of the timer shows the time of day
 	armed    bool
 	wall     bool  // at is a time on the wall clock
 	at       int64 // when the timer expires next; if wall is not set: how far the process's clock will have advanced
 	interval int64 // interval in ns; 0: the timer expires once
-	expired  bool  // the timer has expired since it was last read or set
+	expired  bool  // the timer has expired, and the process has not learned of it yet
+}
+
+// timer is a timer file of a process.
+type timer struct {
+	countdown
+	special
 	count    uint64
 	cancels  bool // a jump of the wall clock ends reads with ECANCELED
 	canceled bool
@@ -37,23 +39,11 @@ func (t *thread) timerfdCreate() outcome {
 	if !known || flags&^(unix.TFD_NONBLOCK|unix.TFD_CLOEXEC) != 0 {
 		return t.errs(unix.EINVAL)
 	}
-	fd := t.through(func(r *unix.PtraceRegs) {
-		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|flags, 0
-	})
-	own, ok := t.p.dup(uint64(fd))
-	if fd < 0 || !ok {
-		return answered
+	s, o := t.makes(flags)
+	if s.end >= 0 {
+		t.p.timers = append(t.p.timers, &timer{countdown: countdown{p: t.p, day: day}, special: s})
 	}
-	defer unix.Close(own)
-	x := &timer{p: t.p, day: day}
-	_, _, x.inode = kindOf(own)
-	var err error
-	if x.end, err = t.p.m.attached(own); err != nil {
-		t.p.m.fail(t, t.name, "for a timer that the machine could not create: "+err.Error())
-		return gone
-	}
-	t.p.timers = append(t.p.timers, x)
-	return answered
+	return o
 }
 
 // timer returns the timer file with a number. If there is none, err is the error that the call must return.
@@ -73,7 +63,7 @@ func (t *thread) timer(fd uint64) (x *timer, own int, err unix.Errno) {
 // timerOf returns the timer file behind a socket, or nil.
 func (p *Process) timerOf(mode uint32, inode uint64) *timer {
 	for _, x := range p.timers {
-		if mode == unix.S_IFSOCK && x.inode == inode {
+		if x.is(mode, inode) {
 			return x
 		}
 	}
@@ -82,12 +72,11 @@ func (p *Process) timerOf(mode uint32, inode uint64) *timer {
 
 func (t *thread) timerfdSettime() outcome {
 	r := &t.regs
-	value, ok := t.timespec(r.Rdx + 16)
-	interval, alsoOK := t.timespec(r.Rdx)
+	value, interval, err := t.timerSpec(r.Rdx)
 	switch {
-	case !peek(t.tid, r.Rdx, make([]byte, 32)):
-		return t.errs(unix.EFAULT)
-	case !ok || !alsoOK || r.Rsi&^(unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET) != 0:
+	case err != 0:
+		return t.errs(err)
+	case r.Rsi&^(unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET) != 0:
 		return t.errs(unix.EINVAL)
 	}
 	x, own, err := t.timer(r.Rdi)
@@ -97,15 +86,10 @@ func (t *thread) timerfdSettime() outcome {
 	defer unix.Close(own)
 	before := x.setting()
 	drain(own)
-	x.expired, x.count, x.canceled = false, 0, false
-	x.armed, x.interval = value > 0, interval
+	x.count, x.canceled = 0, false
 	absolutely := r.Rsi&unix.TFD_TIMER_ABSTIME != 0
 	x.cancels = absolutely && x.day && r.Rsi&unix.TFD_TIMER_CANCEL_ON_SET != 0
-	b := t.relative(value)
-	if absolutely {
-		b = absolute(x.day, value)
-	}
-	x.wall, x.at = b.wall, b.at
+	x.set(t, value, interval, absolutely)
 	if r.R10 != 0 && !poke(t.tid, r.R10, before) {
 		return t.errs(unix.EFAULT)
 	}
@@ -124,6 +108,29 @@ func (t *thread) timerfdGettime() outcome {
 	return t.gives(0)
 }
 
+// timerSpec reads an itimerspec from the memory of a process.
+func (t *thread) timerSpec(at uint64) (value, interval int64, err unix.Errno) {
+	if !peek(t.tid, at, make([]byte, 32)) {
+		return 0, 0, unix.EFAULT
+	}
+	interval, ok := t.timespec(at)
+	value, alsoOK := t.timespec(at + 16)
+	if !ok || !alsoOK {
+		return 0, 0, unix.EINVAL
+	}
+	return value, interval, 0
+}
+
+// set starts the timer, or stops it if value is 0.
+func (x *countdown) set(t *thread, value, interval int64, absolutely bool) {
+	b := t.relative(value)
+	if absolutely {
+		b = absolute(x.day, value)
+	}
+	x.wall, x.at = b.wall, b.at
+	x.armed, x.interval, x.expired = value > 0, interval, false
+}
+
 // setting returns the interval and the remaining time, as an itimerspec. If a timer with an interval has expired, it
 // starts again.
 func (x *timer) setting() []byte {
@@ -136,7 +143,7 @@ func (x *timer) setting() []byte {
 }
 
 // reading returns what the timer's clock shows, in the same form as at.
-func (x *timer) reading() int64 {
+func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)
 	}
@@ -155,7 +162,7 @@ func (x *timer) forward() {
 }
 
 // due returns when the timer expires. ok is false if it is not running.
-func (x *timer) due() (at int64, ok bool) {
+func (x *countdown) due() (at int64, ok bool) {
 	return x.p.due(x.wall, x.at, x.p.m.now), x.armed && !x.expired
 }
 
@@ -170,7 +177,7 @@ func (x *timer) expires() {
 
 // rings makes the timer file readable.
 func (x *timer) rings() {
-	unix.Write(x.end, []byte{0}) // ignore errors: if the buffer is full, the file is readable already
+	x.special.rings()
 	x.p.recheck()
 }
 
@@ -182,25 +189,12 @@ func (x *timer) jumped() {
 	}
 }
 
-// drain removes what the machine has written to a timer file.
-func drain(own int) {
-	b := make([]byte, 4096)
-	for {
-		if n, _, err := unix.Recvfrom(own, b, unix.MSG_DONTWAIT); err != nil || n <= 0 {
-			return
-		}
-	}
-}
-
 // read answers a read of a timer file, or makes the thread wait. own is a duplicate of the file, which read closes.
 func (x *timer) read(t *thread, own int) outcome {
-	to, size := t.regs.Rsi, t.regs.Rdx
-	switch t.name {
-	case "recvfrom", "recvmsg":
+	to, size, ok := t.buffer()
+	if !ok {
 		unix.Close(own)
 		return t.errs(unix.ENOTSOCK)
-	case "readv":
-		to, size = peek64(t.tid, to), peek64(t.tid, to+8)
 	}
 	give := func() bool {
 		switch {
@@ -239,17 +233,4 @@ func (x *timer) read(t *thread, own int) outcome {
 	}
 	return t.blocks(block{fds: []unix.PollFd{{Fd: int32(own), Events: unix.POLLIN}},
 		ready: func(bool) bool { return give() }})
-}
-
-// lookAtTimers removes the timer files that the process has closed.
-func (p *Process) lookAtTimers() {
-	left := p.timers[:0]
-	for _, x := range p.timers {
-		if pollNow([]unix.PollFd{{Fd: int32(x.end), Events: unix.POLLRDHUP}}) > 0 {
-			unix.Close(x.end)
-			continue
-		}
-		left = append(left, x)
-	}
-	p.timers = left
 }

@@ -25,7 +25,7 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 			}
 		})
 	}
-	for _, what := range []string{"waits", "children", "signals", "shared", "copied"} {
+	for _, what := range []string{"waits", "children", "signals", "signalfd", "timers", "shared", "copied"} {
 		t.Run("python "+what, func(t *testing.T) {
 			file := "testdata/" + what + ".py"
 			got := newStage(t, 0).run(1, 0, nil, python(t, file, echoing)...)
@@ -46,6 +46,7 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 		"random":   goProgram(t, "random"),
 		"children": python(t, "testdata/children.py", echoing), "python": python(t, "testdata/waits.py", echoing),
 		"signals": python(t, "testdata/signals.py", echoing), "shared": python(t, "testdata/shared.py", echoing),
+		"signalfd": python(t, "testdata/signalfd.py", echoing), "timers": python(t, "testdata/timers.py", echoing),
 		"copied": python(t, "testdata/copied.py", echoing)} {
 		t.Run(name, func(t *testing.T) {
 			s, again := newStage(t, 0), newStage(t, 0)
@@ -300,6 +301,13 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// stoppedByATimer is a program that creates a timer which stops it.
+const stoppedByATimer = `import ctypes, time
+call, timer = ctypes.CDLL(None).syscall, ctypes.c_int()
+call(222, 1, (ctypes.c_int * 16)(0, 0, 19), ctypes.byref(timer))
+call(223, timer, 0, (ctypes.c_long * 4)(0, 0, 0, 1000), None)
+time.sleep(1)`
+
 // TestWhatCannotBeRun: a run ends with an error if its program does something that is not modeled, or never lets
 // anything else run. The error says what the program did.
 func TestWhatCannotBeRun(t *testing.T) {
@@ -308,13 +316,22 @@ func TestWhatCannotBeRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		{goProgram(t, "signalfd"), "program calls signalfd4 in thread 1000, which is not modeled"},
+		{goProgram(t, "inotify"), "program calls inotify_init1 in thread 1000, which is not modeled"},
+		{python(t, "-c", "import signal; signal.setitimer(signal.ITIMER_PROF, 1)"), "program calls setitimer in " +
+			"thread 1000, for a timer that counts processor time, which is not modeled: turn the profiler off"},
+		{python(t, "-c", "import signal; signal.getitimer(signal.ITIMER_VIRTUAL)"), "program calls getitimer in " +
+			"thread 1000, for a timer that counts processor time, which is not modeled: turn the profiler off"},
+		{python(t, "-c", "import ctypes; ctypes.CDLL(None).timer_create(2, None, bytes(8))"), "program calls " +
+			"timer_create in thread 1000, for a timer that counts processor time, which is not modeled"},
 		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "while True: pass"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "import os\nwhile True: os.fork()"), "program calls clone in thread 1"},
 		{python(t, "-c", "import os\nwhile os.fork(): os.wait()"),
 			"program calls clone in thread 1000, to start another process, although it has started 300 already"},
 		{python(t, "-c", "import os; os.kill(0, 19)"), "program calls kill in thread 1000, to send SIGSTOP"},
+		{python(t, "-c", "import signal; signal.raise_signal(20)"),
+			"program calls tgkill in thread 1000, to send SIGTSTP"},
+		{python(t, "-c", stoppedByATimer), "program calls timer_settime in thread 1000, to send SIGSTOP"},
 	} {
 		r := s.run(1, 0, nil, c.args...)
 		if e := (*ProgramError)(nil); !errors.As(r.err, &e) || !strings.HasPrefix(e.Error(), c.want) {

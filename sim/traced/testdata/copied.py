@@ -1,4 +1,5 @@
 """Has threads and open files when it makes its first socket, and prints then whether they are as before."""
+import ctypes
 import faulthandler
 import mmap
 import os
@@ -22,6 +23,11 @@ late, late_w = os.pipe()
 page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 page.madvise(mmap.MADV_DONTFORK)
 page[:4] = b"kept"
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+libc, timer = ctypes.CDLL(None), ctypes.c_int()
+event = (ctypes.c_int * 16)(7, 0, signal.SIGUSR2)  # a sigevent: value, signal
+libc.syscall(222, 1, event, ctypes.byref(timer))  # timer_create
+libc.syscall(223, timer, 0, (ctypes.c_long * 4)(0, 0, 0, 500_000_000), None)  # timer_settime
 before, done, lock, condition = {}, [], threading.Lock(), threading.Condition()
 local = threading.local()
 
@@ -63,6 +69,7 @@ try:
 except BlockingIOError as e:
     print(e.errno)
 print(page[:4])
+print(signal.sigtimedwait([signal.SIGUSR2], 10).si_code, libc.syscall(226, timer), libc.syscall(226, timer))
 os.write(late_w, b"x")
 with condition:
     condition.notify_all()

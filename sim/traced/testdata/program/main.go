@@ -18,7 +18,7 @@ import (
 func main() {
 	what := map[string]func(){"threads": threads, "pipe": pipe, "signals": signals, "files": files, "echo": echo,
 		"refused": refused, "reset": reset, "end": end, "sleep": sleep, "clocks": clocks, "timerfd": timerfd,
-		"signalfd": signalfd, "output": output, "children": children,
+		"inotify": inotify, "output": output, "children": children,
 		"spin": spin, "absolute": absolute, "options": options,
 		"until": until, "writes": writes, "udp": udp, "forever": forever, "random": random, "opens": opens}[os.Args[1]]
 	what()
@@ -163,7 +163,7 @@ func clocks() {
 	}
 }
 
-func signalfd() { syscall.RawSyscall(syscall.SYS_SIGNALFD4, 0, 0, 0) }
+func inotify() { syscall.RawSyscall(syscall.SYS_INOTIFY_INIT1, 0, 0, 0) }
 
 func spin() {
 	for {

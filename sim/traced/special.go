@@ -1,0 +1,102 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// special is a file of a process whose reads the machine answers: a timer file (timerfd) or a signal file (signalfd).
+// It is actually a socket of the domain AF_UNIX that is connected to the machine, as TCP sockets are. When there is
+// something to read, the machine writes a byte, so that the kernel answers poll and epoll correctly. After a read, the
+// machine removes the bytes that it has written.
+type special struct {
+	inode uint64
+	end   int // the machine's end of the socket
+}
+
+// makes creates a special file and makes the call return its number. If it cannot be created, end is -1.
+func (t *thread) makes(flags uint64) (s special, o outcome) {
+	s.end = -1
+	fd := t.through(func(r *unix.PtraceRegs) {
+		r.Orig_rax, r.Rdi, r.Rsi, r.Rdx = unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|flags, 0
+	})
+	own, ok := t.p.dup(uint64(fd))
+	if fd < 0 || !ok {
+		return s, answered
+	}
+	defer unix.Close(own)
+	_, _, s.inode = kindOf(own)
+	var err error
+	if s.end, err = t.p.m.attached(own); err != nil {
+		s.end = -1
+		t.p.m.fail(t, t.name, "for a file that the machine could not create: "+err.Error())
+		return s, gone
+	}
+	return s, answered
+}
+
+// is reports whether an open file of a process is this one.
+func (s *special) is(mode uint32, inode uint64) bool {
+	return mode == unix.S_IFSOCK && s.inode == inode
+}
+
+// rings makes the file readable.
+func (s *special) rings() {
+	unix.Write(s.end, []byte{0}) // ignore errors: if the buffer is full, the file is readable already
+}
+
+// drain removes what the machine has written to a special file.
+func drain(own int) {
+	b := make([]byte, 4096)
+	for {
+		if n, _, err := unix.Recvfrom(own, b, unix.MSG_DONTWAIT); err != nil || n <= 0 {
+			return
+		}
+	}
+}
+
+// buffer returns where a call that reads puts its result. ok is false if it reads from sockets only.
+func (t *thread) buffer() (to, size uint64, ok bool) {
+	to, size = t.regs.Rsi, t.regs.Rdx
+	switch t.name {
+	case "recvfrom", "recvmsg":
+		return 0, 0, false
+	case "readv":
+		to, size = peek64(t.tid, to), peek64(t.tid, to+8)
+	}
+	return to, size, true
+}
+
+// lookAtSpecial removes the special files that the process has closed.
+func (p *Process) lookAtSpecial() {
+	p.timers = slices.DeleteFunc(p.timers, func(x *timer) bool { return x.closed() })
+	p.signalFiles = slices.DeleteFunc(p.signalFiles, func(x *signalFile) bool { return x.closed() })
+}
+
+// closed reports whether the process has closed the file. In that case, the machine closes its end.
+func (s *special) closed() bool {
+	gone := pollNow([]unix.PollFd{{Fd: int32(s.end), Events: unix.POLLRDHUP}}) > 0
+	if gone {
+		unix.Close(s.end)
+	}
+	return gone
+}
+
+// opened returns a duplicate of the process's end of the file. ok is false if the process does not have it.
+func (s *special) opened(p *Process) (own int, ok bool) {
+	dir := fmt.Sprintf("/proc/%d/fd", p.pid)
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		if link, _ := os.Readlink(dir + "/" + e.Name()); link == fmt.Sprintf("socket:[%d]", s.inode) {
+			var fd uint64
+			fmt.Sscan(e.Name(), &fd)
+			return p.dup(fd)
+		}
+	}
+	return -1, false
+}
