@@ -24,7 +24,11 @@ import (
 // If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
 // stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. For a process
 // without a checkpoint, each run starts a new process. Up to its checkpoint, a process depends on nothing that differs
-// from run to run: the random numbers that it gets are always the same.
+// from run to run: the random numbers that it gets are the same for sharedBy seeds in a row. They are often the state of
+// a generator that the process uses later.
+
+// sharedBy is the number of seeds that share a checkpoint. The start of an interpreter takes as long as 5 to 15 runs.
+const sharedBy = 256
 
 // makers lists the calls that create an open file that copies of a process would share.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
@@ -35,6 +39,7 @@ var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE:
 // checkpoint holds processes that are copied for each run.
 type checkpoint struct {
 	machine *Machine
+	block   uint64   // the seeds of its runs, divided by sharedBy
 	members []member // the first one is the process of the program; empty if the program has no checkpoint
 	printed int64    // number of bytes that they had printed
 }
@@ -78,11 +83,18 @@ func (c *Command) key() string {
 	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
 }
 
+// block returns the number that the seed of the run shares with those for which checkpoints are the same.
+func (m *Machine) block() uint64 { return m.options.Seed / sharedBy }
+
 // startOrCopy starts a process. If the command has a checkpoint, the process is a copy of it.
 func (m *Machine) startOrCopy(c Command) (*Process, error) {
 	key := strconv.Itoa(len(m.processes)) + c.key()
 	at := m.checkpoints[key]
-	if at == nil {
+	if at == nil || at.block != m.block() {
+		if at != nil {
+			at.machine.close()
+			delete(m.checkpoints, key)
+		}
 		var err error
 		if at, err = m.toCheckpoint(c, &approaching{whole: true}); err == nil && len(at.members) == 0 {
 			at, err = m.toCheckpoint(c, &approaching{})
@@ -115,9 +127,9 @@ const mostApproach = time.Minute
 
 // toCheckpoint runs the first process of a command until it reaches its checkpoint.
 func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error) {
-	first := m.Tracer.New(Options{Network: nowhere{}, Wall: m.options.Wall})
+	first := m.Tracer.New(Options{Seed: m.block(), Network: nowhere{}, Wall: m.options.Wall})
 	first.way, first.first = way, len(m.processes)
-	at := &checkpoint{machine: first}
+	at := &checkpoint{machine: first, block: m.block()}
 	p, err := first.start(c)
 	if err != nil {
 		if p != nil {

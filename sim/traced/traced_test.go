@@ -135,6 +135,33 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
+// TestRandomStateOfACheckpoint: a generator that a program has seeded before its first socket gives the same numbers for
+// the seeds that share a checkpoint, and others for the next seeds. Random numbers that the program asks for afterward
+// differ from seed to seed.
+func TestRandomStateOfACheckpoint(t *testing.T) {
+	s := newStage(t, 0)
+	code := "import os, random, socket; socket.socket(); print(random.random()); print(os.urandom(8))"
+	before, after := map[string][]uint64{}, map[string]bool{}
+	seeds := []uint64{1, 2, sharedBy - 1, sharedBy, sharedBy + 1, 1}
+	for _, seed := range seeds {
+		r := s.run(seed, 0, nil, python(t, "-c", code)...)
+		first, second, _ := strings.Cut(r.printed, "\n")
+		before[first], after[second] = append(before[first], seed), true
+		if r.err != nil || len(s.tracer.checkpoints) != 1 {
+			t.Errorf("seed %d: %v, %d checkpoints", seed, r.err, len(s.tracer.checkpoints))
+		}
+	}
+	var groups [][]uint64
+	for _, g := range before {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, slices.Compare)
+	want := [][]uint64{{1, 2, sharedBy - 1, 1}, {sharedBy, sharedBy + 1}}
+	if !slices.EqualFunc(groups, want, slices.Equal) || len(after) != len(seeds)-1 {
+		t.Errorf("equal numbers for the seeds %d, want %d; %d others", groups, want, len(after))
+	}
+}
+
 // TestAProgramKnowsItsNumber: a program that uses the C library makes only one call to get its number, and gets the
 // same number each time. Printing takes no such call either.
 func TestAProgramKnowsItsNumber(t *testing.T) {
