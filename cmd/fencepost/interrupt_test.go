@@ -315,11 +315,20 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	t.Parallel()
 	args := []string{"live", "--agree", "--servers", "simulated", "tair-cad-release", "set-nx-px-holder-crash",
 		"kleppmann-gc-pause", "--json", "--workers", "1", "--junit", "junit.xml"}
-	r := interruptAt(t, 2, nil, args...) // at this instant the first row is finished, and the second may be running
-	if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" || r.code != exitUndecided {
-		t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
+	var r *outcome
+	var rows []any
+	for range 10 {
+		r = interruptAt(t, 2, nil, args...) // at this instant the first row is finished, and the second may be running
+		if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" || r.code != exitUndecided {
+			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
+		}
+		rows = list(r.doc["rows"])
+		// On a busy host, the real run of the first row can differ from the simulated one. It is then repeated, and the
+		// signal ends it.
+		if len(rows) > 0 && object(rows[0])["agrees"] == true {
+			break
+		}
 	}
-	rows := list(r.doc["rows"])
 	if len(rows) == 0 || len(rows) > 2 || object(rows[0])["agrees"] != true || len(rows)-number(r.doc["agree"]) !=
 		number(r.doc["failed"]) || r.doc["interrupted"] != true {
 		t.Errorf("%s", r.text)

@@ -22,6 +22,8 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
 	for _, c := range []struct{ worker, argument, scenario, want string }{
 		{"redis-py", " fenced", "fenced-gc-pause", "resource-safety holds"},
+		{"redis-py-sentinel", "", "failover-loses-lock", "lease-exclusion violated: lost in failover"},
+		{"redis-py-sentinel", " waits", "failover-wait", "lease-exclusion holds"},
 		{"redsync", "", "kleppmann-gc-pause", outlived},
 		{"redlock-js", "", "kleppmann-gc-pause", outlived},
 		{"redlock-js", " cluster", filepath.Join(workers, "redlock-js", "cluster.yaml"),

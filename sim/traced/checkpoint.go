@@ -24,8 +24,8 @@ import (
 // If the files cannot be copied, or if the threads do not come to rest, the process is started once more. It is then
 // stopped earlier: before it starts a thread or a process, or creates the first file that it keeps. For a process
 // without a checkpoint, each run starts a new process. Up to its checkpoint, a process depends on nothing that differs
-// from run to run: the random numbers that it gets are the same for sharedBy seeds in a row. They are often the state of
-// a generator that the process uses later.
+// from run to run: the random numbers that it gets are the same for sharedBy seeds in a row. They are often the state
+// of a generator that the process uses later.
 
 // sharedBy is the number of seeds that share a checkpoint. The start of an interpreter takes as long as 5 to 15 runs.
 const sharedBy = 256

@@ -300,8 +300,11 @@ func (p *Process) look() {
 	}
 	if pollNow(list) > 0 {
 		for i, c := range slices.Clone(p.conns) {
-			if list[i].Revents&(unix.POLLRDHUP|unix.POLLHUP) != 0 {
+			switch is := list[i].Revents; {
+			case is&unix.POLLHUP != 0:
 				c.closed()
+			case is&unix.POLLRDHUP != 0:
+				c.halfClosed()
 			}
 		}
 	}
@@ -318,6 +321,13 @@ func (c *Conn) closed() {
 	c.hangUp()
 	delete(c.p.m.conns, c.inode)
 	c.p.m.options.Network.Closed(c)
+}
+
+// halfClosed is called when the process has closed its half of the connection (shutdown). The server then closes the
+// other half. The process can still read what was delivered.
+func (c *Conn) halfClosed() {
+	unix.Read(c.end, make([]byte, junk)) // what stays unread would reset the connection
+	c.closed()
 }
 
 // mostWritten is the maximum number of bytes that are taken over in one call.

@@ -5,6 +5,7 @@ package traced
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,29 +13,58 @@ import (
 	"time"
 )
 
-// TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host.
+// unlike lists the calls that are not answered as on the host, but as on a system that lacks or forbids them.
+var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
+
+// TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host. The programs make
+// all modeled calls.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
-	real := realEcho(t)
-	for _, what := range []string{"threads", "pipe", "signals", "files", "children", "echo", "reset", "end", "absolute",
-		"options", "timerfd", "output"} {
-		t.Run(what, func(t *testing.T) {
-			got := newStage(t, 0).run(1, 0, nil, goProgram(t, what, echoing)...)
-			want := onTheHost(t, got.printed, goProgram(t, what, real)...)
-			if got.err != nil || got.printed != want || got.exit != (Exit{}) {
-				t.Errorf("it prints %q and %v (%v), and on the host %q", got.printed, got.exit, got.err, want)
-			}
-		})
+	type program struct {
+		name    string
+		command func(t *testing.T, echo string) []string
 	}
+	var all []program
+	for _, what := range []string{"threads", "pipe", "signals", "files", "children", "echo", "reset", "end", "absolute",
+		"options", "timerfd", "output", "rare"} {
+		all = append(all, program{what, func(t *testing.T, echo string) []string { return goProgram(t, what, echo) }})
+	}
+	all = append(all, program{"changes", func(t *testing.T, _ string) []string {
+		return goProgram(t, "changes", t.TempDir())
+	}})
 	for _, what := range []string{"waits", "children", "signals", "signalfd", "timers", "shared", "copied"} {
-		t.Run("python "+what, func(t *testing.T) {
-			file := "testdata/" + what + ".py"
-			got := newStage(t, 0).run(1, 0, nil, python(t, file, echoing)...)
-			want := onTheHost(t, got.printed, python(t, file, real)...)
+		all = append(all, program{"python " + what, func(t *testing.T, echo string) []string {
+			return python(t, "testdata/"+what+".py", echo)
+		}})
+	}
+	real, made, ran := realEcho(t), madeCalls(t), 0
+	for _, p := range all {
+		t.Run(p.name, func(t *testing.T) {
+			ran++
+			got := newStage(t, 0).run(1, 0, nil, p.command(t, echoing)...)
+			want := onTheHost(t, got.printed, p.command(t, real)...)
 			if got.err != nil || got.printed != want || got.exit != (Exit{}) {
 				t.Errorf("it prints\n%s%v (%v), and on the host\n%s", got.printed, got.exit, got.err, want)
 			}
 		})
 	}
+	for _, c := range calls {
+		if ran == len(all) && !made[c.name] && !slices.Contains(unlike, c.name) {
+			t.Errorf("no program makes the call %s", c.name)
+		}
+	}
+}
+
+// madeCalls returns the names of the modeled calls that programs make until the end of the test.
+func madeCalls(t *testing.T) map[string]bool {
+	own, made := maps.Clone(calls), map[string]bool{}
+	for nr, c := range own {
+		calls[nr] = call{c.name, func(t *thread) outcome {
+			made[c.name] = true
+			return c.do(t)
+		}}
+	}
+	t.Cleanup(func() { calls = own })
+	return made
 }
 
 // TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same calls at the same times with the same
@@ -53,8 +83,8 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 			a, b, c := s.run(7, 0, nil, args...), s.run(7, 0, nil, args...), again.run(7, 0, nil, args...)
 			for _, o := range []run{b, c} {
 				if !slices.Equal(a.calls, o.calls) || a.printed != o.printed || a.err != nil {
-					t.Errorf("%d and %d calls, the first that differ: %v\n%v\n%v", len(a.calls), len(o.calls),
-						firstDifference(a.calls, o.calls), a, o)
+					t.Errorf("%d and %d calls, the first that differ: %v\n%s%v\n%s%v", len(a.calls), len(o.calls),
+						firstDifference(a.calls, o.calls), a.printed, a.err, o.printed, o.err)
 				}
 			}
 			if len(a.calls) < 10 {
@@ -135,9 +165,9 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestRandomStateOfACheckpoint: a generator that a program has seeded before its first socket gives the same numbers for
-// the seeds that share a checkpoint, and others for the next seeds. Random numbers that the program asks for afterward
-// differ from seed to seed.
+// TestRandomStateOfACheckpoint: a generator that a program has seeded before its first socket gives the same numbers
+// for the seeds that share a checkpoint, and others for the next seeds. Random numbers that the program asks for
+// afterward differ from seed to seed.
 func TestRandomStateOfACheckpoint(t *testing.T) {
 	s := newStage(t, 0)
 	code := "import os, random, socket; socket.socket(); print(random.random()); print(os.urandom(8))"
@@ -304,6 +334,8 @@ func TestWhatIsRefused(t *testing.T) {
 		want string
 	}{
 		{goProgram(t, "udp"), "true\n"},
+		{goProgram(t, "lacking"), "permission denied permission denied\n" +
+			strings.Repeat("function not implemented\n", 4)},
 		{goProgram(t, "refused", nobody), "dial true\n"},
 		{goProgram(t, "refused", silent), "dial false\n"},
 		{goProgram(t, "writes", scratch),

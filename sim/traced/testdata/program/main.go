@@ -18,7 +18,8 @@ import (
 func main() {
 	what := map[string]func(){"threads": threads, "pipe": pipe, "signals": signals, "files": files, "echo": echo,
 		"refused": refused, "reset": reset, "end": end, "sleep": sleep, "clocks": clocks, "timerfd": timerfd,
-		"inotify": inotify, "output": output, "children": children,
+		"inotify": inotify, "changes": changes, "rare": rare, "lacking": lacking,
+		"output": output, "children": children,
 		"spin": spin, "absolute": absolute, "options": options,
 		"until": until, "writes": writes, "udp": udp, "forever": forever, "random": random, "opens": opens}[os.Args[1]]
 	what()
