@@ -17,9 +17,10 @@ import (
 
 // TestWorkersInVirtualTime runs, in virtual time, the client programs that come with live runs. Some runs are repeated,
 // and the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
-// fencing token.
+// fencing token. At the everyday size, there is one program for each language and each kind of servers.
 func TestWorkersInVirtualTime(t *testing.T) {
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
+	met := map[string]bool{}
 	for _, c := range []struct{ worker, argument, scenario, want string }{
 		{"redis-py", " fenced", "fenced-gc-pause", "resource-safety holds"},
 		{"redis-py-sentinel", "", "failover-loses-lock", "lease-exclusion violated: lost in failover"},
@@ -41,7 +42,12 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		{"client-go", " releases patient", "kubernetes-release-held-up",
 			"mutual-exclusion violated: holder outlived its lease"},
 	} {
+		another := met[c.worker] || c.worker == "curator"
+		met[c.worker] = true
 		t.Run(c.worker+c.argument, func(t *testing.T) {
+			if another { // than one for each language and kind of servers
+				testkit.FullOnly(t)
+			}
 			if err := traced.Allowed(); err != nil {
 				testkit.Lacks(t, err)
 			}
@@ -121,8 +127,9 @@ func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 }
 
 // TestExploreFindsWhatBreaksTheLockOfThePage checks that a search with default settings soon finds a violation of
-// redis-py's lock, and shrinks its plan to the fault in the page's plan.
+// redis-py's lock, and shrinks its plan to the fault in the page's plan. This takes hundreds of runs of the program.
 func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
+	testkit.FullOnly(t)
 	dir, command, _ := pageOfVirtualTime(t)
 	var out, problems bytes.Buffer
 	found := filepath.Join(dir, "found")

@@ -40,7 +40,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 		t.Fatalf("with a budget that suffices: %s", whole.conclusion())
 	}
 	saved, undecided := 0, 0
-	for runs := 1; ; runs *= 2 {
+	for runs := 1; ; runs *= testkit.Size(4, 2) {
 		a := within(t, context.Background(), s, runs, 1+2*(runs%2))
 		if !a.OutOfBudget {
 			break

@@ -70,7 +70,7 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	for _, s := range subjects(t) {
 		names := s.Targets()
 		servers := slices.Concat(names.Redis, names.Consensus)
-		for i := range plans(2, 12) {
+		for i := range plans(1, 12) {
 			length := time.Duration(i+1) * 1500 * time.Millisecond
 			for _, f := range []nemesis.Fault{
 				{Kind: nemesis.Cut, Left: names.Clients[:1], Right: servers, For: length},

@@ -48,7 +48,7 @@ func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
 			if s.Servers.Backend == locks.OnRedis {
 				s.Mix.Without = slices.DeleteFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Forever })
 			}
-			e, err := search.NewExploration(s, 0, max(seeds, 5), search.Whole)
+			e, err := search.NewExploration(s, 0, max(seeds, 2), search.Whole)
 			if err != nil { // these faults cannot strike any server or client of this lock
 				continue
 			}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
 // TestTheLocksOfTheExamplesAreSound: the tests in the examples pass.
 func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
-	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws, Seeds: 20}
+	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws, Seeds: testkit.Size(6, 20)}
 	for name, change := range map[string]func(c *locktest.Config){
 		"mutex":    func(c *locktest.Config) { c.New = newMutex },
 		"expiring": func(c *locktest.Config) { c.New, c.Precautions.ChecksValidity = newExpiring, true },

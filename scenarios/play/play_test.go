@@ -59,7 +59,7 @@ func shown(t testing.TB, s State, e *gesture) *view {
 // each calls visit for every scenario of the catalog.
 func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state State)) {
 	for i, name := range scenarios.Names() {
-		if i%testkit.Size(3, 1) != 0 {
+		if i%testkit.Size(8, 1) != 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -150,7 +150,7 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 // TestClassesOfPausesLoseNothing tries pauses from a grid of starts and lengths. Each violation that occurs must also
 // occur with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
+	step := time.Duration(testkit.Size(200, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Pause] = 1

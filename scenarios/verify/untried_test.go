@@ -116,7 +116,7 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 // notice them, up to 500 for each scenario. No such fault may change anything that a process records before the probe,
 // or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
-	each, nth, total := 10, 4, 0
+	each, nth, total := 10, 12, 0
 	if testkit.Full() {
 		each, nth = 500, 1
 	}

@@ -25,7 +25,7 @@ var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
 // seeds returns the number of seeds for the test of each lock under random faults.
-func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
+func seeds() int { return cmp.Or(seedsAsked, testkit.Size(4, 200)) }
 
 // dressesOf returns the dresses in which to test the i-th lock: all of them if the test is thorough, otherwise one.
 func dressesOf(i int) []Dress {
