@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,6 +30,9 @@ const frozenCrowd = 160
 // long they may take before they are reported. Both are virtual time.
 const settling, patience = 10 * time.Second, 10 * time.Minute
 
+// muchGarbage is the size, in bytes, from which garbage is collected before a run, if it also exceeds what is in use.
+const muchGarbage = 8 << 20
+
 // left records the goroutines that the runs of a process have left behind.
 type left struct {
 	frozen    int // goroutines in frozen bubbles
@@ -49,9 +53,11 @@ func (w *worker) Within(run func()) {
 	case w.runs%16 == 0:
 		say(report{}) // tells the parent that this process is alive
 	}
-	// two garbage collections empty every sync.Pool: timers and channels of one bubble cannot be used in another
-	runtime.GC()
-	runtime.GC()
+	bubble.EmptyPools() // timers and channels of one bubble cannot be used in another
+	collect()
+	for range 100 { // goroutines that are about to end must do so, or settle would count too few goroutines of the run
+		runtime.Gosched()
+	}
 	over, frozen := make(chan struct{}), make(chan struct{})
 	go w.inBubble(run, over, frozen)
 	select {
@@ -60,6 +66,14 @@ func (w *worker) Within(run func()) {
 	}
 	if w.crowded != nil && (w.left.frozen > frozenCrowd || w.left.kept) {
 		w.crowded()
+	}
+}
+
+// collect collects garbage if there is much of it. The collector does not start during runs (collectBetweenRuns).
+func collect() {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	if metrics.Read(heap); heap[0].Value.Uint64() > 2*heap[1].Value.Uint64()+muchGarbage {
+		runtime.GC()
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// metrics runs forever, like a goroutine of a library that has nothing to do with the lock.
-func metrics() {
+// statistics runs forever, like a goroutine of a library that has nothing to do with the lock.
+func statistics() {
 	for n := 0; ; n++ {
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -52,12 +52,12 @@ func (l *shared) Lock(ctx context.Context) error {
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), SkipTrial: true,
-			IgnoredGoroutines: []string{"metrics", "coarseClock"},
+			IgnoredGoroutines: []string{"statistics", "coarseClock"},
 			New: func(c *Client) (Lock, error) {
 				if use == nil {
 					return newPlain(c)
 				}
-				go metrics()
+				go statistics()
 				return &shared{plain{c: c, ttl: 8 * time.Second}, use}, nil
 			}}
 	}

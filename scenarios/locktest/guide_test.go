@@ -31,7 +31,7 @@ func guided(t *testing.T, mix string, lock constructor) Config {
 		t.Fatal(err)
 	}
 	return Config{New: lock, Scenario: file, Seeds: testkit.Size(515, 1100), SkipTrial: true,
-		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"metrics"}}
+		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"statistics"}}
 }
 
 // unlucky is a lock that fails in some runs, depending on the seed. Therefore, a run whose plan varies the plan of a
@@ -84,7 +84,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	if testkit.Full() {
 		crowded = examined("leaves goroutines behind", mix, failing(func() {
 			for range frozenCrowd + 1 {
-				go metrics()
+				go statistics()
 			}
 			panic("unlucky")
 		}))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // quit makes a worker dump its goroutines and end. Go does not show the calls of a goroutine that is running, except on
@@ -34,6 +36,13 @@ func usageOf(pid int) usage {
 	}
 	all.rests = all.rests && all.known
 	return all
+}
+
+// spentBy returns the processor time that a process has used, or 0 if it has ended. It is much cheaper than usageOf.
+func spentBy(pid int) time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(int32(^pid<<3|2), &t) // clock_getcpuclockid(3): the clock of all threads of the process
+	return time.Duration(t.Nano())
 }
 
 // userHZ is the number of clock ticks per second in proc(5). This is sysconf(_SC_CLK_TCK), which is fixed on Linux.

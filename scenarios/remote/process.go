@@ -114,8 +114,8 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	}
 	look := time.NewTicker(often)
 	defer look.Stop()
-	begun, first := time.Now(), usageOf(p.cmd.Process.Pid)
-	for last, quiet := first, time.Duration(0); ; {
+	begun, first := time.Now(), spentBy(p.cmd.Process.Pid)
+	for last, quiet := (usage{}), time.Duration(0); ; {
 		select {
 		case <-done:
 			return
@@ -129,7 +129,7 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 		switch {
 		case quiet >= idle:
 			p.kill(fmt.Sprintf("the run made no progress for %v of real time and did not end", idle), done)
-		case now.known && now.spent-first.spent >= patience:
+		case now.known && now.spent-first >= patience:
 			p.kill(fmt.Sprintf("the run did not end within %v of processor time", patience), done)
 		case !now.known && time.Since(begun) >= patience || time.Since(begun) >= overdue:
 			p.kill(fmt.Sprintf("the run did not end within %v of real time",

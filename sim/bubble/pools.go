@@ -1,0 +1,45 @@
+//go:build go1.26 && !go1.28 && !race
+
+package bubble
+
+import (
+	"reflect"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// What one bubble has put into a sync.Pool cannot be used in another if it contains a channel or a timer. Two garbage
+// collections empty all pools, because the collector calls a function of package sync that forgets what was not used
+// since its previous call. Two collections take about as long as a short run. Therefore, EmptyPools calls that function
+// itself, if it finds it. The collector calls it while nothing else runs. In a process that makes runs, nothing else
+// runs either: there is one thread for Go code, and no goroutine is preempted (package remote).
+
+// EmptyPools empties every sync.Pool of the process.
+func EmptyPools() {
+	forget := forgetUnused()
+	if forget == nil || runtime.GOMAXPROCS(0) > 1 {
+		runtime.GC()
+		runtime.GC()
+		return
+	}
+	forget()
+	forget()
+}
+
+// forgetUnused returns the function that the garbage collector calls, or nil if it is not found. The linker puts the
+// functions of a file next to each other.
+var forgetUnused = sync.OnceValue(func() func() {
+	const near, step = 1 << 16, 16 // functions begin at multiples of 16 or 32
+	known := reflect.ValueOf((*sync.Pool).Get).Pointer()
+	for away := uintptr(0); away < near; away += step {
+		for _, at := range []uintptr{known + away, known - away} {
+			if f := runtime.FuncForPC(at); f != nil && f.Name() == "sync.poolCleanup" {
+				entry := f.Entry()
+				code := &entry // a function value points to a variable that contains the address of the code
+				return *(*func())(unsafe.Pointer(&code))
+			}
+		}
+	}
+	return nil
+})

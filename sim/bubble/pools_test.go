@@ -1,0 +1,40 @@
+//go:build go1.26 && !go1.28 && !race
+
+package bubble
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+)
+
+// TestPoolsAreEmptied puts values into pools, among them one that was used before, and empties the pools as in a
+// process that makes runs.
+func TestPoolsAreEmptied(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if forgetUnused() == nil {
+		t.Fatal("the function that empties pools is not found in package sync")
+	}
+	var pools [3]sync.Pool
+	for round := range 3 {
+		for i := range pools {
+			pools[i].Put(round)
+			pools[i].Put(round)
+		}
+		if round == 1 {
+			runtime.GC() // now the values are those that were not used lately
+			pools[0].Put(round)
+		}
+		EmptyPools()
+		for i := range pools {
+			if v := pools[i].Get(); v != nil {
+				t.Errorf("round %d: pool %d still has a value of round %v", round, i, v)
+			}
+		}
+	}
+	runtime.GC() // the collector can deal with what EmptyPools leaves
+	pools[0].Put("new")
+	if v := pools[0].Get(); v != "new" {
+		t.Errorf("a pool that was emptied returns %v, not the value that was put into it", v)
+	}
+}
