@@ -36,6 +36,23 @@ func Size(everyday, full int) int {
 	return everyday
 }
 
+// Sample returns the part of a list that a test tries: at full size all of it, and by default every third element. The
+// first one depends on the name of the test, so that each element is tried by some tests.
+func Sample[T any](t testing.TB, list []T) (some []T) {
+	const nth = 3
+	if Full() {
+		return list
+	}
+	first := 0
+	for _, letter := range []byte(t.Name()) {
+		first += int(letter)
+	}
+	for i := first % nth; i < len(list); i += nth {
+		some = append(some, list[i])
+	}
+	return some
+}
+
 // FullOnly skips a test that has no useful smaller size, unless tests run at full size.
 func FullOnly(t testing.TB) {
 	t.Helper()

@@ -7,7 +7,8 @@
 // it. "go test -update" rewrites golden files.
 //
 // A kind of fault: see the package comment of nemesis. A kind of work of campaigns: see that of cmd/fencepost-campaign.
-// A request of the simulated ZooKeeper: see that of sim/zookeeper.
+// A request of the simulated ZooKeeper: see that of sim/zookeeper. A Go lock library in the tables of libraries: its
+// adapter and its row are in scenarios/locktest/libraries/adapters_test.go.
 //
 // A lock protocol:
 //   - scenarios/locks: a file that registers its name, its place in the reference, its backend, its settings and its
@@ -47,6 +48,13 @@
 //   - scenarios/compare/timing.go, for a figure: how it is measured, and how each format of the report shows it; or
 //     scenarios/compare/survival.go, for a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
+//
+// A command that makes many runs:
+//   - A file in a package of scenarios: it makes the runs by campaign.Do, describes the result as a document.Document,
+//     and lists in Described what --json prints.
+//   - cmd/fencepost/main.go: its constructor; a file for its flags; a call in cmd/fencepost/json_test.go, a script in
+//     cmd/fencepost/testdata/command, and its row in cmd/fencepost/README.md.
+//   - Example: scenarios/compare/odds_test.go and cmd/fencepost/odds.go.
 //
 // A backend, that is, a kind of lock server, whose parts may all be in one package:
 //   - The servers, each a sim.Server, and their sim.Front, if libraries are to use them; sim/README.md.

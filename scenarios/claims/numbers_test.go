@@ -19,12 +19,15 @@ import (
 // reading of the laws: what happened when and to whom, for how long, and in how many cases a law that holds was judged.
 // A number that no entry of clauses covers also counts as wrong, because nothing has recomputed it.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
-	rounds := 2
+	rounds, nth := 2, 2
 	if testkit.Full() {
-		rounds = 20
+		rounds, nth = 20, 1
 	}
-	w, numbers, said := NewWrongs(t), 0, map[string]int{}
+	w, numbers, runs, said := NewWrongs(t), 0, 0, map[string]int{}
 	Runs(t, rounds, func(r *Run) bool {
+		if runs++; runs%nth > 0 {
+			return true
+		}
 		p := proof{Run: r, sections: Sections(r.History), said: said}
 		literal := slow.Check(r.History)
 		for f := range explained(r.Verdict) {
@@ -38,7 +41,7 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 		return true
 	})
 	t.Logf("%d numbers recomputed, %d wrong", numbers, w.Count(""))
-	if w.Count("") > 0 || numbers < 1000 {
+	if w.Count("") > 0 || numbers < testkit.Size(500, 1000) {
 		t.Errorf("%d of %d numbers are wrong", w.Count(""), numbers)
 	}
 	for _, c := range clauses {

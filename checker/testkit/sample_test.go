@@ -1,0 +1,27 @@
+package testkit
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestSamplesOfSeveralTestsAreEverything: a test always tries the same third of a list, and together the tests try all
+// of it. At full size, each test tries all of it.
+func TestSamplesOfSeveralTestsAreEverything(t *testing.T) {
+	list := []string{"a", "b", "c", "d", "e", "f", "g"}
+	var tried []string
+	for _, name := range []string{"a", "b", "c"} {
+		t.Run(name, func(t *testing.T) {
+			some := Sample(t, list)
+			if want := len(list) / 3; !Full() && (len(some) < want || len(some) > want+1) ||
+				!slices.Equal(some, Sample(t, list)) {
+				t.Errorf("%q of %q", some, list)
+			}
+			tried = append(tried, some...)
+		})
+	}
+	slices.Sort(tried)
+	if !slices.Equal(slices.Compact(tried), list) {
+		t.Errorf("the tests try %q of %q", tried, list)
+	}
+}
