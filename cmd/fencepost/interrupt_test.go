@@ -261,7 +261,7 @@ var interruptedFiles = map[string]string{
 func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
-			if c.args[0] == "corpus" || i%2 > 0 {
+			if c.args[0] == "corpus" || c.args[0] == "compare" || i%2 > 0 {
 				testkit.FullOnly(t)
 			}
 			t.Parallel()
