@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -207,6 +208,25 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 		if err != nil || !r.Limited {
 			t.Errorf("run %d: limited: %t, %v", n, r.Limited, err)
 		}
+	}
+}
+
+// TestADifferenceNamesTheCall: a program sleeps for a time that it reads from the host, which differs each time. The
+// error names the process, the thread and the first call that differs.
+func TestADifferenceNamesTheCall(t *testing.T) {
+	worker := strings.Fields(redisPy(t))
+	// The last word of the file is the number of the latest process of the host.
+	code := `import runpy, socket, time; socket.socket(); ` +
+		`time.sleep(int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
+		`runpy.run_path("` + worker[1] + `")`
+	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
+	const seed = 1 // a run with this seed is made twice
+	_, err := planned(t, s, seed)
+	var failed *scenarios.CodeError
+	const call = `\S+ client-\d/\d000 clock_nanosleep\(.*\) = 0`
+	want := regexp.MustCompile("^two runs with seed 1 differ: in one, " + call + "; in the other, " + call)
+	if !errors.As(err, &failed) || !want.MatchString(err.Error()) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
