@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // everyFault is the Config of a test that tries each single fault of a short run.
 func everyFault(lock constructor) Config {
-	return Config{New: lock, EachFault: true, Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond, SkipTrial: true,
+	return Config{New: lock, EachFault: true, Clients: 2, Cycles: testkit.Size(1, 2), Hold: 300 * time.Millisecond, SkipTrial: true,
 		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
 }
 
@@ -47,7 +48,7 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 				paused++
 			}
 		}
-		if lost < 20 || late < 3*lost || paused < lost {
+		if lost < testkit.Size(8, 20) || late < 3*lost || paused < lost {
 			t.Errorf("%d lost, %d late, %d paused", lost, late, paused)
 		}
 		summary := strings.Join(strings.Fields(p.summary()), " ")

@@ -44,7 +44,7 @@ func TestFairLocksKeepTheirOrder(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := locktest.Config{New: test.new, PlaceTimeout: placeTimeout, Clients: 4, TTL: lease, Faults: test.faults,
-				Laws: locktest.LeaseLaws, Seeds: testkit.Size(8, 200)}
+				Laws: locktest.LeaseLaws, Seeds: testkit.Size(5, 200)}
 			if test.unfair {
 				c.PlaceTimeout = 0
 			}

@@ -46,7 +46,7 @@ func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := locktest.Config{New: ofScript(test.script), Permits: test.permits, Clients: 4, TTL: lease,
-				Faults: test.faults, Laws: locktest.LeaseLaws, Seeds: testkit.Size(8, 200),
+				Faults: test.faults, Laws: locktest.LeaseLaws, Seeds: testkit.Size(5, 200),
 				SkipTrial: test.permits == 1}
 			r, ok := locktest.Explore(t, c)
 			if !ok {

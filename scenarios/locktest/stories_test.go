@@ -179,7 +179,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := test.config
-			c.Seeds, c.Laws = testkit.Size(3, 6), []checker.Law{test.law}
+			c.Seeds, c.Laws = testkit.Size(2, 6), []checker.Law{test.law}
 			c.SkipTrial = true
 			r, ok := Explore(t, c)
 			if !ok {

@@ -131,7 +131,7 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := locktest.Config{New: test.open, Tasks: 2, Clients: 2, TTL: lease, Faults: test.faults,
-				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(8, 200)}
+				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(5, 200)}
 			first, ok := locktest.Explore(t, c)
 			again, okAgain := locktest.Explore(t, c)
 			if !ok || !okAgain {
