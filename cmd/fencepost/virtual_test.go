@@ -228,7 +228,7 @@ faults:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cpu, wantCode, wants := "2s", exitUndecided, []string{"The search has used its 2s of processor time (--cpu)."}
+	cpu, wantCode, wants := "1s", exitUndecided, []string{"The search has used its 1s of processor time (--cpu)."}
 	if testkit.Size(0, 1) == 1 {
 		cpu, wantCode = "0", exitExpected
 		wants = []string{"Set restart delay to 12s: then every promise is kept", "append-fsync: always ✓"}
