@@ -19,8 +19,9 @@ import (
 
 // everyFault is the Config of a test that tries each single fault of a short run.
 func everyFault(lock constructor) Config {
-	return Config{New: lock, EachFault: true, Clients: 2, Cycles: testkit.Size(1, 2), Hold: 300 * time.Millisecond, SkipTrial: true,
-		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
+	return Config{New: lock, EachFault: true, Clients: 2, Cycles: testkit.Size(1, 2), Hold: 300 * time.Millisecond,
+		SkipTrial: true, Faults: append(Faults{"delay message", "break"}, Pauses...),
+		Laws: []checker.Law{checker.Ownership}}
 }
 
 // TestEachSingleFaultOfARun: the test finds the message whose delay makes a careless lock delete another client's key.
