@@ -41,12 +41,13 @@ func (f *Family) strike(c *locktest.Config) {
 }
 
 // Reports runs the lock as a Showing describes. The violation must be reported with its cause and the expected clients,
-// and every other violation must also follow from the lock's mistake. Otherwise the test fails.
-func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
+// and every other violation must also follow from the lock's mistake. Otherwise the test fails. There are at least the
+// given number of seeds.
+func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
 	c.Plan, c.Clients, c.Cycles, c.Hold = append([]string{}, s.Plan...), s.Clients, s.Cycles, s.Hold
-	c.Laws, c.Seeds, c.SkipTrial = checker.Laws, max(s.Seeds, 3), true
+	c.Laws, c.Seeds, c.SkipTrial = checker.Laws, max(s.Seeds, seeds), true
 	r, ok := locktest.Explore(t, c)
 	if !ok {
 		return

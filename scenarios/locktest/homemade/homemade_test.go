@@ -104,7 +104,7 @@ func TestMistakesAreReported(t *testing.T) {
 		for _, d := range dressesOf(i) {
 			for _, s := range l.Shows {
 				t.Run(l.Name+"/"+d.Name+"/"+string(s.Law), func(t *testing.T) {
-					l.Reports(t, s, d, Plain)
+					l.Reports(t, s, d, Plain, testkit.Size(1, 3))
 				})
 			}
 		}

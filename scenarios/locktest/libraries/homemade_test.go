@@ -203,7 +203,7 @@ func TestHomemadeLocksOnEachClient(t *testing.T) {
 			}
 			for _, s := range l.Shows {
 				t.Run(client.name+"/"+l.Name+"/"+string(s.Law), func(t *testing.T) {
-					l.Reports(t, s, d, client.dial)
+					l.Reports(t, s, d, client.dial, 3)
 				})
 			}
 		}
