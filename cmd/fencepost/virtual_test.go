@@ -260,7 +260,7 @@ func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	for _, c := range []breakable{
 		// ioredis waits for answers without end, so that using() does not tell its routine that the lock is lost.
 		{"redlock-js", "using.js", "", "using.yaml", 1, 29, "cut client-1 | redis-1 redis-2 after acquired",
-			"mutual-exclusion-holder-outlived-its-lease-slow-work", " timeout"},
+			"mutual-exclusion-holder-outlived-its-lease-late-packet", " timeout"},
 		{"jedis", "", " checks", "checked.yaml", 16, 18,
 			"jump client-2 clock by -2.178s after the 2nd released by client-1",
 			"resource-safety-superseded-holder-took-effect", ""},

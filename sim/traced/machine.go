@@ -49,8 +49,8 @@ type Tracer struct {
 
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
 // this thread. number chooses the processor on which the machines and their processes run: the allowed processors are
-// numbered from 0, and larger numbers wrap around. busy is how much processor time a thread may use without a modeled
-// call. 0 means 4 s.
+// numbered from one that differs from process to process, and larger numbers wrap around. busy is how much processor
+// time a thread may use without a modeled call. 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
@@ -92,7 +92,7 @@ func pin(worker int) {
 	if unix.SchedGetaffinity(unix.Getpid(), &allowed) != nil || allowed.Count() == 0 {
 		return
 	}
-	nth := worker % allowed.Count()
+	nth := (worker + unix.Getpid()) % allowed.Count() // so that searches at the same time share the processors
 	for cpu := 0; ; cpu++ {
 		if !allowed.IsSet(cpu) {
 			continue
