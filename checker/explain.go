@@ -127,11 +127,15 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended.
-func (t *judge) overstayStory(l lateness, why blame) string {
+// overstayStory explains why a holder was still inside after its lease had ended. on is nil unless the holder was told
+// that it had lost the lock early.
+func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
 		l.ended)
+	if on != nil {
+		s = t.lossStory(l, on)
+	}
 	if why.cause.Kind == SessionExpired {
 		return sentence("The lease of %s was over at %v: its session had ended early%s. %s was still "+
 			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
@@ -146,6 +150,9 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	}
 	if l.ended <= t.Time(g.OK) {
 		return s + sentence(" %s entered anyway.", capital(string(g.Process)))
+	}
+	if on != nil {
+		return s + sentence(" %s was still inside.", capital(string(g.Process)))
 	}
 	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }

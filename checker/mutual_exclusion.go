@@ -159,11 +159,18 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	if holder.Grant == c.then.Grant { // the client entered after its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
-	why := t.stayedFor(late)
+	why, on := t.stayedFor(late), t.lossTold(c, late)
+	if on != nil && mayBeLoss(why.cause) {
+		why = blame{cause: on.cause}
+	}
 	if b := report(why.cause); b != nil {
 		t.facts.gaveUp = t.gaveUp(holder.Grant, left)
-		b.violated(t, why.cause, t.sectionStory(c)+" "+t.overstayStory(late, why),
-			append(t.witness(c, nil), append(why.witness(), left)...))
+		seen := append(t.witness(c, nil), append(why.witness(), left)...)
+		if on != nil && why.cause == on.cause {
+			t.facts, seen = t.leaseFacts(&on.leases, on.records), append(seen, t.witness(&on.leases, on.records)...)
+			t.facts.told = true
+		}
+		b.violated(t, why.cause, t.sectionStory(c)+" "+t.overstayStory(late, why, on), seen)
 		b.About = t.Grants[holder.Grant].Process
 	}
 }

@@ -124,6 +124,8 @@ func tokens(when func(*situation) bool) []advice {
 
 // guards is the last advice in each list for a violation that can damage the data.
 var guards = []advice{
+	{text: "Stop working as soon as the client learns that the lock is lost.", unless: history.StopWhenLost,
+		when: isTold},
 	{text: "Guard the data with a fencing token.", unless: history.Fencing, when: not(guarded)},
 	growingTokens,
 }

@@ -57,6 +57,7 @@ type facts struct {
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
 	// the lease states no end and lasted longer than its key, because the holder was not told in time
 	untold bool
+	told   bool // the holder was told that it had lost the lock before another client entered
 }
 
 // situation returns the situation of the violation that has just been explained.
@@ -220,6 +221,7 @@ func isForgetful(s *situation) bool { return s.reborn && !s.Applies(history.Fsyn
 func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
 
 func isUntold(s *situation) bool { return s.untold }
+func isTold(s *situation) bool   { return s.told }
 
 // isUnanswered reports whether a release gave up waiting for its answer, if it is known how long it waits.
 func isUnanswered(s *situation) bool {

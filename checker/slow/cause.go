@@ -7,9 +7,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// cause finds why two windows overlap. It examines each server that both windows counted. On each of them, a record
-// shows why; the latest of these records decides.
+// cause finds why two windows overlap.
 func (r *reading) cause(a, b *window) string {
+	cause, _ := r.decide(a, b)
+	return cause
+}
+
+// decide finds why two windows overlap. It examines each server that both windows counted. On each of them, a record
+// shows why; the latest of these records decides. decide also reports whether the record is about the key of a.
+func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
 	for i, w := range []*window{a, b} {
 		if given := r.given(w); given >= 0 {
@@ -17,34 +23,35 @@ func (r *reading) cause(a, b *window) string {
 		}
 	}
 	if r.keylessLock(a.lock) {
-		return "granted by no server"
+		return "granted by no server", false
 	}
 	for i, w := range []*window{a, b} {
 		if w.at == w.ok && (len(counted[i]) == 0 || r.oneService()) && r.keyless(w) {
-			return "granted by no server"
+			return "granted by no server", false
 		}
 	}
 	for i, w := range []*window{a, b} {
 		if len(counted[i]) == 0 && w.at == w.ok {
-			return "cause not recorded"
+			return "cause not recorded", false
 		}
 	}
-	common, latest, cause := false, -1, "cause not recorded"
+	common, latest := false, -1
+	cause = "cause not recorded"
 	for _, s := range counted[0] {
 		for _, o := range counted[1] {
 			if !slices.Contains(r.group(s), o) {
 				continue
 			}
 			common = true
-			if at, why := r.record(a, b, r.group(s)); at > latest {
-				latest, cause = at, why
+			if at, why, victim := r.record(a, b, r.group(s)); at > latest {
+				latest, cause, ofA = at, why, victim
 			}
 		}
 	}
 	if !common {
-		return "counted without quorum"
+		return "counted without quorum", false
 	}
-	return cause
+	return cause, ofA
 }
 
 // keylessLock reports whether servers record all requests and none ever set a key of the lock.
@@ -254,9 +261,9 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
 // that its attempt set last before the window was stated, or on an element of a list that it took later. The victim is
 // the window whose key was set first. The record is the key-gone of the victim's key before the other key was set,
-// provided that the victim's key was not set again. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
+// provided that the victim's key was not set again. ofA reports whether a is the victim. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
 // key-gone may be at any position before the later grant.
-func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
+func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
 	a, b = r.restingOn(a, b.attempt), r.restingOn(b, a.attempt)
@@ -269,19 +276,19 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	}
 	switch {
 	case setA < 0 && setB < 0 && tookA >= 0 && tookB >= 0:
-		return max(tookA, tookB), "granted twice by one server"
+		return max(tookA, tookB), "granted twice by one server", false
 	case setA >= 0 && setA == setB: // both depend on the same key
-		return setA, "granted twice by one server"
+		return setA, "granted twice by one server", false
 	case setA >= 0 && setB < 0 && tookB < 0 && a.process == b.process && r.stoodFor(b, setA, group):
-		return setA, "granted twice by one server"
+		return setA, "granted twice by one server", false
 	case setB >= 0 && setA < 0 && tookA < 0 && a.process == b.process && r.stoodFor(a, setB, group):
-		return setB, "granted twice by one server"
+		return setB, "granted twice by one server", false
 	case setA < 0 || setB < 0:
-		return -1, ""
+		return -1, "", false
 	}
-	victim, first, then := a, setA, setB
+	victim, first, then, ofA := a, setA, setB, true
 	if setB < setA {
-		victim, first, then = b, setB, setA
+		victim, first, then, ofA = b, setB, setA, false
 	}
 	on := r.successors(first, group)
 	again := r.keyEvent(history.KeySet, victim, on, first, then) // the key was set again, perhaps by a replay
@@ -292,22 +299,23 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	apart := r.Events[first].Process != r.Events[then].Process
 	switch {
 	case apart && (gone < 0 || r.deposed(first) || r.deposed(then)):
-		return then, "granted by a deposed master"
+		return then, "granted by a deposed master", ofA
 	case gone >= 0:
-		return r.loss(victim, on, first, then, gone, bound)
+		at, cause = r.loss(victim, on, first, then, gone, bound)
+		return at, cause, ofA
 	case !apart:
 		was, other := &r.Events[first], &r.Events[then]
 		switch over := r.overwritten(victim, on, first, again, bound); {
 		case over >= 0 && r.mayChange(over, was.Of, r.setter(over)):
-			return over, r.takeover(over, was.Of, r.setter(over))
+			return over, r.takeover(over, was.Of, r.setter(over)), ofA
 		case over >= 0:
-			return over, "removed by non-owner (overwritten)"
+			return over, "removed by non-owner (overwritten)", ofA
 		case !r.oneService() && was.Member != other.Member &&
 			(r.recordsExpiry() || other.Time < r.due(victim, on, first, then)):
-			return then, "granted twice by one server"
+			return then, "granted twice by one server", false
 		}
 	}
-	return -1, ""
+	return -1, "", false
 }
 
 // stoodFor reports whether the key that was set at position set was still there when a window was stated.

@@ -53,8 +53,16 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 
 // openEnd returns the end of a lease whose end was not stated: the time at which the holder learned that the lock was
 // lost. However, if the key ended before that time, and the holder was paused at any time since the key's last renewal,
-// it is the time at which the key ended. A key without expiry counts as ended once it has not been renewed for a TTL.
+// it is the time at which the key ended. A key without expiry counts as ended once it has not been renewed for a TTL. A
+// key that was set again after its end does not count.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
+	ends := func(i int) history.Time {
+		e := r.Events[i]
+		if e.Until == history.Never && r.Header.TTL > 0 {
+			return e.Time + r.Header.TTL
+		}
+		return e.Until
+	}
 	last := map[history.Process]int{}
 	for i, e := range r.Events {
 		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == s.lock && e.Of == s.attempt &&
@@ -62,6 +70,9 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 			server := e.Process
 			if r.oneService() {
 				server = ""
+			}
+			if before, known := last[server]; known && ends(before) < e.Time && ends(before) >= g.Granted {
+				continue // it was set again after it had ended
 			}
 			last[server] = i
 		}
@@ -76,13 +87,6 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 			(e.F == history.KeySet || e.F == history.KeyProlonged) {
 			latest = append(latest, i)
 		}
-	}
-	ends := func(i int) history.Time {
-		e := r.Events[i]
-		if e.Until == history.Never && r.Header.TTL > 0 {
-			return e.Time + r.Header.TTL
-		}
-		return e.Until
 	}
 	slices.SortStableFunc(latest, func(a, b int) int { return cmp.Compare(ends(b), ends(a)) })
 	needed := max(r.Header.Quorum, 1)
@@ -292,7 +296,12 @@ func (r *reading) sectionCause(a, b *section) string {
 			return ""
 		}
 	}
+	lost := r.lossTold(holder, b, ended)
 	switch cut := r.cutShort(holder, ended); {
+	case lost != "" && len(r.faults) > 0:
+		return ""
+	case lost != "":
+		return lost
 	case cut && !slices.ContainsFunc(r.faults, func(f fault) bool { return f.kind.Does() != history.EndsSession }):
 		return "session expired"
 	case cut:
@@ -303,6 +312,35 @@ func (r *reading) sectionCause(a, b *section) string {
 		return ""
 	}
 	return "never renewed"
+}
+
+// lossTold returns why a holder had lost its key, if it was told that and b was granted the lock only later. It returns
+// "" if it was not told, or if its key ended when it was due, if the key of b was set first, or if the holder is b.
+func (r *reading) lossTold(holder, b *section, ended history.Time) string {
+	for _, x := range r.windowOf(holder) {
+		g := r.Events[x.at].Grant
+		crashed := slices.ContainsFunc(r.Events[x.at:], func(e history.Event) bool {
+			return e.F == history.Crashed && e.Process == holder.process && e.Time == ended
+		})
+		if x.from > r.time(b.ok) || x.to != ended || !g.Open || g.Until != ended || crashed {
+			continue
+		}
+		for _, y := range r.windowOf(b) {
+			if y.at != b.ok || holder == b {
+				continue
+			}
+			switch cause, mine := r.decide(&x, &y); cause {
+			case "validity miscounted", "validity miscounted (gone key)", "never renewed", "cause not recorded",
+				"lease not rechecked", "session expired", "granted by no server", "counted without quorum",
+				"granted twice by one server":
+			default:
+				if mine {
+					return cause
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // outlived returns the holder whose lease had already ended when b entered, and the time at which that lease ended.

@@ -25,8 +25,9 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 
 // lastDue returns when the keys of a grant were due to expire and when they were last set or extended. It considers
 // only records before the holder was told that the keys were lost. A key without expiry is due once it has not been
-// renewed for a TTL. If a quorum of servers decides, the result is for the key whose loss leaves less than a quorum. It
-// is Never if the servers recorded too few keys for a quorum.
+// renewed for a TTL. A key that was set again after it had expired does not count: another client may have held the lock
+// in between. If a quorum of servers decides, the result is for the key whose loss leaves less than a quorum. It is Never
+// if the servers recorded too few keys for a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process
@@ -45,10 +46,12 @@ func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Ti
 		if t.History.Header.OneService() {
 			d.server = ""
 		}
-		if i := slices.IndexFunc(all, func(o deadline) bool { return o.server == d.server }); i >= 0 {
-			all[i] = d
-		} else {
+		i := slices.IndexFunc(all, func(o deadline) bool { return o.server == d.server })
+		switch {
+		case i < 0:
 			all = append(all, d)
+		case e.Time <= all[i].due || all[i].due < lease.Granted:
+			all[i] = d
 		}
 	}
 	slices.SortStableFunc(all, func(a, b deadline) int { return cmp.Compare(b.due, a.due) })

@@ -1,0 +1,60 @@
+package checker
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// loss is what happened to a key whose holder was told that the lock was lost, and continued to work.
+type loss struct {
+	cause   Cause
+	leases  clash // the leases as they would have overlapped if the holder had not been told
+	records []record
+}
+
+// lossTold finds out why a lease that states no end was over: its holder was told that the lock was lost, because
+// something had removed its key early. It returns nil if the key expired when it was due, or if the lease ended in
+// another way.
+func (t *judge) lossTold(c *clash, l lateness) *loss {
+	g := &t.Grants[l.grant]
+	var last, then *trace.Span
+	for i := range t.Locks[c.lock].Windows {
+		switch w := &t.Locks[c.lock].Windows[i]; {
+		case w.Grant == l.grant && w.From <= int64(t.Time(c.then.At)) && w.To == int64(l.ended):
+			last = w
+		case w.Grant == c.then.Grant && w.At == c.then.At:
+			then = w
+		}
+	}
+	if len(c.rest) > 0 || last == nil || then == nil {
+		return nil
+	}
+	lease, crash := t.History.Events[last.At].Grant, t.CrashAfter(g.Process, last.At)
+	if !lease.Open || lease.Until != l.ended || crash != trace.Open && t.Time(crash) == l.ended {
+		return nil
+	}
+	on := &loss{leases: clash{law: c.law, lock: c.lock, first: *last, then: *then}}
+	on.leases.first.To = then.From + 1
+	on.cause, on.records = t.decide(&on.leases)
+	n := len(on.records)
+	if n == 0 || on.records[n-1].victimSpan(&on.leases).Grant != l.grant {
+		return nil
+	}
+	switch on.cause.Kind {
+	case ExpiredEarly, LostInCrash, LostInFailover, DeposedMaster, RemovedByNonOwner, RemovedByOwner, Evicted,
+		RemovedByOperator:
+		return on
+	}
+	return nil
+}
+
+// mayBeLoss reports whether a holder that was told of its loss was late because of that loss. If a pause made it late,
+// or a wait for another lock, the loss is not needed to explain it.
+func mayBeLoss(late Cause) bool {
+	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
+}
+
+// lossStory explains why the lease of a holder was over early.
+func (t *judge) lossStory(l lateness, on *loss) string {
+	return sentence("The lease of %s was over at %v, when it was told that its lock was lost: %s.",
+		t.Grants[l.grant].Process, l.ended, t.recordStory(&on.leases, &on.records[len(on.records)-1]))
+}
