@@ -170,6 +170,8 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 		}
 	case "open":
 		g.Open = true
+	case "told":
+		g.Told = true
 	case "since":
 		g.Since = p.time(value)
 	case "granted":

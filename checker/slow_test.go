@@ -385,7 +385,7 @@ func (g *gossip) grant(from history.Time) *history.Grant {
 	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6
 	granted := since + history.Time(g.r.Int64N(int64(g.now-since)/1e6+1))*1e6
 	return &history.Grant{Since: since, Granted: granted, Until: granted + history.Time(g.r.IntN(9)-1)*1e6,
-		Open: since/1e6%4 == 3,
+		Open: since/1e6%4 == 3, Told: since/1e6%4 == 1,
 		Counted: [][]history.Process{gossipServers, gossipServers, gossipServers[:1], gossipServers[1:],
 			nil}[g.r.IntN(5)]}
 }

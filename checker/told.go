@@ -11,9 +11,8 @@ type loss struct {
 	records []record
 }
 
-// lossTold finds out why a lease that states no end was over: its holder was told that the lock was lost, because
-// something had removed its key early. It returns nil if the key expired when it was due, or if the lease ended in
-// another way.
+// lossTold finds out why a holder was told that its lock was lost, if that ended its lease and something had removed
+// its key early. It returns nil if the key expired when it was due, or if the lease ended in another way.
 func (t *judge) lossTold(c *clash, l lateness) *loss {
 	g := &t.Grants[l.grant]
 	var last, then *trace.Span
@@ -29,7 +28,7 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 		return nil
 	}
 	lease, crash := t.History.Events[last.At].Grant, t.CrashAfter(g.Process, last.At)
-	if !lease.Open || lease.Until != l.ended || crash != trace.Open && t.Time(crash) == l.ended {
+	if !lease.Told && (!lease.Open || crash != trace.Open && t.Time(crash) == l.ended) || lease.Until != l.ended {
 		return nil
 	}
 	on := &loss{leases: clash{law: c.law, lock: c.lock, first: *last, then: *then}}

@@ -321,8 +321,10 @@ func (w *World) Finish() *history.History {
 		if d.at.At != Forever {
 			g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
 		}
-		if d.at.Announced != nil {
-			g.Until = min(g.Until, *d.at.Announced, w.crash(d.proc.id, d.event))
+		if told := d.at.Announced; told != nil {
+			crashed := w.crash(d.proc.id, d.event)
+			g.Told = g.Until != history.Never && *told < min(g.Until, crashed)
+			g.Until = min(g.Until, *told, crashed)
 		}
 		if g.Until != history.Never {
 			w.digest.word(uint64(g.Until))

@@ -267,8 +267,8 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "task", "attempt", "token",
-	"value", "of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "on", "to",
-	"ends", "loses", "shift", "ppm"}
+	"value", "of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "told", "on",
+	"to", "ends", "loses", "shift", "ppm"}
 
 // keys is a set of keys of an event: bit i stands for eventKeys[i].
 type keys uint32
@@ -283,7 +283,7 @@ func keysOf(names ...string) (k keys) {
 var (
 	requiredKeys = keysOf("time", "process", "type", "f")
 	faultKeys    = keysOf("on", "to", "ends", "loses", "shift", "ppm")
-	leaseKeys    = keysOf("since", "granted", "counted", "open")
+	leaseKeys    = keysOf("since", "granted", "counted", "open", "told")
 	untilKey     = keysOf("until")
 	sentKey      = keysOf("sent")
 )
@@ -463,6 +463,8 @@ func readField(s *scanner, key string, e *Event, p *parts) (err error) {
 		g.Counted, err = s.processes()
 	case "open":
 		g.Open, err = s.boolean()
+	case "told":
+		g.Told, err = s.boolean()
 	default:
 		err = readFaultField(s, key, &p.fault)
 	}

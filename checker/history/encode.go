@@ -106,6 +106,9 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 		if g.Open {
 			w.yes("open")
 		}
+		if g.Told {
+			w.yes("told")
+		}
 	}
 	w.fault(e.Fault)
 	w.b = append(w.b, '}', '\n')

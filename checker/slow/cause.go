@@ -261,8 +261,8 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
 // that its attempt set last before the window was stated, or on an element of a list that it took later. The victim is
 // the window whose key was set first. The record is the key-gone of the victim's key before the other key was set,
-// provided that the victim's key was not set again. ofA reports whether a is the victim. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
-// key-gone may be at any position before the later grant.
+// provided that the victim's key was not set again. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
+// key-gone may be at any position before the later grant. ofA reports whether a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)

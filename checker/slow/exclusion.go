@@ -322,7 +322,7 @@ func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 		crashed := slices.ContainsFunc(r.Events[x.at:], func(e history.Event) bool {
 			return e.F == history.Crashed && e.Process == holder.process && e.Time == ended
 		})
-		if x.from > r.time(b.ok) || x.to != ended || !g.Open || g.Until != ended || crashed {
+		if x.from > r.time(b.ok) || x.to != ended || g.Until != ended || !g.Told && (!g.Open || crashed) {
 			continue
 		}
 		for _, y := range r.windowOf(b) {

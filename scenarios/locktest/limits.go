@@ -16,6 +16,7 @@ const (
 	sessions  limit = "sessions"  // the service ended the session of a client that was still alive
 	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder continued to work
 	clocks    limit = "clocks"    // the clock of a server was set ahead
+	drifts    limit = "drifts"    // the clock of a server ran faster than any usual allowance covers
 	losses    limit = "losses"    // a server lost data that it had confirmed
 	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
@@ -40,6 +41,10 @@ locktest.FencedLaws), or sessions that end only after their timeout (Without: "e
 	clocks: `No lock with a lease survives a server's clock that is set ahead: its key expires too early. There are
 two solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers
 whose clocks are slewed and never set (Without: "jump of servers").`,
+	drifts: `No lock with a lease survives a server's clock that runs fast by more than its allowance for drift, and the
+usual allowance is 1 % of the TTL (Redlock): the key expires too early. There are two solutions: a fencing token that the
+resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers whose clocks are synchronized (Without:
+"drift of servers above 10000ppm").`,
 	losses: `No lock with a lease survives a server that comes back, before the lease is over, without a key that it
 had confirmed. There are three solutions: servers that sync every write and keep their disks
 (Servers.Persisting("always"), Without: locktest.ServerDataLoss), servers that stay away for a TTL after a crash, or a
@@ -53,8 +58,8 @@ or requiring no more than what a lock on such servers can keep (Laws: locktest.E
 // limitOf says why no lock with a lease could have kept the law that a run violated. There are three kinds of reasons.
 // The holder was paused, or its message was delayed, for longer than its lease. Or its session was ended, and it could
 // not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same reason as one
-// of mutual-exclusion, unless the stale write was sent in time. A clock that drifts is not such a reason, since a lock
-// can keep a safety margin.
+// of mutual-exclusion, unless the stale write was sent in time. A clock that drifts by 1 % or less is not such a reason,
+// since a lock can subtract an allowance for that from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -71,8 +76,8 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 		return unheeded
 	case c.Kind == checker.SessionExpired && tooSoonToLearn(h, &f):
 		return sessions
-	case c.Kind == checker.ExpiredEarly && onlyJumps(h, f.Faults):
-		return clocks
+	case c.Kind == checker.ExpiredEarly:
+		return clockLimit(h, f.Faults)
 	case c.Kind == checker.LostInCrash:
 		return losses
 	case c.Kind == checker.LostInFailover, c.Kind == checker.DeposedMaster:
@@ -225,18 +230,24 @@ func ended(h *history.History, at int) history.Time {
 	return h.Header.End
 }
 
-// onlyJumps reports whether some of the given events are clock faults, and all of those are jumps, not drifts.
-func onlyJumps(h *history.History, indexes []int) bool {
-	jumps, others := 0, 0
+// usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1 % of the TTL.
+const usualAllowance = 10_000
+
+// clockLimit is given the events that explain why a key expired early. If those are clock faults that no usual
+// allowance covers, it says of which kind they are: jumps, or a drift.
+func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })
 		switch e := &h.Events[at]; {
 		case e.Process != history.Nemesis || !e.F.IsClock():
+		case e.F == history.Jump && l == "":
+			l = clocks
 		case e.F == history.Jump:
-			jumps++
+		case e.Fault.PPM <= usualAllowance:
+			return ""
 		default:
-			others++
+			l = drifts
 		}
 	}
-	return jumps > 0 && others == 0
+	return l
 }

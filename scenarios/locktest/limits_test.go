@@ -73,6 +73,12 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
+	drifting := func(line string, early history.Time) []history.Event {
+		return joined([]history.Event{fault(0, line)}, acquired("client-1", 1e9, 10e9-1),
+			[]history.Event{gone(10e9 - early)}, acquired("client-2", 10e9-early+1e6, 19e9),
+			[]history.Event{does(11e9, "client-1", history.Invoke, history.Release),
+				does(12e9, "client-2", history.Invoke, history.Release)})
+	}
 	leaves := func(p history.Process, at history.Time) history.Event {
 		return does(at, p, history.Invoke, history.Release)
 	}
@@ -102,6 +108,14 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			joined(acquired("client-1", 1e9, 9e9), []history.Event{fault(3e9, "expire session of client-2 at 3s"),
 				gone(10e9)}, acquired("client-2", 11e9, 19e9),
 				[]history.Event{leaves("client-1", 12e9), leaves("client-2", 13e9)}), ""},
+		{"a server's clock drifts by less than 1 %", history.Redis, checker.MutualExclusion,
+			drifting("drift server-1 clock by +9000ppm from 0s", 80e6), ""},
+		{"a server's clock drifts by more than 1 %", history.Redis, checker.MutualExclusion,
+			drifting("drift server-1 clock by +11000ppm from 0s", 98e6), drifts},
+		{"a server's clock is set ahead", history.Redis, checker.MutualExclusion,
+			joined(acquired("client-1", 1e9, 9e9), []history.Event{fault(2e9, "jump server-1 clock by +5s at 2s"),
+				gone(5e9)}, acquired("client-2", 501e7, 14e9),
+				[]history.Event{leaves("client-1", 6e9), leaves("client-2", 7e9)}), clocks},
 		{"the holder waits for the resource, which it asked in time", history.Redis, checker.MutualExclusion,
 			joined(acquired("client-1", 1e9, 9e9), []history.Event{delay,
 				does(2e9, "client-1", history.Invoke, history.Write), gone(10e9)}, acquired("client-2", 11e9, 19e9),
