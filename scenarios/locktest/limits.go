@@ -15,6 +15,7 @@ const (
 	messages  limit = "messages"  // a message to the resource was delayed until another client held the lock
 	sessions  limit = "sessions"  // the service ended the session of a client that was still alive
 	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder continued to work
+	renewals  limit = "renewals"  // no renewal got through, the lock reported its loss, and the holder continued to work
 	clocks    limit = "clocks"    // the clock of a server was set ahead
 	drifts    limit = "drifts"    // the clock of a server ran faster than any usual allowance covers
 	losses    limit = "losses"    // a server lost data that it had confirmed
@@ -38,6 +39,10 @@ session").`,
 but the work went on. There are three solutions: work that stops when the lock reports its loss
 (Precautions.StopsWhenLost), a fencing token that the resource compares (Precautions.Fences, Laws:
 locktest.FencedLaws), or sessions that end only after their timeout (Without: "expire session").`,
+	renewals: `No lock with a lease survives a cut or a delay that keeps its renewals from the servers until the lease is
+over. This lock reported its loss in time, but the work went on. There are two solutions: work that stops when the lock
+reports its loss (Precautions.StopsWhenLost), or a fencing token that the resource compares (Precautions.Fences, Laws:
+locktest.FencedLaws).`,
 	clocks: `No lock with a lease survives a server's clock that is set ahead: its key expires too early. There are
 two solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers
 whose clocks are slewed and never set (Without: "jump of servers").`,
@@ -56,8 +61,8 @@ or requiring no more than what a lock on such servers can keep (Laws: locktest.E
 }
 
 // limitOf says why no lock with a lease could have kept the law that a run violated. There are three kinds of reasons.
-// The holder was paused, or its message was delayed, for longer than its lease. Or its session was ended, and it could
-// not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same reason as one
+// The holder was paused, or its message was delayed, for longer than its lease. Or its session or its lease was ended,
+// and it could not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same reason as one
 // of mutual-exclusion, unless the stale write was sent in time. A clock that drifts by 1 % or less is not such a reason,
 // since a lock can subtract an allowance for that from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
@@ -72,6 +77,9 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 		return pauses
 	case c == checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByLatePacket} && keptInside(h, &f):
 		return messages
+	case c == checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByLatePacket} && notified(h, &f) &&
+		toldOfItsEnd(h, &f):
+		return renewals
 	case c.Kind == checker.SessionExpired && toldOfItsEnd(h, &f):
 		return unheeded
 	case c.Kind == checker.SessionExpired && tooSoonToLearn(h, &f):
@@ -114,11 +122,19 @@ func holdAt(h *history.History, at int) *hold {
 	return g
 }
 
-// holdsOf returns the holds among the witnesses of a finding, in chronological order.
+// holdsOf returns the holds among the witnesses of a finding, in chronological order. A request that took effect at the
+// resource stands for the hold in which it was made.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
+	shown := map[history.Attempt]bool{}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.F == history.Apply && slices.Contains(f.Witness, e.Index) {
+			shown[e.Of] = true
+		}
+	}
 	for i := range h.Events {
 		e := &h.Events[i]
-		if e.F == history.Acquire && e.Type == history.OK && e.Grant != nil && slices.Contains(f.Witness, e.Index) {
+		if e.F == history.Acquire && e.Type == history.OK && e.Grant != nil &&
+			(shown[e.Attempt] || slices.Contains(f.Witness, e.Index)) {
 			all = append(all, holdAt(h, i))
 		}
 	}
@@ -132,12 +148,13 @@ func (g *hold) over(h *history.History, other *hold) bool {
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write was sent in time. This is so if the client sent it while it still held the
+// leftInTime reports whether a stale write, or one that overwrote an update, was sent in time. This is so if the client sent it while it still held the
 // lock, and the next client was granted the lock only after the release or the end of the lease. No lock can stop such
 // a write. Only a resource that compares fencing tokens can.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
-	if f.Cause.Kind != checker.StaleEffect || at < 0 || h.Header.Applies(history.Fencing) {
+	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
+	if !late || at < 0 || h.Header.Applies(history.Fencing) {
 		return false
 	}
 	write, holds := &h.Events[at], holdsOf(h, f)
@@ -217,6 +234,13 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	return slices.ContainsFunc(holds, func(g *hold) bool {
 		return g.Process == f.About && slices.ContainsFunc(holds,
 			func(o *hold) bool { return o.at > g.at && g.Grant.Granted <= g.until && g.until <= o.Grant.Granted })
+	})
+}
+
+// notified reports whether a lock notified its holder that it was lost, and the clients do not stop working then.
+func notified(h *history.History, f *checker.Finding) bool {
+	return !h.Header.Applies(history.StopWhenLost) && slices.ContainsFunc(holdsOf(h, f), func(g *hold) bool {
+		return g.Process == f.About && (g.Grant.Open || g.Grant.Told)
 	})
 }
 

@@ -79,6 +79,32 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			[]history.Event{does(11e9, "client-1", history.Invoke, history.Release),
 				does(12e9, "client-2", history.Invoke, history.Release)})
 	}
+	cutOff := func(told bool) []history.Event {
+		holder := acquired("client-1", 1e9, 9e9)
+		holder[2].Grant.Told = told
+		return joined(holder, []history.Event{fault(2e9, "cut client-1 | server-1 at 2s for 20s"),
+			does(3e9, "client-1", history.Invoke, history.Extend), does(4e9, "client-1", history.Fail, history.Extend),
+			gone(10e9)}, acquired("client-2", 10e9+1e6, 19e9),
+			[]history.Event{does(11e9, "client-1", history.Invoke, history.Release),
+				does(12e9, "client-2", history.Invoke, history.Release)})
+	}
+	lost := func(sent history.Time) []history.Event {
+		read, write := does(2e9, "client-1", history.OK, history.Read), does(12e9, "resource", history.OK, history.Apply)
+		read.Value, write.Of, write.Value, write.Op = "0", "client-1/1", "client-1", history.Write
+		other := write
+		other.Time, other.Of, other.Value = 6e9, "client-2/1", "client-2"
+		left := []history.Event{does(4e9, "client-1", history.Invoke, history.Release),
+			does(sent, "client-1", history.Invoke, history.Write)}
+		if sent < 4e9 {
+			left[0], left[1] = left[1], left[0]
+		}
+		next := acquired("client-2", 5e9, 14e9) // it asks before client-1 gets the lock
+		next[0].Time = 9e8
+		return joined(next[:1], acquired("client-1", 1e9, 9e9), []history.Event{read}, left, []history.Event{
+			{Time: 41e8, Process: "server-1", F: history.KeyGone, Of: "client-1/1", By: "client-1/1",
+				Why: history.Deleted}}, next[1:], []history.Event{other,
+			does(7e9, "client-2", history.Invoke, history.Release), write})
+	}
 	leaves := func(p history.Process, at history.Time) history.Event {
 		return does(at, p, history.Invoke, history.Release)
 	}
@@ -108,6 +134,14 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			joined(acquired("client-1", 1e9, 9e9), []history.Event{fault(3e9, "expire session of client-2 at 3s"),
 				gone(10e9)}, acquired("client-2", 11e9, 19e9),
 				[]history.Event{leaves("client-1", 12e9), leaves("client-2", 13e9)}), ""},
+		{"a cut keeps renewals from the server, and the holder is told", history.Redis, checker.MutualExclusion,
+			cutOff(true), renewals},
+		{"a cut keeps renewals from the server, and the holder is not told", history.Redis, checker.MutualExclusion,
+			cutOff(false), ""},
+		{"a write that was sent in time overwrites an update", history.Redis, checker.ResourceSafety, lost(3e9),
+			messages},
+		{"a write that was sent after the release overwrites an update", history.Redis, checker.ResourceSafety,
+			lost(45e8), ""},
 		{"a server's clock drifts by less than 1 %", history.Redis, checker.MutualExclusion,
 			drifting("drift server-1 clock by +9000ppm from 0s", 80e6), ""},
 		{"a server's clock drifts by more than 1 %", history.Redis, checker.MutualExclusion,
@@ -131,7 +165,9 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			h := storyOf(t, test.service, test.events...)
 			v := checker.Check(h)
 			f := v.Of(test.law)
-			if got := limitOf(h, v, f); f.Outcome != checker.Violated || got != test.want {
+			overwrites := strings.Contains(test.name, "overwrites an update")
+			if got := limitOf(h, v, f); f.Outcome != checker.Violated || got != test.want ||
+				overwrites != (f.Cause.Kind == checker.LostUpdate) {
 				t.Errorf("%q, want %q: %s\n%s", got, test.want, f.Came(), f.Explanation)
 			}
 			for _, limited := range []bool{false, true} { // a shrink keeps runs of the same kind only
