@@ -99,7 +99,7 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			left[0], left[1] = left[1], left[0]
 		}
 		next := acquired("client-2", 5e9, 14e9) // it asks before client-1 gets the lock
-		next[0].Time = 9e8
+		next[0].Time, next[2].Grant.Since = 9e8, 9e8
 		return joined(next[:1], acquired("client-1", 1e9, 9e9), []history.Event{read}, left, []history.Event{
 			{Time: 41e8, Process: "server-1", F: history.KeyGone, Of: "client-1/1", By: "client-1/1",
 				Why: history.Deleted}}, next[1:], []history.Event{other,
