@@ -478,7 +478,8 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.early = t.earlyReturn(r) >= 0
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
 		f.member, f.asking = setsMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
-		f.watched = t.History.Events[r.at].Checked == history.CheckedWatched
+		checked := t.History.Events[r.at].Checked
+		f.watched, f.looked = checked == history.CheckedWatched, checked == history.CheckedValue
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
 		if r.cause.Kind == LostInFailover {
 			over := t.promotion(t.Unit(t.History.Events[r.set[0]].Process), r.at)

@@ -45,6 +45,17 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures
 1s client-1 release ok
 2s client-2 acquire invoke
 `, []string{"round trip"}, nil, []string{"ask for longer"}},
+	{"removed by a request that compared a value which it had read from the key", Ownership, RemovedByNonOwner, `
+header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,own-value,owner-check end=60s
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+10.001s redis-1 key-gone of=client-1/1 why=expired
+11s client-2 acquire invoke
+11.1s redis-1 key-set of=client-2/1 until=21.1s
+11.2s client-2 acquire ok until=20s
+12s redis-1 key-gone of=client-2/1 by=client-1/1 why=deleted checked=value
+`, []string{"the value that this acquisition"}, nil, []string{"random value", "after comparing"}},
 	// The same lock, but its clients are woken only by messages: slow requests also delay a client that asks again.
 	{"woken by messages, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s

@@ -45,6 +45,7 @@ type facts struct {
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants are due to the same key
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
+	looked    bool         // the request that changed the key looked at its value
 	watched   bool         // the client that changed the key had watched it, but did so outside of a transaction
 	member    bool         // the request set a member that another attempt had set: both use the same member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
@@ -170,6 +171,12 @@ func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Atte
 
 // replicates reports whether servers have replicas.
 func replicates(s *situation) bool { return len(s.Groups) > 0 }
+
+// hasLooked reports whether a request looked at the value of a key before it removed it, and neither a shared nor a
+// partly compared value explains why it found that the key was its own.
+func hasLooked(s *situation) bool {
+	return s.looked && !s.oneClient && !partly(s) && s.MayApply(history.OwnerCheck) && s.MayApply(history.OwnValue)
+}
 
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 

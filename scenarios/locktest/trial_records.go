@@ -302,8 +302,8 @@ func (t *trial) misused(events []history.Event) string {
 		if did == "" || e.By == "" || e.By == of || holder == nil || !holder.had(e.Time) {
 			continue
 		}
-		return fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. Compare the owner value and %s in "+
-			"one step%s", owner(e.By), did, string(e.Lock), holder.name, do, compareAll(events, e.Lock, e.By, of))
+		return fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did, string(e.Lock),
+			holder.name, compareOwn(events, e, of, do))
 	}
 	return ""
 }
@@ -323,14 +323,19 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareAll explains that a client may have compared only the beginning of another client's value. It returns "" if
-// this is not possible with these values.
-func compareAll(events []history.Event, key history.Lock, by, of history.Attempt) string {
-	own, other := value(events, key, by), value(events, key, of)
-	if own == "" || own == other || !strings.HasPrefix(other, own) {
-		return ""
+// compareOwn says how a client finds out whether a key is its own before it does something to it, after a request that
+// did it to the key of another client.
+func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
+	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
+	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
+	switch {
+	case own != "" && own != other && strings.HasPrefix(other, own): // it may have compared only the beginning
+		return fmt.Sprintf("%s, and compare all of it: %q begins with %q", compare, other, own)
+	case e.Checked == history.CheckedValue && e.F != history.KeySet:
+		return fmt.Sprintf("It looked at the value of the key, but did not compare it with the value that its own "+
+			"Lock had set: keep that value, and compare it and %s in one step", do)
 	}
-	return fmt.Sprintf(", and compare all of it: %q begins with %q", other, own)
+	return compare
 }
 
 // owner returns the client of an attempt.

@@ -61,6 +61,11 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
 		"compares a beginning": {Config{New: own(beginning)}, deleted +
 			`delete in one step, and compare all of it: "worker-100" begins with "worker-1"`},
+		"compares what it has read": {Config{New: own(`local value = redis.call("get", KEYS[1])
+			if value and redis.call("get", KEYS[1]) == value then return redis.call("del", KEYS[1]) end return 0`)},
+			"worker-1 deleted the key \"lock\" of worker-100, which had the lock by then. It looked at the value of " +
+				"the key, but did not compare it with the value that its own Lock had set: keep that value, and " +
+				"compare it and delete in one step"},
 		"compares all": {Config{New: own(compareAndDelete)}, ""},
 
 		"never looks again": {Config{New: deafWaiter()},

@@ -1,0 +1,127 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// advice is one recommended change. It must be enough to prevent the violation. Changes that help only together are one
+// piece of advice.
+type advice struct {
+	text   string
+	unless history.Measure                  // not for locks that already take this measure
+	given  history.Measure                  // only for locks that take this measure
+	only   func(k history.ServiceKind) bool // only for users of these services; nil: all
+	when   func(s *situation) bool          // only if this holds for the violation; nil: always
+}
+
+// together returns two pieces of advice for a lock that needs both. A lock that may already follow one of them gets
+// only the other. A lock that is known to follow neither gets both, in one sentence.
+func together(first, second advice, both string) []advice {
+	one, other := first, second
+	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
+	other.when = all(second.when, func(s *situation) bool { return s.MayApply(first.unless) })
+	return []advice{one, other, {text: both, unless: first.unless, only: first.only,
+		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
+}
+
+// Conditions on the service. Some advice is only for services with a certain property, or names something that only one
+// service has.
+var (
+	onEtcd       = on(history.Etcd)
+	onZooKeeper  = on(history.ZooKeeper)
+	onKubernetes = on(history.Kubernetes)
+	onConsul     = on(history.Consul)
+)
+
+// on returns a condition that is true for one service only.
+func on(s history.Service) func(history.ServiceKind) bool {
+	return func(k history.ServiceKind) bool { return k.Name == s }
+}
+
+// anyRedis is true for Redis masters. Each keeps its own keys, so its clock and its disk matter.
+func anyRedis(k history.ServiceKind) bool {
+	return k.Name == history.Redis || k.Name == history.Redlock
+}
+
+// oneRedis is true for a single Redis, replicated or not.
+func oneRedis(k history.ServiceKind) bool { return k.Name == history.Redis }
+
+// byMajority is true for several servers that are independent of each other.
+func byMajority(k history.ServiceKind) bool { return k.Majority }
+
+// asOne is true for a service that answers as a whole, with a single grant or refusal.
+func asOne(k history.ServiceKind) bool { return !k.Majority }
+
+// consensus is true for members that agree on one log.
+func consensus(k history.ServiceKind) bool { return k.OneLog }
+
+// removing is true for servers that remove a lock when its lease is over.
+func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
+
+// fences reports whether the resource compares tokens.
+func fences(s *situation) bool { return s.Applies(history.Fencing) }
+
+// The texts that are used when there is no advice left: one for lost exclusion although every measure is taken,
+// including a guard of the data, and one for any other violation.
+const (
+	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
+		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."
+	noneKnown = "The checker knows no remedy against this."
+)
+
+// remedy returns the advice that fits. It omits advice that is already followed, that is for another kind of lock, or
+// that helps against other faults. It marks advice that may already be followed. If the service is unknown, remedy
+// assumes that it has several servers.
+func remedy(s *situation) string {
+	kind := cmp.Or(s.Service, history.Redlock).Kind()
+	var fit, unsure []string
+	hidden := false
+	list := s.advice()
+	if s.OnlyMember() && !keepsDisk(s) && s.cause.Kind != NoQuorumLeft && s.cause.Kind != WaitedForOther {
+		list = onlyMember
+	}
+	for _, a := range list {
+		switch {
+		case slices.Contains(fit, a.text), slices.Contains(unsure, a.text): // advice can fit for two reasons
+		case s.Applies(a.unless), a.only != nil && !a.only(kind), a.when != nil && !a.when(s):
+		case a.given != "" && !s.Applies(a.given):
+			hidden = hidden || s.Unsure(a.given)
+		case s.Unsure(a.unless):
+			unsure = append(unsure, a.text)
+		default:
+			fit = append(fit, a.text)
+		}
+	}
+	switch {
+	case len(unsure) > 0:
+		fit = append(fit, unlessDone+paragraph(unsure))
+	case len(fit) == 0 && (hidden || s.cause.Kind == CauseNotRecorded):
+		return notShown
+	case len(fit) == 0 && slices.ContainsFunc(list, func(a advice) bool { return a.unless == history.Fencing }):
+		return nothingLeft
+	case len(fit) == 0:
+		return noneKnown
+	}
+	return paragraph(fit)
+}
+
+// paragraph joins pieces of advice. The first piece is not an alternative to another one, so it does not begin with
+// "Or".
+func paragraph(advice []string) string {
+	s := strings.Join(advice, " ")
+	if rest, is := strings.CutPrefix(s, "Or "); is {
+		return capital(rest)
+	}
+	return s
+}
+
+// Texts for locks whose code is not known. One stands before advice that may already be followed, the other replaces
+// advice.
+const (
+	unlessDone = "Unless this is already done: "
+	notShown   = "What would help depends on how the lock works, which the history does not show."
+)
