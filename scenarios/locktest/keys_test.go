@@ -91,7 +91,7 @@ func TestKeysOfOtherNames(t *testing.T) {
 
 func TestKeysThatMakeNoSense(t *testing.T) {
 	for want, of := range map[string]func(string) []string{
-		`Config.Keys names no key of the lock "a"`: func(string) []string { return nil },
+		`Config.Keys names no key of the lock "a": return the keys that every holder of the lock sets`: func(string) []string { return nil },
 		`Config.Keys names "k" twice: as a key of the lock "a" and of "b"`: func(string) []string {
 			return []string{"k"}
 		},

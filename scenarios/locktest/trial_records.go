@@ -145,7 +145,7 @@ func quoted(names []string) string {
 // neither is the case. If a holder deletes its own key and another client then sets it, that client has the lock and
 // does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
-	return cmp.Or(t.givenAway(events), t.waitersKey(events))
+	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
 // givenAway reports that a client deleted the last of its own keys before it called Unlock, as the release of an inner
@@ -211,14 +211,7 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 // waitersKey reports a key that a client sets while it waits, and that no client holds while it has the lock, such as a
 // queue or a set of waiting clients. It returns "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
-	var held []history.Lock
-	for _, h := range t.hand {
-		for _, x := range h.held {
-			for _, k := range t.standing(h.attempt, events[:countUntil(events, x.from)]) {
-				held = append(held, k.Lock)
-			}
-		}
-	}
+	held := t.heldKeys(events)
 	for _, e := range events {
 		by := t.handOf(e.By)
 		if e.F != history.KeySet || by == nil || by.had(e.Time) || slices.Contains(held, e.Lock) {
@@ -229,6 +222,41 @@ func (t *trial) waitersKey(events []history.Event) string {
 				return fmt.Sprintf("Config.Keys names %q, which %s set while it waited for the lock that %s had: "+
 					"name only keys that every holder of the lock sets", string(e.Lock), by.name, h.name)
 			}
+		}
+	}
+	return ""
+}
+
+// heldKeys returns the names of all keys that a client had when its Lock returned nil.
+func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
+	for _, h := range t.hand {
+		for _, x := range h.held {
+			for _, k := range t.standing(h.attempt, events[:countUntil(events, x.from)]) {
+				held = append(held, k.Lock)
+			}
+		}
+	}
+	return held
+}
+
+// signalKey reports a key that Unlock sets to wake a waiting client. No client has such a key when it gets the lock, and
+// the first client, which need not wait, takes nothing out of it. It returns "" if there is no such key.
+func (t *trial) signalKey(events []history.Event) string {
+	first := t.hand[0]
+	if len(first.held) == 0 {
+		return ""
+	}
+	held := t.heldKeys(events)
+	for _, e := range events[:countUntil(events, first.held[0].from)] {
+		if e.F == history.KeyGone && e.By == first.attempt {
+			held = append(held, e.Lock)
+		}
+	}
+	for i := range events {
+		if e := &events[i]; e.F == history.KeySet && t.gaveBack(e) && !slices.Contains(held, e.Lock) {
+			return fmt.Sprintf("Config.Keys names %q, which the Unlock of %s set, and which %s did not use when it "+
+				"acquired the lock: name only keys that every holder of the lock sets", string(e.Lock), owner(e.By),
+				first.name)
 		}
 	}
 	return ""

@@ -61,8 +61,9 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"but need not care": {Config{New: newCareless, Laws: []checker.Law{checker.LeaseExclusion}}, ""},
 		"compares a beginning": {Config{New: own(beginning)}, deleted +
 			`delete in one step, and compare all of it: "worker-100" begins with "worker-1"`},
-		"compares what it has read": {Config{New: own(`local value = redis.call("get", KEYS[1])
-			if value and redis.call("get", KEYS[1]) == value then return redis.call("del", KEYS[1]) end return 0`)},
+		"compares what it has read": {Config{New: made(nil, evaluating(`local value = redis.call("get", KEYS[1])
+			if value and redis.call("get", KEYS[1]) == value then return redis.call("del", KEYS[1]) end
+			return 0`, "lock"))},
 			"worker-1 deleted the key \"lock\" of worker-100, which had the lock by then. It looked at the value of " +
 				"the key, but did not compare it with the value that its own Lock had set: keep that value, and " +
 				"compare it and delete in one step"},
@@ -99,6 +100,15 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 		"only the queue": {Config{New: queueing("RPUSH", ":queue"), Keys: func(lock string) []string {
 			return []string{lock + ":queue"}
 		}}, `Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: `},
+		"a signal": {Config{New: signaling, Keys: and(":signal")}, `Config.Keys names "lock:signal", which the Unlock ` +
+			"of worker-10 set, and which worker-10 did not use when it acquired the lock: name only keys that every "},
+		"only the signal": {Config{New: signaling, Keys: func(lock string) []string {
+			return []string{lock + ":signal"}
+		}}, `Config.Keys names "lock:signal", which the Unlock of `},
+		"a signal, not named": {Config{New: signaling}, ""},
+		"a list of tokens": {Config{New: made(popToken, pushToken), Keys: func(lock string) []string {
+			return []string{lock}
+		}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
 	}
@@ -414,6 +424,20 @@ func queueing(join, suffix string) constructor {
 		return err
 	}, nil)
 }
+
+// signaling makes locks that wake a waiting client with an element of a list.
+var signaling = made(func(ctx context.Context, l *trying) error {
+	for ; ctx.Err() == nil; l.do(ctx, "BLPOP", l.c.Key+":signal", "1") {
+		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {
+			return nil
+		}
+	}
+	return ctx.Err()
+}, evaluating(`if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end
+	redis.call("del", KEYS[1])
+	redis.call("del", KEYS[1] .. ":signal")
+	redis.call("rpush", KEYS[1] .. ":signal", "1")
+	return redis.call("pexpire", KEYS[1] .. ":signal", 8000)`, "lock"))
 
 // fifth is a lock on five servers that is released only on the first two.
 func fifth(c *Client) (Lock, error) {
