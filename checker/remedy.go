@@ -186,8 +186,8 @@ var remedies = map[CauseKind][]advice{
 	RemovedByNonOwner: slices.Concat(
 		[]advice{
 			{text: valueOfTheCall, given: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), isOneClient)},
-			{text: "Delete the key only if it has the value that this acquisition of the lock has set, in one step: a " +
-				"value that was read from the key, or that other clients use too, always agrees.",
+			{text: "Delete the key only if it has the value that this acquisition of the lock has set, in one step: " +
+				"a value that was read from the key, or that other clients use too, always agrees.",
 				only: anyRedis, when: all(ofDetail(""), hasLooked)},
 			{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 				when: all(ofDetail(""), partly)},

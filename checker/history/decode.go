@@ -267,8 +267,8 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "task", "attempt", "token",
-	"value", "of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "told", "on",
-	"to", "ends", "loses", "shift", "ppm"}
+	"value", "of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "told",
+	"on", "to", "ends", "loses", "shift", "ppm"}
 
 // keys is a set of keys of an event: bit i stands for eventKeys[i].
 type keys uint32

@@ -219,8 +219,8 @@ type Grant struct {
 	// Open means that the holder was told no end of the lease. Until is then the time at which the holder learned that
 	// the lock was lost, or crashed.
 	Open bool
-	// Told means that the holder was told an end of the lease, but learned before that end that the lock was lost. Until
-	// is then the time at which it learned that.
+	// Told means that the holder was told an end of the lease, but learned before that end that the lock was lost.
+	// Until is then the time at which it learned that.
 	Told bool
 }
 

@@ -15,7 +15,7 @@ const (
 	messages  limit = "messages"  // a message to the resource was delayed until another client held the lock
 	sessions  limit = "sessions"  // the service ended the session of a client that was still alive
 	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder continued to work
-	renewals  limit = "renewals"  // no renewal got through, the lock reported its loss, and the holder continued to work
+	renewals  limit = "renewals"  // no renewal got through, the lock reported it, and the holder continued to work
 	clocks    limit = "clocks"    // the clock of a server was set ahead
 	drifts    limit = "drifts"    // the clock of a server ran faster than any usual allowance covers
 	losses    limit = "losses"    // a server lost data that it had confirmed
@@ -62,9 +62,9 @@ or requiring no more than what a lock on such servers can keep (Laws: locktest.E
 
 // limitOf says why no lock with a lease could have kept the law that a run violated. There are three kinds of reasons.
 // The holder was paused, or its message was delayed, for longer than its lease. Or its session or its lease was ended,
-// and it could not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same reason as one
-// of mutual-exclusion, unless the stale write was sent in time. A clock that drifts by 1 % or less is not such a reason,
-// since a lock can subtract an allowance for that from its validity.
+// and it could not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same
+// reason as one of mutual-exclusion, unless the stale write was sent in time. A clock that drifts by 1 % or less is not
+// such a reason, since a lock can subtract an allowance for that from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -148,9 +148,9 @@ func (g *hold) over(h *history.History, other *hold) bool {
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write, or one that overwrote an update, was sent in time. This is so if the client sent it while it still held the
-// lock, and the next client was granted the lock only after the release or the end of the lease. No lock can stop such
-// a write. Only a resource that compares fencing tokens can.
+// leftInTime reports whether a stale write, or one that overwrote an update, was sent in time. This is so if the
+// client sent it while it still held the lock, and the next client was granted the lock only after the release or the
+// end of the lease. No lock can stop such a write. Only a resource that compares fencing tokens can.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate

@@ -89,7 +89,8 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 				does(12e9, "client-2", history.Invoke, history.Release)})
 	}
 	lost := func(sent history.Time) []history.Event {
-		read, write := does(2e9, "client-1", history.OK, history.Read), does(12e9, "resource", history.OK, history.Apply)
+		read := does(2e9, "client-1", history.OK, history.Read)
+		write := does(12e9, "resource", history.OK, history.Apply)
 		read.Value, write.Of, write.Value, write.Op = "0", "client-1/1", "client-1", history.Write
 		other := write
 		other.Time, other.Of, other.Value = 6e9, "client-2/1", "client-2"

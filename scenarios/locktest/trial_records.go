@@ -239,8 +239,8 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 	return held
 }
 
-// signalKey reports a key that Unlock sets to wake a waiting client. No client has such a key when it gets the lock, and
-// the first client, which need not wait, takes nothing out of it. It returns "" if there is no such key.
+// signalKey reports a key that Unlock sets to wake a waiting client. No client has such a key when it gets the lock,
+// and the first client, which need not wait, takes nothing out of it. It returns "" if there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
