@@ -206,7 +206,7 @@ var refused = map[string]string{
 // refused8 lists the refused commands that were added after 7.0, up to 8.4, not counting those of modules
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
-	"waitaof": aServer, "cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,
+	"cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 

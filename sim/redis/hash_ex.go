@@ -216,7 +216,7 @@ func hgetex(d *store.Data, args []string) {
 	t.get(d, name, fields)
 }
 
-// get executes HGETEX for the given fields. As in Redis, PERSIST counts as a change of every field that exists.
+// get executes HGETEX for the given fields. As in Redis, PERSIST changes only the fields that have a deadline.
 func (t *timing) get(d *store.Data, name string, fields []string) {
 	k := d.Peek(name)
 	anyExpired, dropped := false, false
@@ -226,7 +226,7 @@ func (t *timing) get(d *store.Data, name string, fields []string) {
 		exists, expired := value(d, name, k, field)
 		anyExpired = anyExpired || expired
 		switch {
-		case !exists || t.option == "":
+		case !exists || t.option == "", t.option == "PERSIST" && k.FieldDeadline(field) == store.Never:
 		case t.option == "PERSIST":
 			d.MoveFieldDeadline(name, k, field, store.Never)
 			moved = append(moved, field)

@@ -117,6 +117,7 @@ const (
 	// wakeOperator: an eviction or an operator's action is due, see operate
 	wakeOperator uint64 = 7 << 56
 	wakeBus      uint64 = 8 << 56 // a check of the other members of the cluster is due
+	wakeSynced   uint64 = 9 << 56 // an fsync ends for which a WAITAOF waits
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
@@ -173,6 +174,7 @@ func (n *Node) Start(h sim.Host) {
 	n.beginTurn()
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
+	n.markAll()
 	n.joinReplication()
 	n.joinCluster()
 	n.compare()
@@ -268,6 +270,9 @@ func (n *Node) endTurn() {
 		n.endReplicationTurn()
 	}
 	n.aof.Commit(n.mono)
+	if n.marksOffsets() {
+		n.markOffset()
+	}
 	n.armTimer()
 }
 
@@ -285,7 +290,8 @@ func (n *Node) finishTurn() {
 func (n *Node) Wake(tag uint64) {
 	number := tag & wakeNumber
 	switch sort := tag &^ wakeNumber; {
-	case sort == wakeExpiry && number != n.timer, sort == wakeTick && number != n.repl.tick:
+	case sort == wakeExpiry && number != n.timer, sort == wakeTick && number != n.repl.tick,
+		sort == wakeSynced && number != n.syncing:
 		return // a later timer has replaced this one
 	case sort == wakeFsync:
 		n.beginTurn()
@@ -312,6 +318,9 @@ func (n *Node) Wake(tag uint64) {
 		n.followOrders()
 	case wakeBus:
 		n.looked()
+	case wakeSynced:
+		n.syncAt = 0
+		n.acknowledged()
 	}
 	n.finishTurn()
 }
@@ -358,7 +367,9 @@ func (n *Node) slowFsync(f sim.ServerFault) {
 	}
 	n.slow += by
 	if n.host != nil && n.cfg.Persistence != store.None {
-		n.aof.Slow(int64(n.host.Monotonic()), by)
+		n.mono = int64(n.host.Monotonic())
+		n.aof.Slow(n.mono, by)
+		n.awaitFsync()
 	}
 }
 
@@ -435,6 +446,7 @@ func (n *Node) fsyncDone() {
 		n.batch[i] = arrival{}
 		n.take(a)
 	}
+	n.acknowledged()
 	n.finishTurn()
 }
 

@@ -48,7 +48,7 @@ func (n *Node) askForAll() {
 // acknowledge reports the replica's offset to the master. key is the key of the message that it answers.
 func (n *Node) acknowledge(key sim.Key) {
 	if r := &n.repl; r.linked {
-		n.post(r.master, phaseAck, key, ack{r.id, r.offset})
+		n.post(r.master, phaseAck, key, ack{r.id, r.offset, n.fsynced()})
 	}
 }
 
@@ -81,6 +81,7 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 		}
 		n.replaceBy(m.list)
 		r.id, r.offset, r.linked = m.id, m.offset, true
+		n.markAll()
 		n.cfg.Group.resynced(n, was)
 	}
 	n.acknowledge(m.key)

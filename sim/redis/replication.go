@@ -34,6 +34,8 @@ type replication struct {
 	id     streamID
 	offset int64
 	begun  int // number of streams that this node has begun
+	// marks says how much of the stream is on disk, see fsynced.
+	marks []mark
 
 	// For a replica.
 	linked   bool // the replica is in sync and follows the master; otherwise it asks for all data once a second
@@ -62,6 +64,7 @@ type replica struct {
 	name   sim.ProcessID
 	online bool          // the replica has received all data and follows the master
 	acked  int64         // the offset that the replica has acknowledged
+	synced int64         // the offset up to which it then had the effects on disk
 	at     int64         // wall clock at its last acknowledgement, in ns
 	seen   time.Duration // the same on the monotonic clock; initially the time at which the node became master
 }
@@ -93,10 +96,10 @@ type (
 	}
 	// getAck corresponds to REPLCONF GETACK.
 	getAck struct{ key sim.Key }
-	// ack corresponds to REPLCONF ACK.
+	// ack corresponds to REPLCONF ACK, with the offset on disk as in FACK.
 	ack struct {
-		id     streamID
-		offset int64
+		id             streamID
+		offset, synced int64
 	}
 	// psync asks for all data.
 	psync struct{ key sim.Key }
@@ -120,8 +123,9 @@ var _ sim.Peer = (*Node)(nil)
 func (n *Node) resetReplication() {
 	r := &n.repl
 	clear(r.replicas)
-	*r = replication{master: n.cfg.Replicates, replicas: r.replicas[:0], outbox: r.outbox[:0]}
-	r.involved = r.master != "" || len(n.cfg.Replicas) > 0 || n.cfg.MinReplicasToWrite > 0 || n.cfg.SemiSync
+	*r = replication{master: n.cfg.Replicates, replicas: r.replicas[:0], outbox: r.outbox[:0], marks: r.marks[:0]}
+	r.involved = r.master != "" || len(n.cfg.Replicas) > 0 || n.cfg.MinReplicasToWrite > 0 || n.cfg.SemiSync ||
+		n.marksOffsets()
 	n.restrict()
 }
 
@@ -316,7 +320,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 		return // the replica has left
 	}
 	joined := !r.online
-	r.online, r.acked, r.at, r.seen = true, m.offset, n.data.Wall, n.host.Monotonic()
+	r.online, r.acked, r.synced, r.at, r.seen = true, m.offset, m.synced, n.data.Wall, n.host.Monotonic()
 	if joined {
 		n.countGood()
 	}
@@ -326,10 +330,16 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	n.acknowledged()
 }
 
-// acked returns the number of replicas that have acknowledged an offset.
-func (n *Node) acked(offset int64) (count int64) {
+// acked returns the number of replicas that have acknowledged the write for which a request waits. A WAITAOF counts
+// only those that have it on disk.
+func (n *Node) acked(b *blocked) (count int64) {
 	for i := range n.repl.replicas {
-		if r := &n.repl.replicas[i]; r.online && r.acked >= offset {
+		r := &n.repl.replicas[i]
+		has := r.acked
+		if b.aof {
+			has = r.synced
+		}
+		if r.online && has >= b.offset {
 			count++
 		}
 	}

@@ -136,6 +136,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("reset", 1, noScript|immediate|listener, reset),
 },
 	byVersion("wait", 3, 0, noKey, wait),
+	[]nodeCommand{own("waitaof", 4, 0, waitAOF).in(only8)},
 	byVersion("blpop", -3, write, keysLast, popBlocking("LPOP")),
 	byVersion("brpop", -3, write, keysLast, popBlocking("RPOP")),
 	byVersion("blmove", 6, write, twoKeys, blmove),

@@ -18,6 +18,8 @@ type blocking struct {
 	ready      []string   // lists that were created and for which a request waits
 	released   []*connection
 	proceeding bool
+	syncing    uint64 // number of the latest timer for the end of an fsync; earlier timers are ignored
+	syncAt     int64  // monotonic time of that timer; 0 if none is set
 }
 
 // blocked is a request that waits.
@@ -27,10 +29,12 @@ type blocked struct {
 	number uint64 // the number of the request's timer
 	until  int64  // last millisecond of the wall clock at which the request still waits; 0: forever
 
-	// Used for a WAIT, or for a write under semi-synchronous replication.
+	// Used for a WAIT or WAITAOF, or for a write under semi-synchronous replication.
 	offset int64  // the offset that the replicas must have acknowledged
 	need   int64  // the number of replicas that must have acknowledged it
 	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
+	aof    bool   // the request is a WAITAOF
+	local  int64  // the same number for the node's own disk, with WAITAOF: 0 or 1
 
 	// Used for a pop from lists. As soon as one of the lists keys has an element, pop takes it and replies. Its
 	// argument name is that list.
@@ -43,7 +47,7 @@ func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len
 
 func (n *Node) endBlocking() {
 	clear(n.waiting)
-	n.blocking = blocking{waiting: n.waiting[:0], numbers: n.numbers}
+	n.blocking = blocking{waiting: n.waiting[:0], numbers: n.numbers, syncing: n.syncing + 1}
 }
 
 // wait implements WAIT, which counts the replicas that have acknowledged the connection's last write. In a transaction,
@@ -58,28 +62,47 @@ func wait(n *Node, args []string) {
 		return
 	}
 	need, ok := resp.ParseInt(args[1])
-	timeout, ok2 := resp.ParseInt(args[2])
-	switch {
-	case !ok:
+	if !ok {
 		n.data.ReplyError(resp.ErrNotInt)
 		return
-	case !ok2:
+	}
+	if until, ok := n.waitUntil(args[2]); ok {
+		n.waitFor(&blocked{need: need, until: until})
+	}
+}
+
+// waitUntil parses the timeout of WAIT and WAITAOF. It returns the last millisecond of the wait. ok is false if it has
+// replied with an error.
+func (n *Node) waitUntil(text string) (until int64, ok bool) {
+	timeout, ok := resp.ParseInt(text)
+	switch {
+	case !ok:
 		n.data.ReplyError("ERR timeout is not an integer or out of range")
-		return
+		return 0, false
 	case timeout < 0:
 		n.data.ReplyError("ERR timeout is negative")
-		return
+		return 0, false
 	}
-	b := &blocked{need: need, until: n.inMillis(timeout)}
+	return n.inMillis(timeout), true
+}
+
+// waitFor replies to a WAIT or WAITAOF at once, or makes it wait and asks the replicas for acknowledgments.
+func (n *Node) waitFor(b *blocked) {
 	if c := n.conns[n.conn]; c != nil && !n.inScript {
 		b.offset = c.woff
 	}
-	if count := n.acked(b.offset); count >= need || n.mustNotBlock() {
-		n.data.ReplyInt(count)
+	if n.hasEnough(b) || n.mustNotBlock() {
+		n.data.Out = append(n.data.Out, n.waitedFor(b)...)
 		return
 	}
 	n.repl.involved, n.block = true, b
 	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
+}
+
+// hasEnough reports whether as many replicas have acknowledged the write as a request waits for and, with WAITAOF, also
+// whether the write is on the node's own disk if it must be.
+func (n *Node) hasEnough(b *blocked) bool {
+	return b.pop == nil && n.acked(b) >= b.need && (b.local == 0 || n.onDisk(b) >= b.local)
 }
 
 // inMillis returns the last millisecond of a wait with the given timeout. If the timeout is 0, it returns 0, which
@@ -164,18 +187,21 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	switch {
 	case b.reply != nil:
 		return b.reply
+	case b.aof:
+		return sim.AppendInt(sim.AppendInt([]byte("*2\r\n"), n.onDisk(b)), n.acked(b))
 	case b.pop == nil:
-		return sim.AppendInt(nil, n.acked(b.offset))
+		return sim.AppendInt(nil, n.acked(b))
 	}
 	w := resp.Writer{RESP3: b.c.resp3}
 	w.ReplyNullArray()
 	return w.Out
 }
 
-// acknowledged answers the requests for which enough replicas have sent an acknowledgment.
+// acknowledged answers the requests for which enough replicas have sent an acknowledgment, and those that waited for an
+// fsync that has ended.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
-		n.release(func(b *blocked) bool { return b.pop == nil && n.acked(b.offset) >= b.need })
+		n.release(n.hasEnough)
 	}
 }
 

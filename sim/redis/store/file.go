@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"time"
 )
 
@@ -187,6 +188,23 @@ func (a *File) IsRunning() bool { return a.running }
 
 // Takes returns how long an fsync takes that begins now.
 func (a *File) Takes() time.Duration { return time.Duration(a.fsyncTime) }
+
+// Len returns the number of effects in the file.
+func (a *File) Len() int { return len(a.effects) }
+
+// Synced returns the number of effects that are on disk at now.
+func (a *File) Synced(now int64) int {
+	a.advance(now)
+	return a.synced
+}
+
+// SyncedAt returns the time at which the first count effects will be on disk with the policy Everysec, if nothing
+// changes until then. It works on a copy, so the file itself does not change.
+func (a File) SyncedAt(count int) int64 {
+	for a.synced < count && a.stepEverysec(math.MaxInt64) {
+	}
+	return a.since // the end of the last fsync
+}
 
 // Finish ends the running fsync.
 func (a *File) Finish() {
