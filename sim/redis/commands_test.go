@@ -202,9 +202,10 @@ func TestDocumentOfCommands(t *testing.T) {
 After reading this page you can tell whether the commands and scripts of your lock run here.
 
 A server has the commands of its version (` + "`servers.version` in a scenario" + `): 7.0 is redis-server 7.0.15, with which tests
-compare it; 8 is Redis 8.4 by its documentation, without the commands of its modules; tair is 7.0 with CAD and
-CAS of Tair. A command that a version has and that is not simulated is refused, with an error that begins
-` + "`ERR fencepost: NAME is not simulated`" + ` and says why. What a version does not have is unknown to it, as to the real one.
+compare it; 8 is Redis 8.4 by its documentation, without the commands of its modules, and deadlines of fields
+and WAITAOF are compared with redis-server 8.2.3; tair is 7.0 with CAD and CAS of Tair. A command that a version has
+and that is not simulated is refused, with an error that begins ` + "`ERR fencepost: NAME is not simulated`" + ` and says
+why. What a version does not have is unknown to it, as to the real one.
 
 This list is complete: ` + "`go test ./sim/redis -run Command -update`" + ` makes it from the tables in the code and from what
 redis-server says to COMMAND.
@@ -264,9 +265,9 @@ With a command all its subcommands are refused. Of commands that are simulated t
 of SET and DELEX, REDIRECT of CLIENT TRACKING, every database but 0, parameters of CONFIG other than
 notify-keyspace-events, its class m, and, of Redis 8, its classes o and c.
 
-Scripts may call WAIT, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH since Redis 7.2, here with 8 alone; nothing waits in a script.
-A client that waits for several lists, of which one transaction makes more than one, gets an element of the list that was
-made first from 7.0, and of the first that it named from 8.
+Scripts may call WAIT, WAITAOF, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH since Redis 7.2, here with 8 alone; nothing waits
+in a script. A client that waits for several lists, of which one transaction makes more than one, gets an element of the
+list that was made first from 7.0, and of the first that it named from 8.
 `)
 	b.WriteString("\n## Not compared with redis-server\n\n| command | why |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(uncompared)) {

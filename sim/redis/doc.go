@@ -13,10 +13,10 @@
 // from Redis 8.4 or Tair if it simulates that version ([Version]); a key expires at exactly the instant at which Redis
 // stops serving it; a crash loses exactly what Redis would lose; the same calls result in the same bytes, records and
 // log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
-// If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields are compared with it.
+// If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields and WAITAOF are compared with it.
 //
-// Non-goals: commands with random replies (SPOP); commands that wait for anything other than lists and replicas;
-// streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT
+// Non-goals: commands with random replies (SPOP); commands that wait for anything other than lists, replicas
+// and fsyncs; streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT
 // TRACKING, and notifications of key misses. These are refused with an error that names fencepost, and never answered
 // wrongly. COMMANDS.md lists every command of Redis that is simulated or refused.
 //
@@ -38,7 +38,7 @@
 // The append-only file is a log of effects: relative expiries have become absolute, scripts and transactions are
 // replaced by the writes they made, and an expired key is a deletion. [store.Policy] describes how much of the file
 // survives a loss of power. A background fsync continues while the process is paused, since the kernel does the work.
-// Rewriting the file is not modeled.
+// WAITAOF waits for it (waitaof.go). Rewriting the file is not modeled.
 //
 // # Replication
 //

@@ -38,21 +38,21 @@ var exFields = []string{"HSETEX K EX|PX P FIELDS 1 M V", "HSETEX K FNX|FXX PX P 
 	"HGETEX K EX x|-1 FIELDS 1 M", "HGETEX K FIELDS 0|2 M", "HGETEX K foo 1 M", "HGETDEL K FIELDS 1 M",
 	"HGETDEL K FIELDS 2 M M", "HGETDEL K FIELDS 0|2|x M", "HGETDEL K foo 1 M"}
 
-// laterRedis starts the redis-server that FENCEPOST_REDIS8 names: 7.4 or later, for the commands that the redis-server
+// laterPath returns the redis-server that FENCEPOST_REDIS8 names: 7.4 or later, for the commands that the redis-server
 // on PATH does not have.
-func laterRedis(t *testing.T) *realServer {
+func laterPath(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("FENCEPOST_REDIS8")
 	if path == "" {
 		t.Skip("FENCEPOST_REDIS8 does not name a redis-server 7.4 or later")
 	}
-	return startRealServer(t, path)
+	return path
 }
 
 // TestFieldsExpireAsInRedis sends the same random commands to the node and to a real server. They are commands about
 // hashes whose fields have deadlines. Two other connections receive notifications.
 func TestFieldsExpireAsInRedis(t *testing.T) {
-	server := laterRedis(t)
+	server := startRealServer(t, laterPath(t))
 	patterns := timedFields
 	if known, _ := resp.Parse([]byte(server.dial().do("COMMAND", "INFO", "hsetex"))); len(known.List[0].List) > 0 {
 		patterns = append(patterns[:len(patterns):len(patterns)], exFields...)

@@ -173,12 +173,21 @@ func (n *Node) Start(h sim.Host) {
 	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents)
 	n.beginTurn()
 	n.load()
-	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
-	n.markAll()
+	n.startFile()
 	n.joinReplication()
 	n.joinCluster()
 	n.compare()
 	n.finishTurn()
+}
+
+// startFile begins to write the file. Everything in it is on disk.
+func (n *Node) startFile() {
+	unit := time.Second
+	if n.cfg.Version == Redis8 {
+		unit = time.Millisecond
+	}
+	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, unit, n.mono, n.data.Wall)
+	n.markAll()
 }
 
 // Stop ends the process. What the next start finds depends on how it ends and on the persistence.

@@ -9,19 +9,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync.
-func startRealPair(t *testing.T) (pair [2]*realRedis, master string) {
+// startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync. path is
+// the redis-server, and more are arguments of both. The result is a connection to each, and the master's address.
+func startRealPair(t *testing.T, path string, more ...string) (pair [2]*realRedis, master string) {
 	t.Helper()
 	for i := range pair {
 		host, port := testkit.FreeAddress(t)
 		args := []string{"--port", port, "--bind", host, "--save", "", "--dir", t.TempDir(),
 			"--repl-diskless-sync-delay", "0"}
+		args = append(args, more...)
 		if i == 0 {
 			master = host + " " + port
 		} else {
 			args = append(args, "--replicaof", master)
 		}
-		start(t, [...]string{"Ready to accept", "Finished with success"}[i], nil, args...)
+		startProgram(t, path, [...]string{"Ready to accept", "Finished with success"}[i], nil, args...)
 		pair[i] = connect(t, "tcp", host+":"+port)
 	}
 	return pair, master
@@ -75,7 +77,7 @@ var pairScript = strings.Split(strings.TrimSpace(`
 
 // TestReplicationAnswersAsRedis sends the same commands to a simulated pair and to a real pair.
 func TestReplicationAnswersAsRedis(t *testing.T) {
-	real, master := startRealPair(t)
+	real, master := startRealPair(t, tool(t, "redis-server"))
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
 	names := [2]sim.ProcessID{"redis-1", "redis-1-replica-1"}
 	w.AddServer(names[0], New(Config{Replicas: names[1:]}))

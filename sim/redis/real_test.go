@@ -70,9 +70,10 @@ func startProgram(t *testing.T, path, ready string, env []string, args ...string
 
 // realRedis is a connection to a redis-server on this machine.
 type realRedis struct {
-	t    *testing.T
-	conn net.Conn
-	r    *bufio.Reader
+	t        *testing.T
+	conn     net.Conn
+	r        *bufio.Reader
+	patience time.Duration // how long await waits
 }
 
 func connect(t *testing.T, network, address string) *realRedis {
@@ -82,7 +83,7 @@ func connect(t *testing.T, network, address string) *realRedis {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
+	return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn), patience: 2 * time.Second}
 }
 
 // realServer is a redis-server process on this machine, empty and without persistence, on a socket in a temporary
@@ -144,13 +145,13 @@ func (s *realRedis) send(args ...string) {
 	}
 }
 
-// await reads count RESP values. It returns an error if they do not arrive within two seconds.
+// await reads count RESP values. It returns an error if they do not arrive in time.
 func (s *realRedis) await(count int) (all string, err error) {
 	if count == 0 {
 		return "", nil
 	}
 	if s.r.Buffered() == 0 {
-		_ = s.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+		_ = s.conn.SetReadDeadline(time.Now().Add(s.patience))
 	}
 	for ; count > 0 && err == nil; count-- {
 		var reply string

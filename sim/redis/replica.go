@@ -79,9 +79,8 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 		if r.had != nil {
 			was = r.had
 		}
-		n.replaceBy(m.list)
 		r.id, r.offset, r.linked = m.id, m.offset, true
-		n.markAll()
+		n.replaceBy(m.list)
 		n.cfg.Group.resynced(n, was)
 	}
 	n.acknowledge(m.key)
@@ -171,7 +170,7 @@ func (n *Node) replaceBy(image []store.Effect) {
 		return
 	}
 	n.aof.Replace(image, n.mono)
-	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
+	n.startFile()
 }
 
 // replid returns a replication id as Redis writes it: forty hexadecimal digits.

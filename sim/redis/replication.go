@@ -290,7 +290,7 @@ func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 		n.repl.replicas = append(n.repl.replicas, replica{name: to, seen: n.host.Monotonic()})
 		r = n.replicaNamed(to)
 	}
-	r.online = false
+	r.online, r.synced = false, 0
 	n.countGood()
 	n.post(to, phaseSync, key, fullCopy{n.repl.id, n.repl.offset, n.image(), key})
 }
@@ -320,7 +320,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 		return // the replica has left
 	}
 	joined := !r.online
-	r.online, r.acked, r.synced, r.at, r.seen = true, m.offset, m.synced, n.data.Wall, n.host.Monotonic()
+	r.online, r.acked, r.synced, r.at, r.seen = true, m.offset, max(r.synced, m.synced), n.data.Wall, n.host.Monotonic()
 	if joined {
 		n.countGood()
 	}

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -79,12 +78,17 @@ func (n *Node) syncedAt(b *blocked) int64 {
 
 // waitAOF implements WAITAOF.
 func waitAOF(n *Node, args []string) {
-	local, ok := n.count(args[1], 1, "value is out of range, value must between 0 and 1")
-	if !ok {
+	local, ok := resp.ParseInt(args[1])
+	need, ok2 := resp.ParseInt(args[2])
+	switch {
+	case !ok:
+		n.data.ReplyError(resp.ErrNotInt)
 		return
-	}
-	need, ok := n.count(args[2], math.MaxInt64, "value is out of range, must be positive")
-	if !ok {
+	case local < 0 || local > 1:
+		n.data.ReplyError("ERR value is out of range, value must between 0 and 1")
+		return
+	case !ok2 || need < 0:
+		n.data.ReplyError("ERR value is out of range, must be positive")
 		return
 	}
 	until, ok := n.waitUntil(args[3])
@@ -98,19 +102,6 @@ func waitAOF(n *Node, args []string) {
 	default:
 		n.waitFor(&blocked{aof: true, local: local, need: need, until: until})
 	}
-}
-
-// count parses an integer from 0 to limit. ok is false if it has replied with an error.
-func (n *Node) count(text string, limit int64, trouble string) (number int64, ok bool) {
-	number, ok = resp.ParseInt(text)
-	switch {
-	case !ok:
-		n.data.ReplyError(resp.ErrNotInt)
-	case number < 0 || number > limit:
-		n.data.ReplyError("ERR " + trouble)
-		ok = false
-	}
-	return number, ok
 }
 
 // awaitFsync sets a timer for the end of the next fsync for which a request waits.

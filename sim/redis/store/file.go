@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	postponeLimit = 2 // how long a write waits for a running fsync, in seconds of the wall clock
+	postponeLimit = 2 * time.Second // how long a write waits for a running fsync, on the wall clock
 	// how long after a write the operating system writes the data to disk by itself
 	writeBack = 30 * int64(time.Second)
 )
@@ -16,14 +16,16 @@ const (
 // loss.
 //
 // The file schedules no events. Its state is computed from times when it is needed. Times are in ns on the node's
-// monotonic clock, except two that Redis 7.0 counts in whole seconds of the wall clock (server.unixtime, in
-// flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the wall clock starts.
+// monotonic clock, except two that are on the wall clock. Redis 7.0 counts them in whole seconds (server.unixtime, in
+// flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the wall clock starts. Redis
+// 8 counts them in milliseconds (server.mstime), and an fsync starts a second after the last one.
 type File struct {
 	effects []Effect
 	words   []string // memory for the args of the effects
 
 	policy    Policy
 	fsyncTime int64 // how long an fsync takes that begins now
+	unit      int64 // the unit in which Redis counts times of the wall clock, in ns
 	offset    int64 // wall clock minus monotonic clock
 
 	// These are numbers of effects: synced <= covered <= written <= appended <= len(effects). All five are at the end
@@ -34,16 +36,18 @@ type File struct {
 	runEnd  int64 // when that fsync ends
 	// the earliest time at which an fsync can begin: the time of the write, or the end of the previous fsync
 	since     int64
-	lastFsync int64 // second of the wall clock in which the last fsync began
+	lastFsync int64 // wall clock when the last fsync began, in units
 	waiting   bool  // the buffer has not been written yet because an fsync is running
-	waitStart int64 // second of the wall clock in which waiting became true
+	waitStart int64 // wall clock when waiting became true, in units
 }
 
-// Start is called when the process starts. It keeps the effects that are on disk.
-func (a *File) Start(policy Policy, fsyncTime time.Duration, mono, wall int64) {
+// Start is called when the process starts. It keeps the effects that are on disk. unit is a second for Redis 7.0 and a
+// millisecond for Redis 8.
+func (a *File) Start(policy Policy, fsyncTime, unit time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),
-		offset: wall - mono, appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wholeSeconds(wall)}
+		unit: int64(unit), offset: wall - mono, appended: kept, written: kept, covered: kept, synced: kept}
+	a.lastFsync = a.wallUnits(mono)
 }
 
 // Forget removes all effects from the file.
@@ -86,7 +90,7 @@ func (a *File) Commit(now int64) {
 	a.appended = len(a.effects)
 	if a.policy == Everysec && a.running {
 		if !a.waiting {
-			a.waiting, a.waitStart = true, a.wallSecond(now)
+			a.waiting, a.waitStart = true, a.wallUnits(now)
 		}
 		return
 	}
@@ -120,17 +124,17 @@ func (a *File) advance(now int64) {
 // there was such a step.
 func (a *File) stepEverysec(now int64) bool {
 	if !a.running {
-		begin := max(a.since, a.startOf(a.lastFsync+1))
+		begin := max(a.since, a.after(a.lastFsync, time.Second))
 		if a.written == a.synced || begin > now {
 			return false
 		}
 		a.begin(begin)
 		return true
 	}
-	if forced := max(a.since, a.startOf(a.waitStart+postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
+	if forced := max(a.since, a.after(a.waitStart, postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
 		// Redis writes now although the fsync is still running. It counts this as the fsync of this second.
 		a.write(forced)
-		a.lastFsync = max(a.lastFsync, a.wallSecond(forced))
+		a.lastFsync = max(a.lastFsync, a.wallUnits(forced))
 		return true
 	}
 	if a.runEnd > now {
@@ -148,23 +152,21 @@ func (a *File) stepEverysec(now int64) bool {
 // begin starts an fsync of everything that has been written.
 func (a *File) begin(now int64) {
 	a.running, a.covered = true, a.written
-	a.lastFsync, a.runEnd = a.wallSecond(now), now+a.fsyncTime
+	a.lastFsync, a.runEnd = a.wallUnits(now), now+a.fsyncTime
 }
 
-// wholeSeconds converts a wall-clock time from ns to seconds, rounded down.
-func wholeSeconds(wall int64) int64 {
-	s := wall / int64(time.Second)
-	if wall%int64(time.Second) < 0 {
-		s--
+// wallUnits returns the wall clock at the time now in units, rounded down.
+func (a *File) wallUnits(now int64) int64 {
+	wall := now + a.offset
+	units := wall / a.unit
+	if wall%a.unit < 0 {
+		units--
 	}
-	return s
+	return units
 }
 
-// wallSecond returns the second of the wall clock at the time now.
-func (a *File) wallSecond(now int64) int64 { return wholeSeconds(now + a.offset) }
-
-// startOf returns the time at which a second of the wall clock begins, if the clock does not change.
-func (a *File) startOf(second int64) int64 { return second*int64(time.Second) - a.offset }
+// after returns the time that is d after a time of the wall clock in units, if the clock does not change.
+func (a *File) after(units int64, d time.Duration) int64 { return units*a.unit + int64(d) - a.offset }
 
 // SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
 // began reports whether the fsync is a new one, for which the caller must call Finish when it ends.

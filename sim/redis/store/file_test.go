@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slowFile repeats Redis 7.0's flushAppendOnlyFile (aof.c) line by line. It is called every millisecond and after every
+// slowFile repeats flushAppendOnlyFile (aof.c) of Redis line by line. It is called every millisecond and after every
 // write.
 type slowFile struct {
 	now, offset              int64 // in ms; offset is the wall clock minus now
@@ -15,25 +15,26 @@ type slowFile struct {
 	written, covered, synced int
 	running                  bool
 	runEnd, cost             int64
-	last                     int64 // aof_last_fsync, in seconds of the wall clock
-	postponed                int64 // aof_flush_postponed_start, in seconds of the wall clock; −1 if unset
+	unit                     int64 // in which Redis counts the wall clock, in ms: 1000 in 7.0, 1 in 8
+	last                     int64 // aof_last_fsync, in units of the wall clock
+	postponed                int64 // aof_flush_postponed_start, in units of the wall clock; −1 if unset
 }
 
 func (s *slowFile) flush() {
 	if s.running && s.runEnd <= s.now {
 		s.running, s.synced = false, s.covered
 	}
-	unixtime := (s.now + s.offset) / 1000
-	due := unixtime > s.last
+	wall := (s.now + s.offset) / s.unit
+	due := wall-s.last >= 1000/s.unit
 	if s.buffered == 0 {
 		if s.covered == s.written || !due || s.running {
 			return
 		}
 	} else if s.running {
 		if s.postponed < 0 {
-			s.postponed = unixtime
+			s.postponed = wall
 		}
-		if unixtime-s.postponed < 2 {
+		if wall-s.postponed < 2000/s.unit {
 			return
 		}
 	}
@@ -45,7 +46,7 @@ func (s *slowFile) flush() {
 		if !s.running {
 			s.running, s.covered, s.runEnd = true, s.written, s.now+s.cost
 		}
-		s.last = unixtime
+		s.last = wall
 	}
 	if s.running && s.runEnd <= s.now {
 		s.running, s.synced = false, s.covered
@@ -60,9 +61,10 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		cost := []int64{0, 1, 300, 1500, 5000}[r.IntN(5)]
 		busy := 1 + r.IntN(900)
-		slow := &slowFile{offset: 10_000, last: 10, postponed: -1, cost: cost}
+		unit := []int64{1000, 1}[seed%2]
+		slow := &slowFile{offset: 10_000, unit: unit, last: 10_000 / unit, postponed: -1, cost: cost}
 		var fast File
-		fast.Start(Everysec, time.Duration(cost*ms), 0, 10_000*ms)
+		fast.Start(Everysec, time.Duration(cost*ms), time.Duration(unit*ms), 0, 10_000*ms)
 		for ; slow.now < 12_000 && !t.Failed(); slow.now++ {
 			slow.flush()
 			if r.IntN(4000) == 0 {
@@ -102,7 +104,7 @@ func TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond(t *testing.T) {
 		policy := []Policy{Everysec, No, Always, None}[r.IntN(4)]
 		cost := []int64{0, 1, 700, 2500}[r.IntN(4)]
 		var file File
-		file.Start(policy, time.Duration(cost*ms), 0, 10_000*ms)
+		file.Start(policy, time.Duration(cost*ms), time.Second, 0, 10_000*ms)
 		now := int64(0)
 		for range r.IntN(6) {
 			now += int64(r.IntN(1500))
