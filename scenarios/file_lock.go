@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
 // scope says whether a mapping of settings applies to all clients or to one.
@@ -184,8 +185,17 @@ func (f *file) checkLock(l *lockSettings) {
 		refuse("release-on-failure", "with release: nothing, a client never deletes a key: leave "+
 			"release-on-failure out, or write release: script")
 	}
-	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
-		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
+	if w := l.config.Wait; w != nil && s.masters() > 0 {
+		switch {
+		case w.ForReplicas() > s.Replicas:
+			refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.ForReplicas(), s.Replicas)
+		case w.Fsync == locks.MasterDisk:
+			refuse("wait.replicas", "with fsync: master, no replica is counted: leave replicas out, or write fsync: all")
+		}
+		if w.Fsync != locks.NoDisks && s.Persistence == store.None {
+			refuse("wait.fsync", "without persistence there is no file to sync: leave fsync out, or set "+
+				"servers.persistence.append-fsync")
+		}
 	}
 }
 

@@ -184,7 +184,9 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 		{history.ComparedWrites, s.Resource.Writes != BlindWrites},
 		{history.FsyncAlways, session || s.Servers.Persistence == store.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 &&
-			s.everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
+			s.everybody(func(c *Client) bool {
+				return c.Lock.Wait != nil && c.Lock.Wait.Obey && c.Lock.Wait.ForReplicas() > 0
+			})},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
 		{history.ElapsedCheck, s.everybody(func(c *Client) bool {
 			return c.Lock.ElapsedCheck || session && d.Applies(&c.Lock, history.ElapsedCheck)

@@ -107,8 +107,10 @@ func (r *requestReader) read(q request) {
 		}
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO":
 		r.seeScript(q, command, args)
-	case "WAIT":
-		r.shown[history.WaitForReplicas] = notShown // the requests do not show whether the client acts on the count
+	case "WAIT", "WAITAOF":
+		if len(args) > 1 && args[len(args)-2] != "0" {
+			r.shown[history.WaitForReplicas] = notShown // the requests do not show whether the client obeys the count
+		}
 	default:
 		if len(args) > 0 && r.isLock(args[0]) {
 			r.seeKey(q, c, command, args)

@@ -29,9 +29,9 @@ func Names() []string { return slices.Clone(names) }
 
 var names = []string{
 	"set-nx-px", "cad", "delex", "reentrant", "renewed", "renewed-cas", "two-locks", "fenced", "fenced-renewed",
-	"semaphore", "fair",
+	"semaphore", "read-write", "fair", "hash-counter", "shared-object", "waitaof",
 	"redlock", "redlock-parallel", "redlock-extended", "redlock-delayed-restart",
-	"waited", "semi-sync",
+	"waited", "semi-sync", "cluster",
 	"etcd", "etcd-fenced",
 	"zookeeper", "zookeeper-read-write", "zookeeper-fenced",
 	"lease-object", "lease-object-fenced",

@@ -140,10 +140,28 @@ var mutants = []Mutant{
 	{"permits-unsynced", "semaphore", "fsync once a second", "",
 		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(leases)},
 
+	{"readers-one-lease", "read-write", "readers share one expiry, which the last to come sets", "redisson 2144",
+		edits(set("lock.holders", "one-lease")), soon, breaks(owners, leases)},
+	{"readers-counted", "read-write", "a counter of readers, which a late release decrements", "",
+		edits(set("lock.holders", "counter")), soon, breaks(owners, leases)},
+
 	{"barging", "fair", "a client that asks while the lock is free gets it and bypasses the queue", "",
 		edits(set("lock.barging", "on")), soon, breaks(order)},
 	{"fixed-places", "fair", "a place in the queue expires while its client is still waiting", "redisson 3004",
 		edits(set("lock.places", "fixed")), soon, breaks(order)},
+
+	{"one-owner", "hash-counter", "both threads of a client have the same name", "",
+		edits(set("lock.value", "per-client")), soon, breaks(leases)},
+	{"watchdog-goes-on", "hash-counter", "the watchdog goes on after the last release", "redisson 7272",
+		edits(set("lock.extension.until", "never")), later, breaks(progress)},
+
+	{"value-in-object", "shared-object", "both threads have their owner value in the same field", "redis-py 416",
+		edits(set("overrides.client-1.lock.value-in", "object")), soon, breaks(leases, owners)},
+
+	{"waitaof-ignored", "waitaof", "ignores the count that WAITAOF returns", "",
+		edits(set("lock.wait.obey", "off")), later, breaks(leases)},
+	{"no-waitaof", "waitaof", "does not wait until the key is on disk", "",
+		edits(set("lock.wait", "none")), later, breaks(leases)},
 
 	{"small-quorum", "redlock", "one of three servers is enough", "",
 		edits(set("lock.quorum", "1")), soon, breaks(leases)},
@@ -207,6 +225,9 @@ var mutants = []Mutant{
 		edits(set("servers.semi-sync", "off")), later, breaks(leases)},
 	{"falls-back", "semi-sync", "continues without its replica after 20 ms", "",
 		edits(set("servers.semi-sync-timeout", "20ms")), later, breaks(leases)},
+
+	{"cluster-no-wait", "cluster", "does not wait for replicas", "",
+		edits(set("lock.wait", "none")), later, breaks(leases)},
 
 	{"not-rechecked", "etcd", "the lease is not rechecked after waiting", "etcd 11456",
 		edits(set("lock.recheck", "off")), later, breaks(leases)},

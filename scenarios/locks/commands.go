@@ -73,8 +73,47 @@ func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
 }
 
-// args returns the WAIT command that a client sends.
-func (w *Wait) args() []string { return []string{"WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout)} }
+// counted returns the numbers of masters and replicas whose acknowledgments a client requires.
+func (w *Wait) counted() (masters, replicas int) {
+	switch w.Fsync {
+	case MasterDisk:
+		return 1, 0
+	case AllDisks:
+		return 1, w.Replicas
+	}
+	return 0, w.Replicas
+}
+
+// ForReplicas returns the number of replicas that must have the write.
+func (w *Wait) ForReplicas() int {
+	_, replicas := w.counted()
+	return replicas
+}
+
+// args returns the WAIT or WAITAOF command that a client sends.
+func (w *Wait) args() []string {
+	masters, replicas := w.counted()
+	if w.Fsync == NoDisks {
+		return []string{"WAIT", strconv.Itoa(replicas), millis(w.Timeout)}
+	}
+	return []string{"WAITAOF", strconv.Itoa(masters), strconv.Itoa(replicas), millis(w.Timeout)}
+}
+
+// says reports whether a reply states as many acknowledgments as the client requires.
+func (w *Wait) says(r *sim.Reply) bool {
+	if w.Fsync == NoDisks {
+		n, _ := r.Int()
+		return int(n) >= w.Replicas
+	}
+	counts := r.Array()
+	if len(counts) != 2 {
+		return false // an error
+	}
+	masters, replicas := w.counted()
+	local, _ := counts[0].Int()
+	n, _ := counts[1].Int()
+	return int(local) >= masters && int(n) >= replicas
+}
 
 // patience returns how long a client waits for the reply to WAIT. timeout is how long it waits for other replies.
 func (w *Wait) patience(timeout time.Duration) time.Duration {

@@ -57,6 +57,9 @@ func (c *Config) Needs() (list []Need) {
 	if c.Extension != nil && c.Extension.Mode == ExtendCAS {
 		list = append(list, Need{"extension.mode", "tair", "CAS is a command of Tair: set servers.version: tair"})
 	}
+	if c.Wait != nil && c.Wait.Fsync != NoDisks {
+		list = append(list, Need{"wait.fsync", "8", "WAITAOF exists from Redis 7.2: set servers.version: 8"})
+	}
 	return list
 }
 
@@ -128,9 +131,11 @@ const (
 	NeverEnds Ending = "never"
 )
 
-// Wait describes the WAIT command that a client sends after it has set a lock on a replicated Redis (Alibaba Cloud).
+// Wait describes the WAIT command that a client sends after it has set a lock on a replicated Redis (Alibaba Cloud), or
+// the WAITAOF that it sends instead.
 type Wait struct {
 	Replicas int           // number of replicas that must have the write
+	Fsync    Disks         // with WAITAOF, the disks that must have the write; default: none, which is WAIT
 	Timeout  time.Duration // argument of WAIT, in whole ms; 0: wait forever
 	Obey     bool          // the attempt fails if fewer replicas have replied; default: on
 	Release  bool          // send WAIT also after the release
@@ -138,6 +143,16 @@ type Wait struct {
 	// connection. If it is off, WAIT is sent to the current master. Default: on.
 	SameConnection bool
 }
+
+// Disks says on which disks a write must be.
+type Disks string
+
+const (
+	NoDisks      Disks = "none"
+	MasterDisk   Disks = "master"
+	ReplicaDisks Disks = "replicas"
+	AllDisks     Disks = "all" // those of the master and of the replicas
+)
 
 // Config holds the settings of a lock library.
 type Config struct {

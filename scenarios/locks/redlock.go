@@ -340,10 +340,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 		}
 		b.add(v, sim.Request{Conn: sim.Conn{Server: at}, Args: w.args(), Attempt: h.Attempt, Phase: "wait"})
 	}
-	l.hold(env, b, w.patience(l.config.Timeout), func(r *sim.Reply) bool {
-		n, _ := r.Int()
-		return int(n) >= w.Replicas
-	}, nil)
+	l.hold(env, b, w.patience(l.config.Timeout), w.says, nil)
 	return b.yes
 }
 

@@ -157,6 +157,10 @@ var (
 	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
 		format.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
 			"how many replicas must have the write").Showing("1"),
+		format.Choice("wait.fsync", func(c *Config) *Disks { return &c.Wait.Fsync },
+			"on which disks the write must be. `none`: send WAIT, which does not ask for disks; else send WAITAOF "+
+				"(Redis 7.2) for the disk of the `master`, those of that many `replicas`, or `all` of these",
+			format.Options(NoDisks, MasterDisk, ReplicaDisks, AllDisks)...),
 		format.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
 			"how long WAIT waits; 0s: without limit"),
 		format.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,

@@ -127,23 +127,22 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 		return true
 	}
 	env.Point(sim.BeforeWait)
-	if l.wait(env, h) >= w.Replicas || !w.Obey {
+	if l.wait(env, h) || !w.Obey {
 		return true
 	}
 	l.Release(env, h)
 	return false
 }
 
-// wait asks how many replicas have the writes of the client's connection. After a failover, nothing has been written on
-// the new connection to the new master. The new master therefore replies that all replicas have everything.
-func (l *single) wait(env sim.Env, h *Hold) int {
+// wait asks whether enough replicas or disks have the writes of the client's connection. After a failover, nothing has
+// been written on the new connection to the new master. The new master therefore replies that all have everything.
+func (l *single) wait(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
 	if w.SameConnection {
 		r.Conn.Server = l.wrote
 	}
-	n, _ := ask(env, w.patience(l.config.Timeout), r).Int()
-	return int(n)
+	return w.says(ask(env, w.patience(l.config.Timeout), r))
 }
 
 // granted records the grant and its validity. If the client ignores the elapsed time, the validity starts at the reply.
