@@ -58,6 +58,7 @@ var changes = []change{
 	{"evicted-on-one-of-five", "redis: 5", "redis: 1", "lease-exclusion", checker.Evicted},
 	{"clean-restart-ttl-runs-on", "after 6s", "after 15s", "lock_acquisition_time_p99", ""},
 	{"fenced-fsync-always", "append-fsync: always", "append-fsync: no", "token-order", checker.TokenRepeated},
+	{"waitaof-everysec", ", wait: {fsync: master, timeout: 2s}", "", "lease-exclusion", checker.LostInCrash},
 
 	{"pause-while-acquiring", "elapsed-check: on", "elapsed-check: off", "lease-exclusion", checker.ValidityMiscounted},
 	{"monotonic-client", "clock: monotonic", "clock: wall", "lease-exclusion", checker.ValidityMiscounted},
@@ -89,6 +90,7 @@ var changes = []change{
 	{"failover-during-wait", "wait: {timeout: 1s}", "wait: {timeout: 1s, obey: off}", "lease-exclusion",
 		checker.LostInFailover},
 	{"wait-blocks-nobody-else", "wait: none", "wait: {timeout: 5s}", `lock_acquisition_time_p99{process="client-2"}`, ""},
+	{"failover-waitaof-master", "fsync: master", "fsync: all", "lease-exclusion", ""},
 	{"semi-sync", "semi-sync: on, semi-sync-timeout: 1s, ", "", "lease-exclusion", checker.LostInFailover},
 	{"tair-cad-release", "release: cad", "release: del", "lease-exclusion", checker.RemovedByNonOwner},
 	{"delex-release", "release: delex", "release: del", "lease-exclusion", checker.RemovedByNonOwner},

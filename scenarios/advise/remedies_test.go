@@ -450,8 +450,12 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 // waiting makes every client wait for all replicas (with WAIT) and act on the reply, so that a promoted replica has the
 // key.
 func waiting(b *subject, _ *nemesis.Plan) []edit {
-	return append(b.set("lock.wait.obey", "on").edits,
+	edits := append(b.set("lock.wait.obey", "on").edits,
 		b.set("lock.wait.replicas", strconv.Itoa(max(1, b.scenario.Servers.Replicas))).edits...)
+	if w := b.scenario.Clients[0].Lock.Wait; w != nil && w.Fsync == locks.MasterDisk {
+		edits = append(edits, b.set("lock.wait.fsync", string(locks.AllDisks)).edits...)
+	}
+	return edits
 }
 
 // waitingOnDisk does the same as waiting, and also makes servers fsync before they answer.
