@@ -19,6 +19,8 @@ type fixed struct{ value, file string }
 // explained lists times in the code that have no effect on runs, with the reasons.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
+	{"1ms", "sim/redis/node.go"}:                "the unit in which Redis 8 counts the time between two fsyncs",
+	{"1s", "sim/redis/node.go"}:                 "the same of Redis 7.0",
 	{"10s", "sim/redis/config.go"}:              "the default of servers.min-replicas-max-lag",
 	{"1s", "sim/redis/config.go"}:               "the default of servers.semi-sync-timeout",
 	{"15s", "sim/redis/member.go"}:              "the default of servers.node-timeout",
@@ -59,7 +61,7 @@ var explained = map[fixed]string{
 }
 
 // counts lists variables that count units of time, with the names of the units.
-var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats", "postponeLimit": "s"}
+var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
 // clients and the checker use must be a row of the table, or be listed in explained. Each row must occur in the code.

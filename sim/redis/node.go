@@ -140,7 +140,7 @@ func (n *Node) Reset(cfg Config) {
 	n.data.Reset()
 	n.aof.Forget()
 	n.before, n.stood, n.lost = nil, nil, ""
-	n.timer, n.slow, n.numbers, n.member = 0, 0, 0, nil
+	n.timer, n.slow, n.numbers, n.syncing, n.member = 0, 0, 0, 0, nil
 	n.endLife()
 	n.resetReplication()
 }
