@@ -140,8 +140,6 @@ var mutants = []Mutant{
 	{"permits-unsynced", "semaphore", "fsync once a second", "",
 		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(leases)},
 
-	{"readers-one-lease", "read-write", "readers share one expiry, which the last to come sets", "redisson 2144",
-		edits(set("lock.holders", "one-lease")), soon, breaks(owners, leases)},
 	{"readers-counted", "read-write", "a counter of readers, which a late release decrements", "",
 		edits(set("lock.holders", "counter")), soon, breaks(owners, leases)},
 
