@@ -34,7 +34,8 @@ var Sections = []Section{
 		"reentrant-uncounted", "reentrant-counted", "hash-counter-watchdog", "hash-counter-watchdog-stops",
 		"hash-counter-watchdog-goes-on", "hash-counter-one-owner", "hash-counter-owner-of-thread",
 		"single-redis-down", "single-restart-forgets", "clean-restart-ttl-runs-on", "fenced-everysec",
-		"fenced-fsync-always", "waitaof-everysec", "evicted-lock", "operator-deletes-lock", "operator-flushes-server", "client-pause"}},
+		"fenced-fsync-always", "waitaof-everysec",
+		"evicted-lock", "operator-deletes-lock", "operator-flushes-server", "client-pause"}},
 	{"Redlock, five masters", []string{
 		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring",
 		"no-elapsed-check", "wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance",
@@ -57,7 +58,8 @@ var Sections = []Section{
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl",
-		"wait-blocks-nobody-else", "failover-waitaof-master", "failover-loses-release", "semi-sync", "semi-sync-degraded", "tair-cad-release",
+		"wait-blocks-nobody-else", "failover-waitaof-master",
+		"failover-loses-release", "semi-sync", "semi-sync-degraded", "tair-cad-release",
 		"tair-cas-renewal", "delex-release", "split-brain-old-master", "min-replicas-window",
 		"redlock-failover-loses-locks", "redlock-failover-wait", "redlock-until-majority", "redlock-asks-all"}},
 	{"Redis Cluster", []string{

@@ -190,7 +190,8 @@ func (f *file) checkLock(l *lockSettings) {
 		case w.ForReplicas() > s.Replicas:
 			refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.ForReplicas(), s.Replicas)
 		case w.Fsync == locks.MasterDisk:
-			refuse("wait.replicas", "with fsync: master, no replica is counted: leave replicas out, or write fsync: all")
+			refuse("wait.replicas", "with fsync: master, no replica is counted: leave replicas out, or write "+
+				"fsync: all")
 		}
 		if w.Fsync != locks.NoDisks && s.Persistence == store.None {
 			refuse("wait.fsync", "without persistence there is no file to sync: leave fsync out, or set "+

@@ -64,7 +64,7 @@ var jsonCalls = map[string][][]string{
 	"live": {{"live", "quick.yaml"},
 		{"live", "--agree", "--servers", "simulated", "tair-cad-release"}},
 	"compare": {{"compare", "--seeds", "1"}},
-	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
+	"corpus":  {{"corpus", "--seeds", "1", "--sound", "31"}},
 	"odds":    {{"odds", "--runs", "20"}},
 	"advise": {{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"},
 		{"advise", "holds.yaml", "--seeds", "5"}},

@@ -15,10 +15,10 @@
 // log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
 // If FENCEPOST_REDIS8 names a redis-server 7.4 or later, deadlines of fields and WAITAOF are compared with it.
 //
-// Non-goals: commands with random replies (SPOP); commands that wait for anything other than lists, replicas
-// and fsyncs; streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT
-// TRACKING, and notifications of key misses. These are refused with an error that names fencepost, and never answered
-// wrongly. COMMANDS.md lists every command of Redis that is simulated or refused.
+// Non-goals: commands with random replies (SPOP); commands that wait for anything but lists, replicas and fsyncs;
+// streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT TRACKING,
+// and notifications of key misses. These are refused with an error that names fencepost, and never answered wrongly.
+// COMMANDS.md lists every command of Redis that is simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms means no deadline. Where Redis returns things in the order of a hash
 // table, they are sorted or in the order in which they were created. A replica also sends notifications for the expiry

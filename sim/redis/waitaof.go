@@ -61,8 +61,8 @@ func (n *Node) onDisk(b *blocked) int64 {
 	return 0
 }
 
-// syncedAt returns the time at which the write for which a request waits will be on disk. It is 0 if no timer is needed:
-// the operating system decides when to sync, or the node stands still until the fsync has ended.
+// syncedAt returns the time at which the write for which a request waits will be on disk. It is 0 if no timer is
+// needed: the operating system decides when to sync, or the node stands still until the fsync has ended.
 func (n *Node) syncedAt(b *blocked) int64 {
 	switch n.cfg.Persistence {
 	case store.Everysec:

@@ -29,7 +29,9 @@ func TestWaitForAnFsyncEndsWithIt(t *testing.T) {
 		s.do(master, "GET lock")
 		s.do(master, "WAITAOF 1 0 0") // nothing was written on this connection
 	})
-	c.at(5*time.Second, func() { c.ServerFault(master, sim.ServerFault{Kind: sim.SlowFsync, Begin: true, By: 700 * ms}) })
+	c.at(5*time.Second, func() {
+		c.ServerFault(master, sim.ServerFault{Kind: sim.SlowFsync, Begin: true, By: 700 * ms})
+	})
 	c.run(10 * time.Second)
 	want(t, "said", c.said, "3.502s client-1 SET lock a: +OK", "3.512s client-1 WAITAOF 1 0 0: *2 :1 :0",
 		"3.514s client-1 WAITAOF 1 0 0: *2 :1 :0", "3.516s client-1 SET lock b: +OK",
@@ -63,12 +65,13 @@ func TestWritesThatWereWaitedForSurviveALossOfPower(t *testing.T) {
 	}
 }
 
-// A replica says what is on its disk once a second and when it is asked. So after an fsync that took place later than the
-// request, its master hears of it up to a second later. Without fsyncs it never does.
+// A replica says what is on its disk once a second and when it is asked. So after an fsync that took place later than
+// the request, its master hears of it up to a second later. Without fsyncs it never does.
 func TestReplicasAcknowledgeWhatIsOnTheirDisks(t *testing.T) {
 	for policy, said := range map[store.Policy][]string{
 		store.None: {"3.002s client-1 SET lock a: +OK", "6.005s client-1 WAITAOF 0 2 3000: *2 :0 :0",
-			"6.007s client-1 SET lock b: +OK", "9.01s client-1 WAITAOF 0 1 3000: *2 :0 :0", "9.012s client-1 WAIT 2 0: :2"},
+			"6.007s client-1 SET lock b: +OK", "9.01s client-1 WAITAOF 0 1 3000: *2 :0 :0",
+			"9.012s client-1 WAIT 2 0: :2"},
 		store.Always: {"3.012s client-1 SET lock a: +OK", "3.024s client-1 WAITAOF 0 2 3000: *2 :1 :2",
 			"3.036s client-1 SET lock b: +OK", "3.048s client-1 WAITAOF 0 1 3000: *2 :1 :1",
 			"3.05s client-1 WAIT 2 0: :2"},
@@ -76,7 +79,8 @@ func TestReplicasAcknowledgeWhatIsOnTheirDisks(t *testing.T) {
 			"3.950387719s client-1 SET lock b: +OK", "4.191448605s client-1 WAITAOF 0 1 3000: *2 :1 :1",
 			"4.193448605s client-1 WAIT 2 0: :2"},
 		store.No: {"3.002s client-1 SET lock a: +OK", "6.005s client-1 WAITAOF 0 2 3000: *2 :0 :0",
-			"6.007s client-1 SET lock b: +OK", "9.01s client-1 WAITAOF 0 1 3000: *2 :0 :0", "9.012s client-1 WAIT 2 0: :2"},
+			"6.007s client-1 SET lock b: +OK", "9.01s client-1 WAITAOF 0 1 3000: *2 :0 :0",
+			"9.012s client-1 WAIT 2 0: :2"},
 	} {
 		c := newCluster(t, redis.Config{Version: redis.Redis8, Persistence: policy, FsyncTime: 10 * ms}, 2)
 		c.client("client-1", 3000*ms, func(s *session) {

@@ -17,8 +17,8 @@ const (
 //
 // The file schedules no events. Its state is computed from times when it is needed. Times are in ns on the node's
 // monotonic clock, except two that are on the wall clock. Redis 7.0 counts them in whole seconds (server.unixtime, in
-// flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the wall clock starts. Redis
-// 8 counts them in milliseconds (server.mstime), and an fsync starts a second after the last one.
+// flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the wall clock starts.
+// Redis 8 counts them in milliseconds (server.mstime), and an fsync starts a second after the last one.
 type File struct {
 	effects []Effect
 	words   []string // memory for the args of the effects
