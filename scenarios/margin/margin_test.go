@@ -272,6 +272,30 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 	}
 }
 
+// TestKeysOfEarlierTriesProtectNothing: the key of an earlier try, which expires first, does not make the lease too
+// long. If no key of the grant lasts as long as the lease, the lease is too long.
+func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
+	const s = history.Time(1_000_000_000)
+	key := func(unit history.Process, set history.Time, next int32) hold {
+		return hold{unit: unit, server: unit, of: "client-1/1", set: set, due: set + 8*s, gone: history.Never, next: next}
+	}
+	for _, c := range []struct {
+		holds       []hold
+		units, need int
+		want        history.Time
+	}{
+		{[]hold{key("redis-1", 1*s, 1), key("redis-1", 5*s, none)}, 1, 1, 13 * s},
+		{[]hold{key("redis-1", 1*s, none)}, 1, 1, 9 * s},
+		{[]hold{key("redis-1", 1*s, 1), key("redis-2", 2*s, 2), key("redis-1", 5*s, 3), key("redis-2", 6*s, none)}, 3, 2,
+			13 * s},
+	} {
+		r := &Reader{holds: c.holds, units: c.units, need: c.need, first: map[history.Attempt]int32{"client-1/1": 0}}
+		if got, ok := r.protects(&trace.Grant{Attempt: "client-1/1"}, 6*s); !ok || got != c.want {
+			t.Errorf("%v, %v, want %v", got, ok, c.want)
+		}
+	}
+}
+
 // An attempt that retries twice sets its key on a server three times and removes it twice. Only the key that it has
 // when it is granted the lock counts. A server that loses that key twice is counted once.
 func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {

@@ -31,11 +31,14 @@ func (r *Reader) state(w *trace.Span) {
 }
 
 // protects returns the time until which the keys of a grant keep other clients from a quorum, if each key exists until
-// it expires. ok is false if too few of the grant's keys are known. at is the present time.
+// it expires. Of several keys that the attempt has set on one unit, the last one counts: the others belong to earlier
+// tries. ok is false if too few of the grant's keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.of(g.Attempt) {
-		dues = append(dues, h.due)
+		if !r.again(h, history.Never) {
+			dues = append(dues, h.due)
+		}
 	}
 	slices.Sort(dues)
 	switch k := r.need - (r.units - min(len(dues), r.units)); {
