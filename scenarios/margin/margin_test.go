@@ -277,7 +277,8 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(unit history.Process, set history.Time, next int32) hold {
-		return hold{unit: unit, server: unit, of: "client-1/1", set: set, due: set + 8*s, gone: history.Never, next: next}
+		return hold{unit: unit, server: unit, of: "client-1/1", set: set, due: set + 8*s, gone: history.Never,
+			next: next}
 	}
 	for _, c := range []struct {
 		holds       []hold
@@ -286,8 +287,8 @@ func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	}{
 		{[]hold{key("redis-1", 1*s, 1), key("redis-1", 5*s, none)}, 1, 1, 13 * s},
 		{[]hold{key("redis-1", 1*s, none)}, 1, 1, 9 * s},
-		{[]hold{key("redis-1", 1*s, 1), key("redis-2", 2*s, 2), key("redis-1", 5*s, 3), key("redis-2", 6*s, none)}, 3, 2,
-			13 * s},
+		{[]hold{key("redis-1", 1*s, 1), key("redis-2", 2*s, 2), key("redis-1", 5*s, 3), key("redis-2", 6*s, none)},
+			3, 2, 13 * s},
 	} {
 		r := &Reader{holds: c.holds, units: c.units, need: c.need, first: map[history.Attempt]int32{"client-1/1": 0}}
 		if got, ok := r.protects(&trace.Grant{Attempt: "client-1/1"}, 6*s); !ok || got != c.want {
