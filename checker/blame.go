@@ -404,15 +404,18 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 }
 
 // otherWait finds the wait for another lock that made the client late: without it, the client would have been in time.
-// It returns -1 if there is none.
+// The client was still waiting when the other client entered. Or it was waiting when its lease ended, and renewed the
+// lease only later. otherWait returns -1 if there is no such wait.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {
 		a := &t.Asks[n]
-		if !a.SameTask(&t.Asks[g.Ask]) || a.Lock == g.Lock || a.Call < g.OK || a.Call > l.met || a.Ret < l.met {
+		if !a.SameTask(&t.Asks[g.Ask]) || a.Lock == g.Lock || a.Call < g.OK || a.Call > l.met {
 			continue
 		}
-		if t.Time(min(a.Ret, l.left))-t.Time(a.Call) >= t.excess(l) || t.renewsLater(a, l) {
+		met, ended := a.Ret >= l.met, a.Ret != trace.Open && t.Time(a.Ret) >= l.ended
+		long := t.Time(min(a.Ret, l.left))-t.Time(a.Call) >= t.excess(l)
+		if met && long || (met || ended) && t.renewsLater(a, l) {
 			return int32(n)
 		}
 	}

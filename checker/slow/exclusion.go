@@ -292,7 +292,7 @@ func (r *reading) sectionCause(a, b *section) string {
 	}
 	for _, o := range r.asks {
 		if waits := o.process == a.process && o.lock != a.lock && a.ok < o.call && o.call < b.ok &&
-			b.ok < o.ret; waits {
+			(b.ok < o.ret || o.ret < r.none && r.time(o.ret) >= ended); waits {
 			return ""
 		}
 	}
