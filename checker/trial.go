@@ -56,6 +56,9 @@ func (t Trial) became(faults int) string {
 	}
 	switch {
 	case len(t.Others) > 0:
+		if names := slices.Compact(slices.Clone(t.Others)); len(names) < len(t.Others) && len(names) == 1 {
+			return "violated by the same cause, but between attempts of " + string(names[0]) + " alone"
+		}
 		return "violated by the same cause, but with " + list(t.Others)
 	case !t.Needed:
 		return "still violated"

@@ -183,7 +183,7 @@ func TestNamesOfShrunkScenarios(t *testing.T) {
 
 // The sentence about other seeds that show the violation is correct for any number of seeds.
 func TestHowManyOtherSeedsShowIt(t *testing.T) {
-	for often, want := range map[int]string{0: "so does none of the seeds", 1: "so does one of the seeds",
+	for often, want := range map[int]string{0: "none of the seeds 1 to 16 does", 1: "so does one of the seeds",
 		16: "so do 16 of the seeds"} {
 		r := &Shrunk{Often: often}
 		if got := r.summary("lock"); !strings.Contains(got, want) {

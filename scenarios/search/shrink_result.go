@@ -92,21 +92,20 @@ func (r *Shrunk) failsAgain() error {
 
 // summary describes what the scenario shows.
 func (r *Shrunk) summary(found string) string {
-	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so %s of the seeds 1 "+
-		"to %d.",
+	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and %s.",
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed,
-		r.others(), shrink.OtherSeeds)
+		r.others())
 }
 
-// others returns the number of other seeds that show the violation, to complete the sentence "and so ... of the seeds".
+// others says how many of the first seeds show the violation, as the end of a sentence about another seed.
 func (r *Shrunk) others() string {
 	switch r.Often {
 	case 0:
-		return "does none"
+		return fmt.Sprintf("none of the seeds 1 to %d does", shrink.OtherSeeds)
 	case 1:
-		return "does one"
+		return fmt.Sprintf("so does one of the seeds 1 to %d", shrink.OtherSeeds)
 	}
-	return fmt.Sprintf("do %d", r.Often)
+	return fmt.Sprintf("so do %d of the seeds 1 to %d", r.Often, shrink.OtherSeeds)
 }
 
 // story describes what happens when the law is broken.
