@@ -91,8 +91,9 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 // keyless reports whether a client was told that it had the lock although it had no key. This is so if the servers
 // record keys of the lock, but no server had a key of this client at that moment, no server had set one for the
 // attempt, and no other client had passed its key to this one. (In a service with one log, the whole time of the
-// acquire counts, not only that moment.) In a service of several members, the servers that a grant counted prove
-// nothing, since the members answer as one.
+// acquire counts, not only that moment.) A key of an earlier hold of the client does not count if the release of that
+// hold had been called and deleted the key later. In a service of several members, the servers that a grant counted
+// prove nothing, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
@@ -108,7 +109,8 @@ func (t *judge) keyless(s *trace.Span) bool {
 			return false
 		case e.F == history.KeySet:
 			recorded = true
-			there[e.Of] = there[e.Of] || int(at) < s.At && t.ProcessOf(e.Of) == g.Process
+			mine := int(at) < s.At && t.ProcessOf(e.Of) == g.Process && t.lateDelete(s, int(at)) < 0
+			there[e.Of] = there[e.Of] || mine
 		case e.F == history.KeyGone && int(at) < t.NeededUntil(s):
 			there[e.Of] = false
 		}
@@ -119,6 +121,25 @@ func (t *judge) keyless(s *trace.Span) bool {
 		}
 	}
 	return recorded
+}
+
+// lateDelete is given the position at which a key of an earlier hold of a window's client was set. If the release of
+// that hold had been called before the client asked for the window's lock, and deleted the key only after the window
+// was stated, lateDelete returns the position of the deletion. Otherwise it returns -1.
+func (t *judge) lateDelete(s *trace.Span, set int) int {
+	e := &t.History.Events[set]
+	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
+	if !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
+		return -1
+	}
+	for _, at := range t.Keys {
+		k := &t.History.Events[at]
+		if int(at) > s.At && k.F == history.KeyGone && k.Why == history.Deleted && k.Of == e.Of && k.By == e.Of &&
+			k.Lock == e.Lock && k.Process == e.Process {
+			return int(at)
+		}
+	}
+	return -1
 }
 
 // records collects what each unit recorded about the two keys up to the later grant.

@@ -80,6 +80,18 @@ func (r *reading) keyless(w *window) bool {
 		gone := slices.ContainsFunc(r.Events[i:max(i, r.asked(w))], func(o history.Event) bool {
 			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
 		})
+		var earlier *section // the latest section of that attempt
+		for _, s := range r.sections {
+			if s.attempt == e.Of && s.lock == w.lock {
+				earlier = s
+			}
+		}
+		if earlier != nil && earlier != w.section && earlier.release < w.call {
+			gone = gone || slices.ContainsFunc(r.Events[w.at+1:], func(o history.Event) bool { // by its late release
+				return o.F == history.KeyGone && o.Why == history.Deleted && o.Lock == w.lock && o.Of == e.Of &&
+					o.By == e.Of && o.Process == e.Process
+			})
+		}
 		if e.Of == w.attempt || !gone {
 			return false
 		}
