@@ -25,7 +25,9 @@ func together(first, second advice, both string) []advice {
 	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
 	other.when = all(second.when, func(s *situation) bool { return s.MayApply(first.unless) })
 	return []advice{one, other, {text: both, unless: first.unless, only: first.only,
-		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
+		when: all(first.when, second.when, func(s *situation) bool {
+			return !s.MayApply(first.unless) && !s.MayApply(second.unless)
+		})}}
 }
 
 // Conditions on the service. Some advice is only for services with a certain property, or names something that only one

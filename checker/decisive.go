@@ -499,6 +499,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.early = t.earlyReturn(r) >= 0
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
 		f.member, f.asking = setsMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
+		f.inside = t.History.Events[r.at].Member != ""
 		checked := t.History.Events[r.at].Checked
 		f.watched, f.looked = checked == history.CheckedWatched, checked == history.CheckedValue
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]

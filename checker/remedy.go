@@ -194,11 +194,19 @@ var remedies = map[CauseKind][]advice{
 			{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(""), partly)},
 		},
 		together(
-			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(""), not(partly))},
+			advice{text: ownValue, unless: history.OwnValue, only: anyRedis,
+				when: all(ofDetail(""), not(partly), not(isInside))},
 			advice{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
-				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly))},
+				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), not(isInside))},
 			"Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, "+
 				"or DELEX IFEQ."),
+		together(
+			advice{text: ownValue, unless: history.OwnValue, only: anyRedis,
+				when: all(ofDetail(""), not(partly), isInside)},
+			advice{text: "Delete the key, or the owner's member of it, only after comparing the owner, in one script.",
+				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), isInside)},
+			"Give each attempt its own random value, and delete the key, or the owner's member of it, only after "+
+				"comparing it, in one script."),
 		[]advice{
 			{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 				unless: history.OwnerCheck, only: onEtcd, when: ofDetail("")},

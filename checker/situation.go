@@ -45,6 +45,7 @@ type facts struct {
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants are due to the same key
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
+	inside    bool         // the owner is stated inside the key, such as by the field of a hash
 	looked    bool         // the request that changed the key looked at its value
 	watched   bool         // the client that changed the key had watched it, but did so outside of a transaction
 	member    bool         // the request set a member that another attempt had set: both use the same member
@@ -185,6 +186,7 @@ func stopsRenewing(s *situation) bool { return s.Shows(history.RenewalStops) }
 
 func isExtended(s *situation) bool    { return s.extends }
 func isTurnedAway(s *situation) bool  { return s.turnedAway }
+func isInside(s *situation) bool      { return s.inside }
 func isKeyless(s *situation) bool     { return s.keyless }
 func isTaken(s *situation) bool       { return s.taken }
 func isEarly(s *situation) bool       { return s.early }
