@@ -102,6 +102,16 @@ var confirmations = []confirmation{
 		changes: []string{"lock.recheck: on"}},
 	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
 		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
+	{text: "Delete the key, or the owner's member of it, only after comparing the owner, in one script.",
+		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
+	{text: "Give each attempt its own random value, and delete the key, or the owner's member of it, only after " +
+		"comparing it, in one script.",
+		changes: []string{"lock.value: per-request and lock.release: script",
+			"lock.value: per-request and lock.holders: own-lease"}},
+	{text: "Delete the key only if it has the value that this acquisition of the lock has set, in one step: a value " +
+		"that was read from the key, or that other clients use too, always agrees.", reason: seenOnly},
+	{text: "Stop working as soon as the client learns that the lock is lost.",
+		reason: "the locks of the format state when their leases end, and their clients are told nothing else"},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
 	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
 		"or DELEX IFEQ.",
