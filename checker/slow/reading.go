@@ -10,6 +10,7 @@ import (
 // For something that never happened, the position is the length of the history.
 type ask struct {
 	process   history.Process
+	task      history.Task
 	lock      history.Lock
 	shared    bool
 	call, ret int
@@ -115,18 +116,19 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire begins an ask, or ends an ask of the same process and lock. It ends the oldest ask whose call names the same
+// acquire begins an ask, or ends an ask of the same task and lock. It ends the oldest ask whose call names the same
 // attempt. If the call or the return names no attempt, it ends the oldest ask. If only the outcome is recorded, the ask
 // begins and ends at that position.
 func (r *reading) acquire(i int, e *history.Event) {
-	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
+	a := &ask{process: e.Process, task: e.Task, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
 		r.asks = append(r.asks, a)
 		return
 	}
 	open := func(named func(history.Attempt) bool) int {
 		return slices.IndexFunc(r.asks, func(o *ask) bool {
-			return o.process == e.Process && o.lock == e.Lock && o.ret == r.none && named(r.Events[o.call].Attempt)
+			return o.process == e.Process && o.task == e.Task && o.lock == e.Lock && o.ret == r.none &&
+				named(r.Events[o.call].Attempt)
 		})
 	}
 	n := open(func(a history.Attempt) bool { return a == e.Attempt })

@@ -27,9 +27,9 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 
 // If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
 // outside. There are two exceptions, because a running server keeps readings of its wall clock in memory and compares
-// them with later readings. One is the time of the last fsync with everysec. After a jump the server fsyncs at once, so
-// a crash loses less and a slow fsync delays more. The other is the last acknowledgement of each replica with
-// min-replicas-to-write. After a jump forward, it seems that no replica has acknowledged recently.
+// them with later readings. One is the time of the last fsync with everysec. After a jump the server fsyncs at once: a
+// crash loses less, a slow fsync delays more, and a client that waits for the fsync waits less. The other is the last
+// acknowledgement of each replica with min-replicas-to-write. After a jump forward, it seems that no replica has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -55,10 +55,14 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 
 // comparesClocks reports whether some server in a run compares its clock with a reading from before the jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
-	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis &&
-		s.Servers.Persistence == store.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
-		return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
-	})
+	if s.Servers.Backend != locks.OnRedis || s.Servers.Persistence != store.Everysec {
+		return s.Servers.MinReplicasToWrite > 0
+	}
+	wait := s.Clients[0].Lock.Wait
+	return s.Servers.MinReplicasToWrite > 0 || wait != nil && wait.Fsync != locks.NoDisks ||
+		slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+			return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
+		})
 }
 
 // A jump of all clocks also makes no difference to a lock whose clients set its expiry as an absolute time, or to the

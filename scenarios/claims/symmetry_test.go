@@ -111,7 +111,7 @@ func symmetric(t *testing.T, relation string, few, many int,
 		}
 	}
 	t.Logf("%d parted after a pause", drawn)
-	if drawn > tried.tried/100 {
+	if drawn > max(1, tried.tried/100) {
 		t.Errorf("%d of %d parted after a pause: too many to say that names do not matter", drawn, tried.tried)
 	}
 }

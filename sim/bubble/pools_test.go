@@ -16,14 +16,15 @@ func TestPoolsAreEmptied(t *testing.T) {
 		t.Fatal("the function that empties pools is not found in package sync")
 	}
 	var pools [3]sync.Pool
+	var values [4]int
 	for round := range 3 {
 		for i := range pools {
-			pools[i].Put(round)
-			pools[i].Put(round)
+			pools[i].Put(&values[round])
+			pools[i].Put(&values[round])
 		}
 		if round == 1 {
 			runtime.GC() // now the values are those that were not used lately
-			pools[0].Put(round)
+			pools[0].Put(&values[round])
 		}
 		EmptyPools()
 		for i := range pools {
@@ -33,8 +34,8 @@ func TestPoolsAreEmptied(t *testing.T) {
 		}
 	}
 	runtime.GC() // the collector can deal with what EmptyPools leaves
-	pools[0].Put("new")
-	if v := pools[0].Get(); v != "new" {
+	pools[0].Put(&values[3])
+	if v := pools[0].Get(); v != &values[3] {
 		t.Errorf("a pool that was emptied returns %v, not the value that was put into it", v)
 	}
 }
