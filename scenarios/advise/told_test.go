@@ -228,11 +228,11 @@ func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// remedySentences returns every string in checker/remedy.go that ends with a period.
+// remedySentences returns every string that ends with a period in the checker's files with remedies.
 func remedySentences(t *testing.T) (all []string) {
 	t.Helper()
-	for name, only := range map[string][]string{"remedy.go": nil, "permits.go": {"semaphores", "byServersClock",
-		"limitedResource"}} {
+	for name, only := range map[string][]string{"remedy.go": nil, "advice.go": nil, "permits.go": {"semaphores",
+		"byServersClock", "limitedResource"}} {
 		file, err := parser.ParseFile(token.NewFileSet(), "../../checker/"+name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
