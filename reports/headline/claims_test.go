@@ -73,7 +73,7 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	for _, pair := range claims.Overlaps(r.History) {
 		is := f.Law != checker.MutualExclusion ||
 			pair[0].Process == f.Holders[0] && r.History.Events[pair[1].Grants[0]].Index == f.At &&
-			slices.Contains(f.Witness, r.History.Events[pair[0].Grants[0]].Index)
+				slices.Contains(f.Witness, r.History.Events[pair[0].Grants[0]].Index)
 		if is && first == nil {
 			first, then = pair[0], pair[1]
 		}
