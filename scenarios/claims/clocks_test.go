@@ -29,7 +29,8 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 // outside. There are two exceptions, because a running server keeps readings of its wall clock in memory and compares
 // them with later readings. One is the time of the last fsync with everysec. After a jump the server fsyncs at once: a
 // crash loses less, a slow fsync delays more, and a client that waits for the fsync waits less. The other is the last
-// acknowledgement of each replica with min-replicas-to-write. After a jump forward, it seems that no replica has acknowledged recently.
+// acknowledgement of each replica with min-replicas-to-write. After a jump forward, it seems that no replica
+// has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {

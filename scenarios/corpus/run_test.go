@@ -186,7 +186,8 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	}
 	o := few
 	o.Hands = nothing{}
-	if c, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("only 0 of %d searches", len(mutants))) {
+	c, err := Run(t.Context(), o)
+	if want := fmt.Sprintf("only 0 of %d searches", len(mutants)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("hands that make nothing: %+v, %v", c, err)
 	}
 	w := NewWorker(few)

@@ -65,8 +65,9 @@ func TestConditionsCompute(t *testing.T) {
 		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
 		"-5s<-2s": true,
 		// Values from axes, values from the file, and defaults.
-		"servers.fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true, "servers.redis == 5": true,
-		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,
+		"servers.fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true,
+		"servers.redis == 5": true,
+		"lock.quorum == 3":   true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,
 		"work.stagger == 10ms": true,
 		"work.hold == 2s":      true, "compute == 40ms": true, "retry.delay == 20ms": true,
 		"drift-allowance == 2%": true, "limit == 2m": true,
