@@ -91,8 +91,8 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 // keyless reports whether a client was told that it had the lock although it had no key. This is so if the servers
 // record keys of the lock, but no server had a key of this client at that moment, no server had set one for the
 // attempt, and no other client had passed its key to this one. (In a service with one log, the whole time of the
-// acquire counts, not only that moment.) A key of an earlier hold of the client does not count if the release of that
-// hold had been called and deleted the key later. In a service of several members, the servers that a grant counted
+// acquire counts, not only that moment.) A key of an earlier hold of the client does not count on Redis if the
+// release of that hold had been called: the key only waits for the release or its expiry. In a service of several members, the servers that a grant counted
 // prove nothing, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
@@ -109,7 +109,7 @@ func (t *judge) keyless(s *trace.Span) bool {
 			return false
 		case e.F == history.KeySet:
 			recorded = true
-			mine := int(at) < s.At && t.ProcessOf(e.Of) == g.Process && t.lateDelete(s, int(at)) < 0
+			mine := int(at) < s.At && t.ProcessOf(e.Of) == g.Process && t.leftOver(s, int(at)) < 0
 			there[e.Of] = there[e.Of] || mine
 		case e.F == history.KeyGone && int(at) < t.NeededUntil(s):
 			there[e.Of] = false
@@ -123,19 +123,21 @@ func (t *judge) keyless(s *trace.Span) bool {
 	return recorded
 }
 
-// lateDelete is given the position at which a key of an earlier hold of a window's client was set. If the release of
-// that hold had been called before the client asked for the window's lock, and deleted the key only after the window
-// was stated, lateDelete returns the position of the deletion. Otherwise it returns -1.
-func (t *judge) lateDelete(s *trace.Span, set int) int {
+// leftOver is given the position at which a key of an earlier hold of a window's client was set. If the release of that
+// hold had been called before the client asked for the window's lock, and the key was deleted by that hold or expired
+// only after the window was stated, leftOver returns the position at which the key was gone. Otherwise it returns -1, as
+// in a service with one log: there, a session goes on with the key of its earlier attempt.
+func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
-	if !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
+	if t.History.Header.Service.Kind().OneLog || !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
 		return -1
 	}
 	for _, at := range t.Keys {
 		k := &t.History.Events[at]
-		if int(at) > s.At && k.F == history.KeyGone && k.Why == history.Deleted && k.Of == e.Of && k.By == e.Of &&
-			k.Lock == e.Lock && k.Process == e.Process {
+		ended := k.Why == history.Expired || k.Why == history.Deleted && k.By == e.Of
+		if int(at) > s.At && k.F == history.KeyGone && ended && k.Of == e.Of && k.Lock == e.Lock &&
+			k.Process == e.Process {
 			return int(at)
 		}
 	}

@@ -86,10 +86,11 @@ func (r *reading) keyless(w *window) bool {
 				earlier = s
 			}
 		}
-		if earlier != nil && earlier != w.section && earlier.release < w.call {
-			gone = gone || slices.ContainsFunc(r.Events[w.at+1:], func(o history.Event) bool { // by its late release
-				return o.F == history.KeyGone && o.Why == history.Deleted && o.Lock == w.lock && o.Of == e.Of &&
-					o.By == e.Of && o.Process == e.Process
+		oneLog := r.Header.Service.Kind().OneLog
+		if !oneLog && earlier != nil && earlier != w.section && earlier.release < w.call {
+			gone = gone || slices.ContainsFunc(r.Events[w.at+1:], func(o history.Event) bool { // or its late release
+				return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of && o.Process == e.Process &&
+					(o.Why == history.Expired || o.Why == history.Deleted && o.By == e.Of)
 			})
 		}
 		if e.Of == w.attempt || !gone {

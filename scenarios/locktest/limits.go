@@ -257,8 +257,8 @@ func ended(h *history.History, at int) history.Time {
 // usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1 % of the TTL.
 const usualAllowance = 10_000
 
-// clockLimit is given the events that explain why a key expired early. If those are clock faults that no usual
-// allowance covers, it says of which kind they are: jumps, or a drift.
+// clockLimit is given the events that explain why a key expired early. If those are clock faults, and the usual
+// allowance does not cover all of them, it says of which kind the others are: jumps, or a drift.
 func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })
@@ -267,9 +267,7 @@ func clockLimit(h *history.History, indexes []int) (l limit) {
 		case e.F == history.Jump && l == "":
 			l = clocks
 		case e.F == history.Jump:
-		case e.Fault.PPM <= usualAllowance:
-			return ""
-		default:
+		case e.Fault.PPM > usualAllowance:
 			l = drifts
 		}
 	}
