@@ -91,9 +91,9 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 // keyless reports whether a client was told that it had the lock although it had no key. This is so if the servers
 // record keys of the lock, but no server had a key of this client at that moment, no server had set one for the
 // attempt, and no other client had passed its key to this one. (In a service with one log, the whole time of the
-// acquire counts, not only that moment.) A key of an earlier hold of the client does not count on Redis if the
-// release of that hold had been called: the key only waits for the release or its expiry. In a service of several members, the servers that a grant counted
-// prove nothing, since the members answer as one.
+// acquire counts, not only that moment.) A key of an earlier hold of the client does not count on Redis if the release
+// of that hold had been called: the key only waits for the release or its expiry. In a service of several members, the
+// servers that a grant counted prove nothing, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
@@ -125,12 +125,13 @@ func (t *judge) keyless(s *trace.Span) bool {
 
 // leftOver is given the position at which a key of an earlier hold of a window's client was set. If the release of that
 // hold had been called before the client asked for the window's lock, and the key was deleted by that hold or expired
-// only after the window was stated, leftOver returns the position at which the key was gone. Otherwise it returns -1, as
-// in a service with one log: there, a session goes on with the key of its earlier attempt.
+// only after the window was stated, leftOver returns the position at which the key was gone. Otherwise it returns -1,
+// as in a service with one log: there, a session goes on with the key of its earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
-	if t.History.Header.Service.Kind().OneLog || !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
+	oneLog := t.History.Header.Service.Kind().OneLog
+	if oneLog || !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
 		return -1
 	}
 	for _, at := range t.Keys {
