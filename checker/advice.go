@@ -64,9 +64,6 @@ func consensus(k history.ServiceKind) bool { return k.OneLog }
 // removing is true for servers that remove a lock when its lease is over.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// fences reports whether the resource compares tokens.
-func fences(s *situation) bool { return s.Applies(history.Fencing) }
-
 // The texts that are used when there is no advice left: one for lost exclusion although every measure is taken,
 // including a guard of the data, and one for any other violation.
 const (

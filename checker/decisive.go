@@ -88,63 +88,6 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// keyless reports whether a client was told that it had the lock although it had no key. This is so if the servers
-// record keys of the lock, but no server had a key of this client at that moment, no server had set one for the
-// attempt, and no other client had passed its key to this one. (In a service with one log, the whole time of the
-// acquire counts, not only that moment.) A key of an earlier hold of the client does not count on Redis if the release
-// of that hold had been called: the key only waits for the release or its expiry. In a service of several members, the
-// servers that a grant counted prove nothing, since the members answer as one.
-func (t *judge) keyless(s *trace.Span) bool {
-	g, counted := &t.Grants[s.Grant], t.counted(s)
-	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
-		return false
-	}
-	recorded := false
-	there := make(map[history.Attempt]bool) // the client's keys that are present
-	for _, at := range t.Keys {
-		e := &t.History.Events[at]
-		switch {
-		case e.Lock != t.Locks[g.Lock].Name:
-		case e.F == history.KeySet && int(at) < s.At && e.Of == g.Attempt:
-			return false
-		case e.F == history.KeySet:
-			recorded = true
-			mine := int(at) < s.At && t.ProcessOf(e.Of) == g.Process && t.leftOver(s, int(at)) < 0
-			there[e.Of] = there[e.Of] || mine
-		case e.F == history.KeyGone && int(at) < t.NeededUntil(s):
-			there[e.Of] = false
-		}
-	}
-	for _, is := range there {
-		if is {
-			return false
-		}
-	}
-	return recorded
-}
-
-// leftOver is given the position at which a key of an earlier hold of a window's client was set. If the release of that
-// hold had been called before the client asked for the window's lock, and the key was deleted by that hold or expired
-// only after the window was stated, leftOver returns the position at which the key was gone. Otherwise it returns -1,
-// as in a service with one log: there, a session goes on with the key of its earlier attempt.
-func (t *judge) leftOver(s *trace.Span, set int) int {
-	e := &t.History.Events[set]
-	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
-	oneLog := t.History.Header.Service.Kind().OneLog
-	if oneLog || !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
-		return -1
-	}
-	for _, at := range t.Keys {
-		k := &t.History.Events[at]
-		ended := k.Why == history.Expired || k.Why == history.Deleted && k.By == e.Of
-		if int(at) > s.At && k.F == history.KeyGone && ended && k.Of == e.Of && k.Lock == e.Lock &&
-			k.Process == e.Process {
-			return int(at)
-		}
-	}
-	return -1
-}
-
 // records collects what each unit recorded about the two keys up to the later grant.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)

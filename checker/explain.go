@@ -260,12 +260,12 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 			s.WriteString(noKeys)
 			break
 		}
-		g, other := ga, gb
+		g, other, window := ga, gb, &a
 		if !t.keyless(&a) {
-			g, other = gb, ga
+			g, other, window = gb, ga, &b
 		}
 		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it had the lock%s.",
-			t.who(g, other), t.Time(g.OK), t.leftOverStory(g)))
+			t.who(g, other), t.Time(g.OK), t.leftOverStory(window)))
 	case CauseNotRecorded:
 		if len(records) == 0 {
 			s.WriteString(" The history does not record what happened to the keys of the first holder.")
@@ -275,23 +275,6 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		t.serversStory(&s, c, records)
 	}
 	return s.String()
-}
-
-// leftOverStory names the key of an earlier hold that a client still had when it was granted the lock, although it had
-// called the release of that hold. It is empty if there was none.
-func (t *judge) leftOverStory(g *trace.Grant) string {
-	n := t.Asks[g.Ask].Grant
-	window := trace.Span{Grant: n, At: g.OK}
-	for _, at := range t.Keys {
-		e := &t.History.Events[at]
-		if int(at) < g.OK && e.F == history.KeySet && e.Lock == t.Locks[g.Lock].Name && t.ProcessOf(e.Of) == g.Process {
-			if gone := t.leftOver(&window, int(at)); gone >= 0 {
-				return sentence(", except that of its earlier hold, which it had released: that key was gone at %v",
-					t.Time(gone))
-			}
-		}
-	}
-	return ""
 }
 
 // noKeys explains why a lock without keys does not exclude anyone.

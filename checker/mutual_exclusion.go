@@ -160,13 +160,14 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why, on := t.stayedFor(late), t.lossTold(c, late)
-	if on != nil && mayBeLoss(why.cause) {
+	lost := on != nil && comesFromLoss(why.cause)
+	if lost {
 		why = blame{cause: on.cause}
 	}
 	if b := report(why.cause); b != nil {
 		t.facts.gaveUp = t.gaveUp(holder.Grant, left)
 		seen := append(t.witness(c, nil), append(why.witness(), left)...)
-		if on != nil && why.cause == on.cause {
+		if lost {
 			t.facts, seen = t.leaseFacts(&on.leases, on.records), append(seen, t.witness(&on.leases, on.records)...)
 			t.facts.told = true
 		}

@@ -214,6 +214,9 @@ func isAway(s *situation) bool        { return s.away }
 func isOffset(s *situation) bool      { return s.offset }
 func isSplit(s *situation) bool       { return s.split }
 
+// fences reports whether the resource compares tokens.
+func fences(s *situation) bool { return s.Applies(history.Fencing) }
+
 // counted reports whether the stated end of a lease was wrong for another reason than a key that had already expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 

@@ -46,9 +46,9 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 	return nil
 }
 
-// mayBeLoss reports whether a holder that was told of its loss was late because of that loss. If a pause made it late,
-// or a wait for another lock, the loss is not needed to explain it.
-func mayBeLoss(late Cause) bool {
+// comesFromLoss reports whether the loss of the lock explains why its holder was late, given what explains it
+// otherwise. It does not if a pause made the holder late, or a wait for another lock.
+func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }
 

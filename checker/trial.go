@@ -23,7 +23,7 @@ type Trial struct {
 func (t Trial) String() string {
 	which := "any fault"
 	if len(t.Faults) > 0 {
-		which = quotedOnce(t.Faults)
+		which = listOnce(t.Faults, `"%s"`, "times")
 	}
 	if t.Later {
 		which += " and the faults that strike later"
@@ -31,20 +31,23 @@ func (t Trial) String() string {
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
 
-// quotedOnce lists lines in quotes. A line that occurs several times is listed once, with the number of times.
-func quotedOnce(lines []string) string {
+// listOnce lists names in a format. A name that occurs several times is listed once, with the number of times.
+func listOnce[T ~string](names []T, format, times string) string {
 	var all []string
-	times := map[string]int{}
-	for _, l := range lines {
-		if times[l]++; times[l] == 1 {
-			all = append(all, l)
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			continue
 		}
-	}
-	for i, l := range all {
-		all[i] = `"` + l + `"`
-		if times[l] > 1 {
-			all[i] += fmt.Sprintf(" (%d times)", times[l])
+		one, often := fmt.Sprintf(format, n), 0
+		for _, o := range names {
+			if o == n {
+				often++
+			}
 		}
+		if often > 1 {
+			one += fmt.Sprintf(" (%d %s)", often, times)
+		}
+		all = append(all, one)
 	}
 	return list(all)
 }
@@ -56,10 +59,7 @@ func (t Trial) became(faults int) string {
 	}
 	switch {
 	case len(t.Others) > 0:
-		if names := slices.Compact(slices.Clone(t.Others)); len(names) < len(t.Others) && len(names) == 1 {
-			return "violated by the same cause, but between attempts of " + string(names[0]) + " alone"
-		}
-		return "violated by the same cause, but with " + list(t.Others)
+		return "violated by the same cause, but with " + listOnce(t.Others, "%s", "attempts")
 	case !t.Needed:
 		return "still violated"
 	case t.Outcome == Violated:

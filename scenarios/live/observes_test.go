@@ -29,7 +29,7 @@ var seen = []struct{ faults, sees []string }{
 	{[]string{"pause client-1 for 3s at 2500ms"}, []string{third, "5.5 5.5 0.0 nobody", "6.5 6.5 0.0 nobody"}},
 	{[]string{"jump client-1 clock by +1h at 2500ms"}, []string{third, "3.0 3603.0 0.0 client-1",
 		"4.0 3604.0 0.0 nobody"}},
-	// The server's key ends after 2.8 s by the client's clock.
+	// The key expires when the client's slow clock shows 2.8 s.
 	{[]string{"drift client-1 clock by -200000ppm from 0s"}, []string{third, "3.0 3.0 0.0 nobody", fifth}},
 	{[]string{"crash client-1 at 2500ms"}, []string{third}},
 	{[]string{"cut client-1 | redis-1 at 1500ms for 1200ms"}, []string{"2.0 2.0 0.5 TimeoutError",

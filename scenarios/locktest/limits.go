@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -264,9 +265,8 @@ func clockLimit(h *history.History, indexes []int) (l limit) {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })
 		switch e := &h.Events[at]; {
 		case e.Process != history.Nemesis || !e.F.IsClock():
-		case e.F == history.Jump && l == "":
-			l = clocks
 		case e.F == history.Jump:
+			l = cmp.Or(l, clocks)
 		case e.Fault.PPM > usualAllowance:
 			l = drifts
 		}

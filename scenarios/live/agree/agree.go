@@ -87,10 +87,10 @@ func (r *Row) explanation() string {
 }
 
 var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vote-listed": outOfStep,
-	"hash-counter-watchdog-goes-on": ended}
+	"hash-counter-watchdog-goes-on": processEnded}
 
-const ended = "A real client ends after its last section, and its watchdog ends with its process. In the simulator, " +
-	"the process goes on."
+const processEnded = "A real client ends after its last section, and its watchdog ends with its process. In the " +
+	"simulator, the process goes on."
 
 const outOfStep = "Three clients split the votes of five servers two, two and one only as long as they try at " +
 	"exactly the same times. The timing of real processes drifts, so one of them soon wins."

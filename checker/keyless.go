@@ -1,0 +1,79 @@
+package checker
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// keyless reports whether a client was told that it had the lock although it had no key. This is so if the servers
+// record keys of the lock, but no server had a key of this client at that moment, no server had set one for the
+// attempt, and no other client had passed its key to this one. A key of an earlier hold does not count if it was left
+// over. In a service of several members, the servers that a grant counted prove nothing, since the members answer as
+// one.
+func (t *judge) keyless(s *trace.Span) bool {
+	g := &t.Grants[s.Grant]
+	if s.At != g.OK || g.Attempt == "" || len(t.counted(s)) > 0 && !t.History.Header.OneService() {
+		return false
+	}
+	there, own, recorded := t.keysOf(s)
+	return recorded && !own && !slices.ContainsFunc(there, func(set int) bool { return t.leftOver(s, set) < 0 })
+}
+
+// keysOf lists the positions at which the keys were set that a client has when it is told that it has the lock. In a
+// service with one log, the keys must have been there at the call of the acquire. own reports whether the attempt
+// itself has set a key, and recorded whether the servers record keys of the lock.
+func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
+	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
+	for _, i := range t.Keys {
+		at, e := int(i), &t.History.Events[i]
+		switch {
+		case e.Lock != t.Locks[g.Lock].Name:
+		case e.F == history.KeySet:
+			recorded = true
+			if at < s.At && t.ProcessOf(e.Of) == g.Process {
+				there, own = append(there, at), own || e.Of == g.Attempt
+			}
+		case e.F == history.KeyGone && at < needed:
+			there = slices.DeleteFunc(there, func(set int) bool { return t.History.Events[set].Of == e.Of })
+		}
+	}
+	return there, own, recorded
+}
+
+// leftOver is given the position at which a key of an earlier hold of a window's client was set. If the release of that
+// hold had been called before the client asked for the window's lock, and the key was deleted by that hold or expired
+// only after the window was stated, leftOver returns the position at which the key was gone. Otherwise it returns -1,
+// as in a service with one log: there, a session goes on with the key of its earlier attempt.
+func (t *judge) leftOver(s *trace.Span, set int) int {
+	e := &t.History.Events[set]
+	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
+	oneLog := t.History.Header.Service.Kind().OneLog
+	if oneLog || !granted || n == s.Grant || t.Grants[n].Release >= t.Asks[t.Grants[s.Grant].Ask].Call {
+		return -1
+	}
+	later := t.Keys[sort.Search(len(t.Keys), func(i int) bool { return int(t.Keys[i]) > s.At }):]
+	for _, at := range later {
+		k := &t.History.Events[at]
+		ended := k.Why == history.Expired || k.Why == history.Deleted && k.By == e.Of
+		if k.F == history.KeyGone && ended && k.Of == e.Of && k.Lock == e.Lock && k.Process == e.Process {
+			return int(at)
+		}
+	}
+	return -1
+}
+
+// leftOverStory names the key of an earlier hold that a client still had when it was granted the lock, although it had
+// called the release of that hold. It is empty if there was none.
+func (t *judge) leftOverStory(s *trace.Span) string {
+	there, _, _ := t.keysOf(s)
+	for _, set := range there {
+		if gone := t.leftOver(s, set); gone >= 0 {
+			return sentence(", except that of its earlier hold, which it had released: that key was gone at %v",
+				t.Time(gone))
+		}
+	}
+	return ""
+}
