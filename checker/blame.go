@@ -36,7 +36,7 @@ type blame struct {
 // blameFor finds out why a client was late. It may have been paused, one of its requests may have been delayed, or it
 // may have waited for another lock. If none of these explains the lateness, either its session had ended, which no
 // renewal prevents, or its work took longer than what was left of the lease, which it may or may not have tried to
-// renew. Less than the TTL is left of a lease whose grant was delayed.
+// renew. (If the grant was delayed, less than the TTL was left when it arrived.)
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)

@@ -11,8 +11,8 @@ const (
 	// on one server, both clients had a key at the same time
 	GrantedTwice  CauseKind = "granted twice by one server"
 	DeposedMaster CauseKind = "granted by a deposed master" // the group had two masters at once
-	// the key expired on time, but its holder had been told a later end of its validity; or (gone key extended) the
-	// extension of a key that had expired was counted
+	// the key expired on time, but its holder believed that it was valid for longer; or (gone key extended) the holder
+	// counted an extension of a key that had already expired
 	ValidityMiscounted CauseKind = "validity miscounted"
 	// the work took longer than the lease, and no client requested an extension
 	NeverRenewed CauseKind = "never renewed"

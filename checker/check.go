@@ -32,7 +32,7 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	return v
 }
 
-// judge judges laws on the history that was read last.
+// judge applies the laws to the history that was read last.
 func (c *Checker) judge(laws []Law) Verdict {
 	t := &c.t
 	t.Windows()

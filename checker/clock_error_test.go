@@ -115,8 +115,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 }
 
-// TestSmallHistoriesByEveryClock does the same for random small histories. It tries all combinations of clocks that are
-// fast, right or slow. A verdict is correct only if all of them lead to it.
+// TestSmallHistoriesByEveryClock checks random small histories under all combinations of clocks that are fast, exact or
+// slow. A verdict is correct only if every combination allows it.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
 	rounds := uint64(testkit.Size(600, 4000))
 	var c Checker
@@ -228,8 +228,8 @@ func TestRecordsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections certainly overlap. With these clocks, it is not known whether
-// their leases overlapped, and so not whether the holder had outlived its lease.
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two critical sections certainly overlap. Because the clocks are inexact, it
+// is unknown whether the leases overlapped too. So the verdict must not say that the holder had outlived its lease.
 func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
 	const text = `
 0s client-1 acquire invoke

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// trespassing describes a change of another client's key, and what is known about whether the owner was compared.
+// trespassing describes how one client changes another client's key, and what is known about whether the request
+// compared the key's owner first.
 type trespassing struct {
 	service history.Service
 	did     string // the change, as written in a log
@@ -61,8 +62,8 @@ func (x *trespassing) knows() (compared, not bool) {
 	return x.compares == "yes", x.compares == "no"
 }
 
-// TestComparedIsSaidOfWhatWasCompared tries all combinations. An explanation must say that the owner was not compared
-// if and only if that is known. It may say that the owner was compared only if it was.
+// TestComparedIsSaidOfWhatWasCompared tries all combinations of these facts. An explanation must say that the owner was
+// not compared if and only if that is known. It may say that the owner was compared only if it was.
 func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	known := []string{"yes", "no", "unknown"}
 	saidNot, said := 0, 0

@@ -36,7 +36,8 @@ type record struct {
 	undone    int          // position of the data loss that reset the key to an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
-	// position at which the victim's member was set to the lower score with which it expired; 0 if there is none
+	// position at which the victim's member got the lower score that made it expire early; 0 if there is no such
+	// position
 	lowered int
 	stood   history.Time // deadline that the key had when the other key was set
 	// position at which another attempt first set a key on the same server while the victim's key was there, or -1
@@ -76,8 +77,8 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers that a window counted. If another client passed the lock to its holder, it returns the
-// server on which that happened.
+// counted returns the servers that the grant behind a window counted. If another client passed the lock to the holder,
+// it returns only the server on which that happened.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -88,7 +89,8 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// records collects what each unit recorded about the two keys up to the later grant.
+// records collects what each of the given servers (or groups of replicas) recorded about the two keys up to the later
+// grant.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
@@ -106,10 +108,11 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each unit, the keys to which the two grants are due. For a grant, this is the key that its attempt
-// set last before the grant (an extension may have set it again). The key is on a server that the grant counted, or on
-// any server of the unit if the counted one has been replaced since. It may also be a key that another client passed
-// on. If the attempt later took an element out of a list, its grant is due to that element and not to a key.
+// restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. For a grant, this
+// is the key that its attempt set last before the grant (an extension may have set it again). The key is on a server
+// that the grant counted or, if that server has been replaced since, on any server of its group. It may also be a key
+// that another client passed on. If the attempt later took an element out of a list, its grant depends on that element
+// and not on a key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -158,7 +161,7 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt to whose key window s is due: its own attempt, or an earlier attempt of the same client
+// ownerOf returns the attempt whose key window s depends on: its own attempt, or an earlier attempt of the same client
 // that is not the attempt of the other window.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	return cmp.Or(t.EarlierKey(s, t.Grants[other.Grant].Attempt), t.Grants[s.Grant].Attempt)

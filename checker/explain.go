@@ -39,10 +39,10 @@ func (f *Finding) examined(more bool) {
 	}
 }
 
-// breach starts the report of a breach of f's law: at position at, for a cause, on a lock and between some processes.
-// It returns the finding to fill in, which is f itself or, if f already has a breach, a further finding. It returns nil
-// if the breach is not to be reported, because an earlier one has the same cause or because only another one is to be
-// explained.
+// breach begins the report of a violation of f's law at position at. It returns the finding that the caller must fill
+// in: f itself or, if f already reports a violation, a new element of f.Further. It returns nil if the violation is not
+// to be reported, because f already reports one with the same cause, or because the checker was asked to explain only a
+// different one (t.only).
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
 	switch {

@@ -121,8 +121,8 @@ func (b *bothReadings) compare(h *history.History) {
 	}
 }
 
-// TestRandomOrdersAreJudgedAsWritten does the same for random histories of two locks. Between two events of one lock,
-// several things may happen to the other.
+// TestRandomOrdersAreJudgedAsWritten compares the two implementations on random histories of two locks. Between two
+// events of one lock, several things may happen to the other.
 func TestRandomOrdersAreJudgedAsWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	both := bothReadings{t: t, seen: map[string]int{}}

@@ -253,10 +253,10 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time in which any attempt got a lock, not counting those of one acquire. If none got a
-// lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but set
-// none, and 0 if nothing is known. If a client asked again and no key was set in between, an earlier try may have sent
-// the request for the next key.
+// fastest returns the shortest time in which any acquire except but got a lock. If none did, it returns the shortest
+// time until a key was set. It returns Never if the servers recorded their keys but set none, and 0 if nothing is
+// known. If a client asked again and no key was set in between, the request for the next key may belong to an earlier
+// try.
 func (t *judge) fastest(but *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {

@@ -21,7 +21,7 @@ func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	}
 }
 
-// tookTwo finds the two elements of a list to which the two grants are due.
+// tookTwo finds the two list elements that the two grants depend on.
 func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
 	if min(took[0], took[1]) < 0 {
@@ -33,8 +33,8 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
-// lastTaken returns the last position before a window at which the attempt of the window took a key of the lock out of
-// a unit, or -1.
+// lastTaken returns the last position before a window at which the window's attempt took a key of the lock from server
+// u (or its group of replicas). It returns -1 if there is none.
 func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	g := &t.Grants[s.Grant]
 	if g.Attempt == "" {
@@ -43,8 +43,8 @@ func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
-// shareKey reports whether two grants of one client are due to one key that only one of them has set: the key was still
-// there when the other was granted. If so, it completes the record.
+// shareKey reports whether two grants of one client depend on the same key: only one of them has set it, and it was
+// still there when the other was granted. If so, it completes the record.
 func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	set, s := r.set[0], &c.then
 	if set < 0 {

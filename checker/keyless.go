@@ -22,9 +22,9 @@ func (t *judge) keyless(s *trace.Span) bool {
 	return recorded && !own && !slices.ContainsFunc(there, func(set int) bool { return t.leftOver(s, set) < 0 })
 }
 
-// keysOf lists the positions at which the keys were set that a client has when it is told that it has the lock. In a
-// service with one log, the keys must have been there at the call of the acquire. own reports whether the attempt
-// itself has set a key, and recorded whether the servers record keys of the lock.
+// keysOf lists the keys that a client has when it is told that it has the lock, each as the position at which it was
+// set. In a service with one log, the keys must already exist when the acquire is called. own reports whether the
+// attempt itself has set a key. recorded reports whether the servers record keys of the lock at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {
@@ -43,10 +43,11 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	return there, own, recorded
 }
 
-// leftOver is given the position at which a key of an earlier hold of a window's client was set. If the release of that
-// hold had been called before the client asked for the window's lock, and the key was deleted by that hold or expired
-// only after the window was stated, leftOver returns the position at which the key was gone. Otherwise it returns -1,
-// as in a service with one log: there, a session goes on with the key of its earlier attempt.
+// leftOver reports when a key of an earlier hold was gone, if that key was left over. set is the position at which the
+// client of window s set the key. The key was left over if the client had called the release of the earlier hold before
+// it asked for the window's lock, and the key nevertheless still existed when the window began: only later did it
+// expire, or did the earlier hold delete it. Otherwise, leftOver returns -1. It also returns -1 for a service with one
+// log, because there a session continues to use the key of its earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]

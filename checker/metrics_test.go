@@ -188,8 +188,8 @@ func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	}
 }
 
-// TestMeasuredTogetherAsApart: CheckAndMeasure returns the same results as Check and Measure. Judging a law leaves no
-// state behind that changes a metric.
+// TestMeasuredTogetherAsApart checks that CheckAndMeasure returns the same results as Check and Measure: judging a law
+// must not change any metric.
 func TestMeasuredTogetherAsApart(t *testing.T) {
 	for round := range uint64(300) {
 		g := newGossip(round, 11)

@@ -195,8 +195,8 @@ func (t *judge) gaveUp(grant int32, left int) bool {
 	})
 }
 
-// outlived finds the holder whose lease had ended when the sections began to overlap, and when it ended. If the leases
-// of all holders inside were still valid, it is the client that entered.
+// outlived returns the holder whose lease had already ended when the critical sections began to overlap, and the time
+// at which that lease ended. If no lease had ended, it returns the client that entered first.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range c.members() {

@@ -24,9 +24,10 @@ func advised() (all []history.Measure) {
 	return all
 }
 
-// Whatever is known about a lock, five rules hold. No remedy advises a measure that is already taken. Advice that may
-// already be followed is marked as such. Advice that presumes a measure is given only to locks that are known to take
-// it. The first piece of advice does not begin with "Or". No advice is given twice.
+// TestNoRemedyPresumesWhatIsNotKnown checks five rules, whatever is known about a lock. No remedy advises a measure
+// that is already taken. Advice that may already be followed is marked as such. Advice that presumes a measure is given
+// only for locks that are known to take it. The first piece of advice does not begin with "Or". No advice is given
+// twice.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := advised()
@@ -81,8 +82,8 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestOfAWatchedKeyTheTransactionIsAdvised: a client that watches a key and changes it outside of a transaction already
-// tries to compare its value. The advice is to use a transaction.
+// TestOfAWatchedKeyTheTransactionIsAdvised: if a client watches a key and changes it outside of a transaction, the
+// advice is to use a transaction. By watching the key, the client already tries to compare its value.
 func TestOfAWatchedKeyTheTransactionIsAdvised(t *testing.T) {
 	for _, cause := range []Cause{{Kind: RemovedByNonOwner}, {RemovedByNonOwner, Overwritten},
 		{Kind: ProlongedByNonOwner}} {

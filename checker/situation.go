@@ -217,7 +217,8 @@ func isSplit(s *situation) bool       { return s.split }
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
-// counted reports whether the stated end of a lease was wrong for another reason than a key that had already expired.
+// counted reports whether the holder was told a wrong end of the lease for another reason than a key that had already
+// expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
 // driftingDeadline reports whether the validity was miscounted because a clock had drifted since before the lease

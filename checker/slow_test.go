@@ -43,8 +43,8 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestCausesAreReadAsWritten does the same for histories of two grants that overlap, with all kinds of records of their
-// keys.
+// TestCausesAreReadAsWritten checks that both implementations find the same causes. It uses histories of two grants
+// that overlap, with all kinds of records of their keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
@@ -60,8 +60,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestReignsAreReadAsWritten does the same for two grants of a service whose members replace each other as leader and
-// take over the leases.
+// TestReignsAreReadAsWritten compares both implementations on two grants of a service whose members replace each other
+// as leader and take over the leases.
 func TestReignsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
@@ -75,7 +75,7 @@ func TestReignsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// compareReadings judges histories twice and counts the outcomes and causes.
+// compareReadings judges random histories with both implementations, and counts the outcomes and causes.
 func compareReadings(t *testing.T, rounds int, fill func(g *gossip, round int)) map[string]int {
 	t.Helper()
 	var c Checker
@@ -113,7 +113,7 @@ func sumOf(seen map[string]int, prefix string) (n int) {
 	return n
 }
 
-// differs describes how the two judges differ; empty if they agree.
+// differs describes how the findings of the two implementations differ. It returns "" if they agree.
 func differs(got Finding, want slow.Finding) string {
 	if got.Law == ResourceSafety && got.Outcome == Undecided && want.Outcome == slow.Holds {
 		return "" // the resource's records contradict those of the clients

@@ -80,8 +80,8 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	})
 }
 
-// firstSince takes a key that was present before position at. It returns the position since which this key has been the
-// first key of its lock.
+// firstSince returns the position since which a key has been the first key of its lock. The key must have been present
+// before position at.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
 	since := k.set

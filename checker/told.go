@@ -46,8 +46,8 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 	return nil
 }
 
-// comesFromLoss reports whether the loss of the lock explains why its holder was late, given what explains it
-// otherwise. It does not if a pause made the holder late, or a wait for another lock.
+// comesFromLoss reports whether the loss of the lock is the true reason why its holder was late, given the cause found
+// otherwise. It returns false if a pause or a wait for another lock made the holder late.
 func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }

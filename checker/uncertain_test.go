@@ -24,8 +24,8 @@ func withClockError(seen map[history.Process]history.Time, events ...history.Eve
 
 func ms(n int) history.Time { return history.Of(time.Duration(n) * time.Millisecond) }
 
-// TestUncertainOverlapsAreMeasured: a second client enters before, at the same time as, and after the first client's
-// call of release. All three times are within the error of the clocks.
+// TestUncertainOverlapsAreMeasured: a second client enters before, at the same time as, or after the first client calls
+// release. All these times differ by less than the clock error.
 func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	for entered, want := range map[int]string{7: "overlap by 3ms", 10: "lie 0s apart", 12: "lie 2ms apart"} {
 		h := withClockError(nil,

@@ -104,8 +104,8 @@ type parser struct {
 	names map[string]string // names of processes, locks and functions that have occurred; equal names share memory
 }
 
-// mostNames limits the number of shared names. Names usually recur, but a file may contain any number of different
-// values.
+// mostNames limits the number of strings that are shared. Names usually recur, but a file may contain any number of
+// different values.
 const mostNames = 1 << 16
 
 // share returns the same string for equal names, so that they share memory.

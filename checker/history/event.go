@@ -135,8 +135,8 @@ const (
 	// CheckedScore means that the request removed the members of a sorted set whose score was low enough, whoever owned
 	// them: they had expired.
 	CheckedScore
-	// CheckedEarlyScore is like CheckedScore, but by the server's clock the time in the score had not come yet: the
-	// request counted by a clock that was ahead.
+	// CheckedEarlyScore is like CheckedScore, but by the server's clock the members had not yet expired: the client
+	// that sent the request compared the score with a clock that was ahead.
 	CheckedEarlyScore
 	// CheckedWatched means that the request checked nothing: its client had watched the key, but sent the request
 	// outside of a transaction, so that the server did not compare the key with what it was when the watch began.

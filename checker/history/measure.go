@@ -25,7 +25,8 @@ const (
 	RelativeExpiry Measure = "relative-expiry" // the server adds the TTL to its own clock
 	CountedEntries Measure = "counted-entries" // if its owner acquired a lock twice, only the last release frees it
 	GrantToken     Measure = "grant-token"     // each grant gets its own fencing token in the same step
-	// a client counts another's lease from when it first saw it, for the lease's full duration
+	// a client measures another client's lease from the time at which it first saw that lease, and for its full
+	// duration
 	SeenLease Measure = "seen-lease"
 	// the lease lasts longer than the time during which its holder tries to renew it
 	LongLease       Measure = "long-lease"

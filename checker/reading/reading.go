@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// removed counts what a reading removed from a history.
+// removed counts the events that were removed from a history before it was judged.
 type removed struct {
 	Releases int // failed releases, which released nothing
 	Nested   int // acquires by an owner that already held the lock
 }
 
-// of applies the reading that the header of h names. It removes nested acquires if the header says that acquires nest.
-// It does not change h. The remaining events keep their index.
+// of prepares h for the laws: it interprets failed releases as the header's Reading says, and removes nested acquires
+// if the header says that acquires nest. It does not change h. The remaining events keep their index.
 //
 // Under history.Strict, a release that failed released nothing: its call and its return are removed. A release with an
 // unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
@@ -193,7 +193,7 @@ func (n *nesting) acquire(i int, e *history.Event) bool {
 	return false
 }
 
-// within records that the event at position i belongs to a nested acquire. The event becomes an extension if the
+// within handles the event at position i, which belongs to a nested acquire. The event becomes an extension if the
 // acquire states a lease. Otherwise, it is dropped.
 func (n *nesting) within(i int, lease bool) {
 	switch {

@@ -100,7 +100,7 @@ func overlapAsWritten(h *history.History) bool {
 	return false
 }
 
-// TestReadingsAreReadAsWritten checks random histories under every reading and compares the verdicts with those of
+// TestReadingsAreReadAsWritten checks random histories under every Reading and compares the verdicts with those of
 // overlapAsWritten.
 func TestReadingsAreReadAsWritten(t *testing.T) {
 	seen := map[string]int{}

@@ -146,7 +146,7 @@ func (p *part) number() {
 	}
 }
 
-// widest returns the most permissive view. If any view explains the operations, this one does.
+// widest returns the view that permits the most. If any view explains the operations, this one does.
 func (p *part) widest() view {
 	h := &p.t.h.Header
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}

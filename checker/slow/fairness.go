@@ -86,8 +86,8 @@ func (r *reading) staysBehind(s *section, b *ask) bool {
 		!r.disturbed(s.ask, s.ok)
 }
 
-// disturbed reports whether a fault that may affect the process of an acquire was under way within a turn before the
-// call, or up to position i.
+// disturbed reports whether a fault that may affect the acquiring process was active at any time from Order.Turn before
+// the call up to position i.
 func (r *reading) disturbed(a *ask, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		if !r.mayAffect(&f, a.process) {

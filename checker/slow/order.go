@@ -249,8 +249,8 @@ func (r *reading) lastKept(i int, owner history.Attempt) int {
 	return appeared
 }
 
-// aside reports whether the owner gave the key the expiry of event e for the sake of another member, which it set at
-// that instant, while it did not set the member of e.
+// aside reports whether event e only changed the key's expiry as a side effect: at that instant, the owner set another
+// member of the key, but not the member of e.
 func (r *reading) aside(e history.Event) bool {
 	set := map[string]bool{}
 	for _, o := range r.Events {
@@ -262,8 +262,7 @@ func (r *reading) aside(e history.Event) bool {
 	return len(set) > 0 && !set[e.Member]
 }
 
-// keeper returns the name that identifies where a server's keys are stored. All members of one service have the same
-// one.
+// keeper returns a name for the place where a server's keys are stored. All members of one service share the same name.
 func (r *reading) keeper(p history.Process) history.Process {
 	if r.oneService() && slices.Contains(r.Header.Servers, p) {
 		return "the service"

@@ -45,7 +45,7 @@ type fault struct {
 	from, to int
 }
 
-// reading is a history together with the asks, sections and faults found in it.
+// reading is a history together with the acquires, critical sections and faults found in it.
 type reading struct {
 	*history.History
 	none     int // the length of the history, used as the position of anything that never happened

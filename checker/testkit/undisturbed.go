@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test that depends on real time. If the test fails and the host stood still during it, the host may
-// be the reason. Undisturbed then runs the test again, at most twice. The third result counts. Each repetition is
-// logged, and noted in the file that FENCEPOST_REPEATS names.
+// Undisturbed runs a test that depends on real time. A failure may be the host's fault if no code of this process ran
+// for a while during the test. Undisturbed then runs the test again, at most twice. The third result counts. Each
+// repetition is logged, and noted in the file that FENCEPOST_REPEATS names.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is the time for which the host must stand still to excuse a failure. The timeouts of servers and clients
-// are several times as long.
+// standstill is how long the process must have stood still to excuse a failure. The timeouts of servers and clients are
+// several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {

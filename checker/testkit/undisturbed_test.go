@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestOnlyWhatTheHostDisturbsIsRunAgain: a test that fails while the host stands still is run again up to twice. Its
+// TestOnlyWhatTheHostDisturbsIsRunAgain: a test that fails while the process stands still is run again up to twice. Its
 // cleanups run each time. The third run reports directly to the test.
 func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 	for _, c := range []struct {

@@ -13,11 +13,12 @@ type Overtaking struct {
 	Waiting int32 // the acquire of the process that had asked earlier
 }
 
-// arrivals visits the grants of one lock in order, and knows who has asked for it by then.
+// arrivals goes through the grants of one lock in order, and tracks who had asked for the lock before each grant.
 type arrivals struct {
 	t    *Trace
 	asks []int32
-	// by index in asks: the position from which a fault may affect the acquire; only of those called before the grant
+	// for each acquire called before the current grant, by its index in asks: the first position at which a fault may
+	// affect it
 	disturbed []int
 	first     int   // index in asks of the first acquire that later ones must not overtake
 	waiting   []int // indexes in asks of the acquires that may be waiting
@@ -95,8 +96,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 	return false
 }
 
-// waitsFor reports whether a process that waited when another one was granted the lock did not wait for something else
-// by then: for the answer to its own grant, or for that to giving up.
+// waitsFor reports whether a process was still really waiting for the lock when another process got grant g. It was not
+// if its own grant had already been decided, or if it was about to give up, and only the reply had not arrived yet.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:

@@ -68,7 +68,8 @@ type handbacks struct {
 	own     []ownKey               // the keys of all releases, one release after the other
 	watched []watch
 	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is not known yet
-	// by process: sections that began before its latest release and had not ended by the release before that
+	// by process: the sections that began before the process's latest release and were still open at the release before
+	// that
 	inside  [][]int32
 	entered int // index in Trace.Grants of the first grant that has not yet begun
 	free    []history.Process

@@ -202,7 +202,7 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
 		case e.F == history.KeySet && e.Of != not && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
-			// it was not put back
+			// do not count a key that an earlier hold put back
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) {
 				of = e.Of
 			}

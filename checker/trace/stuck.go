@@ -103,8 +103,9 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass applies the turns of one moment. If a lock stood still both before and after the turns, it stood still all the
-// time, unless it was acquired or a holder released it in between. A holder's crash is no progress for the waiters.
+// pass processes all turns (beginnings and ends) of one moment. If a lock made no progress both before and after them,
+// it made none in between either, unless it was acquired or a holder released it. A holder's crash is no progress for
+// the waiters.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {

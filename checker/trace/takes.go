@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// takes reports whether the event at a position removes a key that any client may take. A request that pops an element
-// of a list does this: it deletes the key after checking only that there is one.
+// takes reports whether the event at a position removes a key that any client may take, as a request does that pops an
+// element of a list: it deletes the key after checking only that there is one.
 func (t *Trace) takes(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""

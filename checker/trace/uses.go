@@ -6,17 +6,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Long means that nothing has used the lock before. It is earlier than any time in a history.
+// Long is the time of the latest use of a lock that has never been used. It is earlier than any time in a history.
 const Long = -history.Never
 
-// use records when other acquires used the lock of one acquire.
+// use records when other acquires used the lock that one acquire asks for.
 type use struct {
 	before history.Time // end of the latest use by another process, among the acquires that were called before
 	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
 	after  int          // position of the call of the next acquire by another process or task; Open if there is none
 }
 
-// Uses fills in t.touched for every ask.
+// Uses fills in t.touched for every acquire.
 func (t *Trace) Uses() {
 	t.listCalm()
 	t.touched = slices.Grow(t.touched[:0], len(t.Asks))[:len(t.Asks)]

@@ -80,8 +80,8 @@ Ctrl-C or the end of --cpu came first.`,
 const mostAdviceSeeds = 1_000_000
 
 // run first checks that it can read its input and write its output. It then tries changes to the scenario, and writes
-// and reports the results. flags are the flags of this invocation that the command for repeating it needs in addition
-// to the seeds.
+// and reports the results. flags are the command-line flags, apart from the seeds, that a command for repeating this
+// invocation needs.
 func (j *adviseJob) run(flags []string) error {
 	defer j.Close()
 	if j.options.Budget < 0 {

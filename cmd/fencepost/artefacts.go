@@ -66,8 +66,8 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
-// writeMany writes the summary of many runs, and a folder with files for each run worth showing. It also writes the
-// record of the runs, for merge, and the scenario and plan from which they can be repeated.
+// writeMany writes the results of many runs: the summary, a folder with files for each run worth showing, the record
+// that merge reads, and the scenario and plan with which the runs can be repeated.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

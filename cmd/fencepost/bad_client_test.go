@@ -40,10 +40,10 @@ lock.release()
 report("RELEASED", told("LOCK"), held)
 `
 
-// sometimes is a condition of badWorker that one client meets with some seeds.
+// sometimes is a condition for badWorker that holds for one client, and only with some seeds.
 const sometimes = `told("CLIENT") == "client-2" and os.urandom(1)[0] % 4 == 0`
 
-// badScenario draws faults that break nothing.
+// badScenario draws random faults that do not break the lock.
 const badScenario = `name: bad
 servers: {redis: 1}
 clients: 2
@@ -51,8 +51,8 @@ lock: {protocol: set-nx-px, ttl: 10s}
 mix: {weights: {pause: 1}, pause: 1ms..2ms}
 `
 
-// TestBadClients: for each kind of bad client, explore ends with an error that says what the client does, where, and
-// what to do. If the client does so with some seeds only, explore counts those runs, and judges the others.
+// TestBadClients: for each kind of bad client, explore fails with an error that says what the client does, where, and
+// what to do about it. If the client misbehaves only with some seeds, explore counts those runs and judges the others.
 func TestBadClients(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -132,7 +132,7 @@ func TestBadClients(t *testing.T) {
 	t.Run("where tracing is forbidden", func(t *testing.T) { exploreForbidden(t, scenario, script) })
 }
 
-// exploresBad explores a scenario with bad clients. some says that they are bad with some seeds only.
+// exploresBad explores a scenario with bad clients. some says that the clients misbehave only with some seeds.
 func exploresBad(t *testing.T, scenario, command string, some bool, wants []string) {
 	t.Helper()
 	var out, problems bytes.Buffer

@@ -81,7 +81,8 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 	}
 }
 
-// house records the names that the packages declare and use. The keys are "package.Name" and "package.Type.Method".
+// house records the exported names that the packages declare and use. The keys are "package.Name" and
+// "package.Type.Method".
 type house struct {
 	place    func(name string) string
 	exported map[string]types.Object

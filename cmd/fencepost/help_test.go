@@ -16,8 +16,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// The first page of the help names every backend, so that readers see whether it supports the kind of lock that they
-// use.
+// TestRootHelpNamesAllBackends checks that the first page of the help names every backend. It tells readers whether
+// their kind of lock is supported.
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}

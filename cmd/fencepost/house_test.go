@@ -281,7 +281,7 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 // makesFolders is the package that creates temporary folders, and removes those left behind by killed processes.
 const makesFolders = "scenarios/temporary"
 
-// becomesCampaign is the file in which the command replaces its process with another program.
+// becomesCampaign is the file that replaces this process with the program for campaigns.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
 // underTests lists the packages that users' tests call and that start processes.

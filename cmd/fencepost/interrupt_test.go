@@ -29,8 +29,8 @@ import (
 // never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
-// interruptedMain runs the program, which sends itself SIGTERM at one instant and waits until the signal has arrived.
-// An instant is each moment at which the program checks whether to stop or reports progress. At the end,
+// interruptedMain runs the program. An instant is each moment at which the program checks whether to stop, or reports
+// progress. At one of them, the program sends itself SIGTERM and waits until the signal has arrived. At the end,
 // interruptedMain prints the number of instants.
 func interruptedMain() {
 	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
@@ -138,8 +138,8 @@ func anyOf(v any, so func(map[string]any) bool) bool {
 	return false
 }
 
-// longCommands lists the commands that can be interrupted: their arguments, and the contents that their JSON must have
-// with exit code 1 and with exit code 0.
+// longCommands lists the commands that can be interrupted. Each has its arguments, and functions that say what its JSON
+// must contain with exit code 1 and with exit code 0.
 var longCommands = []struct {
 	name     string
 	args     []string

@@ -199,8 +199,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged ends the command if the run could not be judged for a reason other than the lock. It still writes the
-// history.
+// unjudged ends the command with an error if the run could not be judged, for a reason other than the lock. It writes
+// the history nevertheless.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -209,8 +209,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess limits the judgment of a run that ended before its work was done. Violations that occurred still count,
-// but the absence of a violation shows nothing.
+// decideLess weakens the judgment of a run that ended before its work was done. The run is undecided. Of the
+// mismatches, only violations of laws remain, since those did occur.
 func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {

@@ -48,7 +48,7 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweep.Report, error) {
 }
 
 // sides writes the scenarios on both sides of the n-th edge of a law. It returns a command that shows the violation on
-// one of the sides, or "" if the law is broken on neither side.
+// one of the two sides, or "" if the law is violated on neither.
 func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err error) {
 	for _, side := range []struct {
 		point *sweep.Point

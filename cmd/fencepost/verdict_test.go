@@ -190,7 +190,7 @@ func (f *forms) agree(t *testing.T) {
 	}
 }
 
-// plain replaces the escape sequences of a format with the characters that they stand for.
+// plain undoes a format's escaping: it replaces escape sequences with the characters that they stand for.
 func plain(s said) said {
 	s.headline = strings.NewReplacer(`\`, "", "&#34;", `"`, "&#39;", "'", "&quot;", `"`).Replace(s.headline)
 	return s

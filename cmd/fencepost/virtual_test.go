@@ -67,9 +67,9 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestTheTimeOutOfRequestsSavesClientGo: in a scenario with a late reply, client-go leads while another client leads
-// only if its requests have no time-out. The worker does not learn when client-go renews its lease, so the lease that
-// it reports does not overlap another one.
+// TestTheTimeOutOfRequestsSavesClientGo runs a scenario in which a reply arrives late. Two clients of client-go lead at
+// the same time only if their requests have no timeout. The worker does not learn when client-go renews its lease, so
+// the lease that it reports does not overlap another one.
 func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -157,10 +157,10 @@ func asPasted(report string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("'\\\n'", "", "\\\n", "").Replace(report)), " ")
 }
 
-// TestEachFaultOfARunOfPrograms lets verify try the single faults of one run of redis-py's lock. A pause breaks the
-// lock, and the counterexample repeats. If a clock jumps, on a client or on the server, a lease may end early. Nobody
-// then releases a lock that another client holds, because the library compares its value first. By default, the search
-// is cut short and remains undecided.
+// TestEachFaultOfARunOfPrograms: verify tries every single fault in one run of redis-py's lock. A pause breaks the
+// lock, and the counterexample can be repeated. If a clock jumps, on a client or on the server, a lease may end early.
+// Even then, nobody releases a lock that another client holds, because the library compares its value first. By
+// default, the search is cut short and remains undecided.
 func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -208,8 +208,8 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	}
 }
 
-// TestAdviceForPrograms: advise finds that servers which stay away after a crash for longer than a lease, or fsync each
-// write, save the lock of a program. At the everyday size the search ends early, undecided.
+// TestAdviceForPrograms: advise finds two changes that fix the lock of a program: servers that stay down after a crash
+// for longer than a lease, and servers that fsync each write. At the everyday size the search ends early, undecided.
 func TestAdviceForPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -253,9 +253,9 @@ type breakable struct {
 }
 
 // TestExploreFindsWhatBreaksAWorker: within the given number of schedules, a search with default settings finds faults
-// that break what a worker promises. It shrinks them to two at most. At the everyday size, there is no search, and the
-// fault is given. Without the fault, the worker keeps its promise. If sound is set, the worker with that argument keeps
-// it under the fault, too.
+// that break the worker's promise, and shrinks them to at most two. At the everyday size, the test does not search, but
+// uses the given fault. Without the fault, the worker keeps its promise. If sound is set, the worker with that argument
+// keeps it under the fault, too.
 func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	for _, c := range []breakable{
 		// ioredis waits for answers without end, so that using() does not tell its routine that the lock is lost.

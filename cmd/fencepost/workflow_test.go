@@ -26,7 +26,7 @@ func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 }
 
 // TestWorkflowsTakeNoMoreThanTheyNeed checks that each workflow states its permissions, and that it names actions by
-// commit, because a tag can be moved.
+// commit, because a tag can later point to a different commit.
 func TestWorkflowsTakeNoMoreThanTheyNeed(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {
