@@ -7,8 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestWhatWentWithoutAnAnswerMayHaveTakenEffect cuts the holder off before it releases, and before it extends, with
-// every protocol that does so. The outcome of the operation must be info, because the request may have taken effect.
+// TestWhatWentWithoutAnAnswerMayHaveTakenEffect separates the holder from the servers before a release and before an
+// extension, with every protocol that has these operations. The outcome of the operation must be info, because the
+// request may have taken effect.
 func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 	for _, test := range []struct{ protocol, servers, cut string }{
 		{"set-nx-px", "redis: 1", "redis-1"},
@@ -35,7 +36,7 @@ func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 	}
 }
 
-// returned runs a scenario with one client under one fault. It returns the client's first reply to the operation f.
+// returned runs a scenario with one client under one fault, and returns the client's first reply event for operation f.
 func returned(t *testing.T, servers, lock, fault string, f history.F) history.Event {
 	s, err := Parse("cut.yaml", []byte("name: cut\nservers: {"+servers+"}\nclients: 1\nlock: "+lock+
 		"\nwork: {hold: 2s}\nfaults:\n  - "+fault+"\nlimit: 60s\n"))

@@ -23,8 +23,8 @@ type Backend struct {
 	Service history.Service // the service that these servers provide to a lock whose code is unknown
 	// Several replaces Service if there are several independent servers. If it is empty, Service applies.
 	Several history.Service
-	// Redis says that the servers are Redis nodes. Faults such as "client pause" can then strike them, each has a URL
-	// of its own, and live runs read the clients' requests.
+	// Redis is set if the servers are Redis nodes. Then faults such as "client pause" can strike them, each server has
+	// its own URL, and live runs read the clients' requests.
 	Redis   bool
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
@@ -36,21 +36,21 @@ type Backend struct {
 	// Silence returns how long a member may continue to serve clients after it last received a message from its leader.
 	// It is nil if no setting limits that time.
 	Silence func(*Servers) time.Duration
-	// Fixed says that a run in real time cannot be made shorter by dividing all times by the same number, because the
+	// Fixed is set if a run in real time cannot be shortened by dividing all times by the same number, because the
 	// servers round or limit some of the times.
 	Fixed bool
-	// returns the name of a request; nil: the name is the first word, as for Redis commands
+	// Name returns the name of a request. If Name is nil, the name is the first word, as for Redis commands.
 	Name   func(args []string) string
 	Upkeep []string // lower-case names of requests that only keep a connection or session alive
-	// Former maps the names that earlier versions gave to the requests of the modeled clients to the present names. Its
-	// keys are in upper case.
+	// Former maps the request names of earlier versions (in upper case) to the present names. It is for requests of the
+	// modeled clients.
 	Former map[string]string
 	// The fields below are for clients that use a released library (protocol library). If Front is nil, libraries
 	// cannot use these servers.
 	Front sim.Front
 	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
-	// Lasts returns how long a library's lock can block other clients after its holder's last message has reached the
-	// servers. If Lasts is nil, this is the TTL.
+	// Lasts returns how long a library's lock can block other clients after the servers received the last message from
+	// its holder. If Lasts is nil, that is the TTL.
 	Lasts  func(ttl time.Duration) time.Duration
 	Scheme string // prefix of a member's address, before HOST:PORT: "http://"
 }
@@ -102,14 +102,14 @@ func (s *Servers) Front() sim.Front { return s.backend().Front }
 // Called returns the common name of the servers, such as "Redis".
 func (s *Servers) Called() string { return s.backend().Called }
 
-// Variable returns the setting of an environment variable that tells a program the addresses of the members. Each
-// member is given as HOST:PORT. The result is e.g. "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT".
+// Variable returns an environment variable, as NAME=VALUE, that gives a program the addresses of the members. Each
+// member is given as HOST:PORT. The result is, for example, "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT".
 func (s *Servers) Variable(members []string) string {
 	b := s.backend()
 	return "FENCEPOST_" + strings.ToUpper(string(b.Kind)) + "=" + b.Scheme + strings.Join(members, ","+b.Scheme)
 }
 
-// Wired returns one server of each kind, other than Redis, that clients outside the simulation can reach.
+// Wired returns one server of each kind, except Redis, that clients outside the simulation can connect to.
 func Wired() (list []Servers) {
 	for _, b := range backends {
 		if b.Front != nil && !b.Redis {
@@ -127,7 +127,7 @@ func backendNames() (names []string) {
 	return names
 }
 
-// inForce returns a copy of k that has no value in scenarios with another kind of server.
+// inForce returns a copy of k that returns no value for scenarios with another kind of server.
 func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	get := k.Get
 	k.Get = func(s *Servers) format.Value {
@@ -148,8 +148,8 @@ func (b *Backend) own() []string {
 	return names
 }
 
-// KeysOnPaths reports whether libraries form the keys of a lock by appending to its name or by prepending a path to
-// it.
+// KeysOnPaths reports whether libraries form the keys of a lock by appending text to the lock's name or by prepending a
+// path.
 func (s *Servers) KeysOnPaths() bool { return s.backend().Paths }
 
 // lasts returns how long a lock with these settings can block other clients after the servers last received a message
@@ -165,7 +165,8 @@ func (s *Servers) lasts(c *locks.Config) time.Duration {
 	return d.Lasts(c)
 }
 
-// FixedTimes reports whether the times of a scenario on these servers cannot all be divided by the same number.
+// FixedTimes reports whether a scenario on these servers cannot be made faster by dividing all times by the same
+// number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }
 
 // RedisNodes reports whether the servers are Redis nodes.
@@ -179,7 +180,7 @@ func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
 }
 
-// key returns the key under servers that gives the number of servers of this kind.
+// key returns the key under servers whose value is the number of servers of this kind.
 func (b *Backend) key() format.Key[Servers] {
 	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
 		b.Meaning).Depending("none").Showing("1")

@@ -22,7 +22,7 @@ func init() {
 		}})
 }
 
-// etcdCluster holds the members of an etcd cluster.
+// etcdCluster is the set of members of an etcd cluster.
 type etcdCluster struct {
 	*raft.Cluster
 	config raft.Config

@@ -70,7 +70,7 @@ var (
 // ofSentinel lists the settings of the Sentinel.
 var ofSentinel = []string{"down-after", "reconfigure-after"}
 
-// leastMasters is the number of masters below which no majority is left when one fails.
+// leastMasters is the smallest number of masters of which a majority is left when one fails.
 const leastMasters = 3
 
 // checkRedis reports settings of Redis servers that contradict each other.
@@ -93,9 +93,9 @@ func checkRedis(f *file) {
 	}
 }
 
-// untilClusterServes returns how long a Cluster may serve nothing after a fault has ended. A master that was believed
-// to have failed is believed to work again after twice the node timeout, and a replica that was not elected asks for
-// votes again after four times the node timeout.
+// untilClusterServes returns how long after a fault a Cluster may still serve nothing. The members trust a master again
+// at the latest twice the node timeout after it works again. A replica that was not elected asks for votes again after
+// four times the node timeout.
 func untilClusterServes(s *Servers) time.Duration {
 	if !s.Cluster {
 		return 0
@@ -118,7 +118,7 @@ func checkReplicas(f *file) {
 	}
 }
 
-// redisCluster holds Redis masters. They have no replicas, or each has some and one Sentinel watches all masters.
+// redisCluster is a set of Redis masters. If they have replicas, one Sentinel watches all masters.
 type redisCluster struct {
 	*Servers
 	names  []sim.ProcessID
@@ -183,16 +183,15 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 	}
 }
 
-// RecordFailOver records that a replica has become master, because a checker must know which server was deposed. If a
+// RecordFailOver records that a replica has become master, because a checker must know which server was replaced. If a
 // fault of the plan ordered the failover, the event includes the line of the fault. Otherwise the event says that the
 // Sentinel decided.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	recordFailOver(w, plan, old, promoted, history.BySentinel)
 }
 
-// recordFailOver records that a replica has become master, no matter who decided it, because a checker must know
-// which server was deposed. If a fault of the plan ordered the failover, the event has the fault's line. Otherwise it
-// says who decided.
+// recordFailOver records that a replica has become master, because a checker must know which server was replaced. If a
+// fault of the plan ordered the failover, the event includes the line of the fault. Otherwise by says who decided.
 func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID, by history.Why) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck(),
@@ -205,8 +204,9 @@ func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered returns the fault of the plan that ordered a failover, or nil if none did. The replica that takes over must
-// be the one that the fault names. The old master may be a different server. Faults that are not yet due are ignored.
+// ordered returns the fault of the plan that ordered failover f, or nil if none did. The replica that takes over must
+// be the one that the fault names, but the old master may be a different server. Faults that are not yet due are
+// ignored.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

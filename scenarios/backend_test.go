@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestABackendIsKnownToFiles adds another kind of server, Valkey, which stores keys as Redis does. After that, files
-// can use these servers, protocols can lock on them, faults can strike them, and runs on them are judged.
+// TestABackendIsKnownToFiles registers another kind of server, Valkey, which stores keys as Redis does. After that,
+// scenario files can use these servers, protocols can lock on them, faults can strike them, and runs on them are
+// judged.
 func TestABackendIsKnownToFiles(t *testing.T) {
 	before, setNX := backends, locks.Define(locks.SetNX)
 	redis := setNX.Backend
@@ -61,8 +62,8 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 	}
 }
 
-// TestFrontsCanBeCompared: the front ends of the servers can be compared, so that it can be determined whether others
-// are in their place.
+// TestFrontsCanBeCompared: the values of type sim.Front can be compared with ==, so that code can tell whether a front
+// was replaced.
 func TestFrontsCanBeCompared(t *testing.T) {
 	for _, s := range Wired() {
 		if !reflect.ValueOf(s.Front()).Comparable() || s.Front() != s.Front() {

@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkRedlockSchedule performs runs of random plans on one core, records their histories and judges all laws.
-// x-bare is the processor time for this, divided by the time for the same Redis commands if they are sent to miniredis
-// through Server().Dispatch. Both are measured together. A script counts as the commands inside it.
+// BenchmarkRedlockSchedule performs runs of random plans on one core, records their histories and judges all laws. The
+// metric x-bare is the processor time for this, divided by the time that miniredis needs for the same Redis commands
+// (Server().Dispatch), measured in the same loop. For a script, the commands inside it are counted.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, bare := newSchedules(b), newBareServers(b, newSchedules(b))
@@ -48,7 +48,7 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 // scheduleBatch is the number of runs that are timed together and compared with their commands.
 const scheduleBatch = 100
 
-// bareServers holds miniredis instances, and the commands that a batch of runs sent to each.
+// bareServers contains miniredis servers, and the commands that a batch of runs has sent to each of them.
 type bareServers struct {
 	scripts  []bareScript
 	commands int
@@ -92,7 +92,7 @@ func newBareServers(b *testing.B, from *schedules) *bareServers {
 	return all
 }
 
-// dispatch only executes each server's commands.
+// dispatch executes the recorded commands of each server, and nothing else.
 func (s *bareServers) dispatch() {
 	for i := range s.scripts {
 		b := &s.scripts[i]
@@ -135,7 +135,7 @@ func (l *listener) Serve(q *sim.Incoming) {
 	}))
 }
 
-// BenchmarkScenario runs each scenario of the catalogue on one core, with a recorded history and all laws judged.
+// BenchmarkScenario runs each scenario of the catalogue on one core, records its history and judges all laws.
 func BenchmarkScenario(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range Names() {

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seedsPerScenario returns the number of seeds for which each scenario of the catalogue must come out as expected.
+// seedsPerScenario returns the number of seeds with which each scenario of the catalogue must have the expected
+// outcome.
 func seedsPerScenario() int {
 	if !testkit.Full() || raceEnabled {
 		return 4
@@ -127,7 +128,8 @@ func TestTwinsDifferInOneLine(t *testing.T) {
 	}
 }
 
-// situation returns a scenario's text without name, summary and expectation.
+// situation returns the lines of a scenario from after "servers:" to before "expect:", that is, without name, summary
+// and expectation.
 func situation(t *testing.T, name string) []string {
 	t.Helper()
 	_, text, err := fileOf(name)

@@ -13,8 +13,8 @@ import (
 // the law and the law held. Otherwise it returns a *NotHeld that describes the finding. It returns another error if the
 // law does not exist, if text is not a valid scenario (a *format.Error), or if the run itself failed.
 //
-// CheckLaw is meant for regression tests: a law that is undecided, or that the run does not exercise, does not pass.
-// The other expectations of the scenario are ignored.
+// CheckLaw is meant for regression tests. It does not accept a law that is undecided or that the run does not exercise.
+// It ignores the other expectations of the scenario.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
 		return fmt.Errorf("there is no law %q", law)
@@ -33,13 +33,13 @@ func CheckLaw(text string, seed uint64, law checker.Law) error {
 	return nil
 }
 
-// NotHeld is the error of a run in which a law was not shown to hold.
+// NotHeld is the error that CheckLaw returns if a run did not show that a law holds.
 type NotHeld struct {
 	Plan    nemesis.Plan
 	Finding checker.Finding // the finding on the law; its Outcome is not Holds
 }
 
-// Error describes the finding: the outcome of the law and its causes, the faults of the run, and for each cause what
+// Error describes the finding: the outcome of the law and its causes, the faults of the run and, for each cause, what
 // happened and how to prevent it.
 func (e *NotHeld) Error() string {
 	f := &e.Finding

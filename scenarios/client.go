@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is a task of a client of one or more locks. In each of its Work.Cycles it acquires the locks, works on the
-// protected resource and releases the locks. It records each step in the way that an outside observer sees it.
+// client is one task of a client that uses one or more locks. In each of its Work.Cycles it acquires the locks, works
+// on the protected resource and releases the locks. It records each step as an outside observer sees it.
 type client struct {
 	work     Work
 	task     history.Task  // its number; 0 if it is the only one
@@ -22,7 +22,7 @@ type client struct {
 	writes   int       // number of values written so far; used to number the next one
 	section  *section  // the latest critical section
 	tasks    []*client // the other tasks of the same process, each with a lock of its own that shares the library
-	// The next two fields are reused memory: the request to the resource, and the signals that end a sleep.
+	// The next two fields are memory that is reused: a request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
@@ -104,8 +104,8 @@ type held struct {
 	hold *locks.Hold
 }
 
-// cycle acquires the locks, works and releases them. If a client of several locks fails to acquire one of them, it
-// releases those that it has acquired, waits and starts again.
+// cycle acquires the locks, works and releases them. If the client uses several locks and fails to acquire one of them,
+// it releases those that it has acquired, waits and starts again.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
@@ -124,13 +124,13 @@ func (c *client) cycle(env sim.Env, i int) {
 	s.release()
 }
 
-// giveBack releases the locks of a section. It runs in another task than the section.
+// giveBack releases the locks of a section. It runs in a separate task.
 func (s *section) giveBack(env sim.Env) {
 	s.env = env
 	s.release()
 }
 
-// choice returns the locks that the next section acquires.
+// choice returns the locks that the next section acquires: all locks of the client, or a random one.
 func (c *client) choice(env sim.Env) []*clientLock {
 	if c.work.Take == TakeOne && len(c.locks) > 1 {
 		i := env.Rand() % uint64(len(c.locks))
@@ -139,8 +139,7 @@ func (c *client) choice(env sim.Env) []*clientLock {
 	return c.locks
 }
 
-// acquire acquires the locks one after another. It returns false if the client gave up before it had acquired all of
-// them.
+// acquire acquires the locks one after another. It returns false if the client gave up one of them.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
 		e := s.asking(l)
@@ -156,12 +155,12 @@ func (s *section) acquire() bool {
 	return true
 }
 
-// asking returns the event that records the request of the task for a lock.
+// asking returns the event that records that the task asks for a lock.
 func (c *client) asking(l *clientLock) history.Event {
 	return history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared, Task: c.task}
 }
 
-// enter adds a lock that the section has acquired, and starts its keepalive if it has one.
+// enter records that the section has acquired a lock. If the lock has a keepalive, enter starts it.
 func (s *section) enter(h *held) {
 	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
 	if len(s.held) == 0 {
@@ -189,7 +188,7 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 // shared reports whether other clients may hold the lock at the same time, provided that they also hold it as shared.
 func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
-// guard returns the lock that guards the resource, which is the first one.
+// guard returns the lock that guards the resource: the first one that the section acquired.
 func (s *section) guard() *held { return s.key }
 
 // run does the work. It returns false if the client stopped because it learned that it had lost its lock.
@@ -201,8 +200,8 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested works like a function that locks for itself: it acquires the lock, which its caller already holds, and
-// releases it afterwards.
+// nested calls a function that acquires the lock itself although its caller already holds the lock, and that releases
+// it afterwards.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
 		done := s.updates()
@@ -225,14 +224,14 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may continue: either it does not check its leases, or it still believes that it
-// holds its locks.
+// valid reports whether the client may continue with its work. It may if it does not check its leases, or if it still
+// believes that it holds its locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts returns the signals which say that a lock of the section is lost or that the work must pause. The slice is
-// valid until the next call.
+// interrupts returns the signals that are raised when a lock of the section is lost or when the work must pause. The
+// slice is valid until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -260,7 +259,7 @@ func (s *section) remaining() time.Duration {
 }
 
 // update reads the resource, computes, and writes. It does not write if its hold is shared. If early is true, it
-// releases the locks of the section before it writes.
+// releases the section's locks before it writes.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
@@ -284,8 +283,7 @@ func (s *section) update(early bool) bool {
 	return true
 }
 
-// pass lets the time d pass while the client works. It returns true if the client must stop because it learned that its
-// lock is lost.
+// pass spends the time d working. It returns true if the client must stop because it learned that its lock is lost.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -302,8 +300,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// takeAnew acquires the lock again for a client that paused its work because its library no longer knew whether the
-// client held the lock. The client may still hold it. takeAnew returns false if the client gave up.
+// takeAnew acquires the lock again for a client that paused its work because its library could not tell whether it
+// still held the lock. The client may still hold it. takeAnew returns false if the client gave up.
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
@@ -375,8 +373,7 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay spends the rest of the section's time. If the client extends its locks between steps of its work, stay extends
-// them.
+// stay spends the rest of the section's time. Clients that extend their locks between steps of their work do so here.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
@@ -433,8 +430,8 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until over is raised, the lock is lost, or the limit of extensions is
-// reached.
+// keepalive extends a lock in the background until over is raised, the lock is lost, or the maximum number of
+// extensions is reached.
 func (s *section) keepalive(env sim.Env, h *held, over *sim.Signal) {
 	for !env.Sleep(h.config.Extension.Every, over) {
 		switch err := s.extend(env, h); {

@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Observer is the Sentinel that watches replicated masters.
+// Observer is the name of the Sentinel that watches replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// Tap is a function that may wrap a lock server. Benchmarks use one to record the commands.
+// Tap is a function that may wrap a lock server. Benchmarks use a Tap to record the commands that the server receives.
 type Tap func(sim.ProcessID, sim.Server) sim.Server
 
-// Before returns a function that adds servers to a world after wrapping them with t.
+// Before returns a function that wraps servers with t and adds them to a world.
 func (t Tap) Before(w *sim.World) func(sim.ProcessID, sim.Server) {
 	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
 }
@@ -28,7 +28,7 @@ type Cluster interface {
 // newCluster creates the servers that s describes.
 func newCluster(s *Servers) Cluster { return s.backend().Cluster(s) }
 
-// numbered returns the names of n processes whose names begin with kind.
+// numbered returns the names of n processes: kind-1, kind-2 and so on.
 func numbered(kind string, n int) []sim.ProcessID {
 	names := make([]sim.ProcessID, n)
 	for i := range names {
@@ -37,7 +37,7 @@ func numbered(kind string, n int) []sim.ProcessID {
 	return names
 }
 
-// asked returns the servers that a client of the lock sends requests to: the masters, or the members of a cluster.
+// asked returns the servers to which clients send their lock requests: the masters, or the members of a cluster.
 func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
 
 // masters returns the number of independent masters, with or without replicas. It returns 0 if the servers replicate
@@ -55,7 +55,7 @@ func (s *Servers) masters() int {
 // watched reports whether a Sentinel watches the servers.
 func (s *Servers) watched() bool { return s.Replicas > 0 && !s.Cluster }
 
-// names lists the lock servers. Replicas come last.
+// names returns the names of all lock servers, with the replicas at the end.
 func (s *Servers) names() []sim.ProcessID {
 	names := s.asked()
 	if s.Replicas > 0 {
@@ -66,7 +66,7 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
-// dialled lists the servers that a client can connect to. The Sentinel comes last.
+// dialled returns the servers that a client can connect to, with the Sentinel at the end.
 func (s *Servers) dialled() []sim.ProcessID {
 	if s.watched() {
 		return append(s.names(), Observer)
@@ -74,8 +74,8 @@ func (s *Servers) dialled() []sim.ProcessID {
 	return s.names()
 }
 
-// groups lists the sets of servers that hold the same data: each master with its replicas, or the whole cluster. It is
-// empty if all servers are independent.
+// groups returns the sets of servers that hold the same data: each master with its replicas, or the whole cluster. It
+// returns nil if all servers are independent.
 func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {
 		return [][]sim.ProcessID{s.asked()}
@@ -90,8 +90,8 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	return all
 }
 
-// copies lists the sets of servers that hold the same locks. A lock in a Redis Cluster has one master, but its clients
-// need all members: the cluster serves nothing while some master is missing.
+// copies returns the sets of servers that hold the same locks. For a Redis Cluster, this is the set of all members:
+// although a lock belongs to one master, the Cluster serves nothing while any master is missing.
 func (s *Servers) copies() [][]sim.ProcessID {
 	if s.Cluster {
 		return [][]sim.ProcessID{s.names()}
@@ -106,7 +106,7 @@ func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.Stea
 // consensus reports whether the servers replicate one log.
 func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.Service.Kind().OneLog }
 
-// targets returns the servers that faults can strike, and the resource.
+// targets returns the servers that faults can strike, including the resource.
 func (s *Servers) targets() nemesis.Names {
 	names := nemesis.Names{Resource: history.Resource}
 	switch {

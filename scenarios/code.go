@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Code says how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) and not a protocol of
+// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) and not a protocol of
 // package locks. The runs are performed one at a time in this process, or in another process.
 type Code struct {
 	Host Host          // performs the runs in this process, in which the library's code runs
@@ -17,27 +17,27 @@ type Code struct {
 	// Elsewhere, if set, performs the runs in another process, which has the library's code. Several goroutines may
 	// call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
-	// Programs lists the points that the clients pass if they are programs. In that case Elsewhere runs them,
-	// regardless of the scenario's protocol. If Programs is nil, the clients are not programs.
+	// Programs lists the points that the clients pass if they are programs. Elsewhere then runs these programs,
+	// whatever the scenario's protocol is. If Programs is nil, the clients are not programs.
 	Programs []sim.Point
-	// Given lists the keys of lock and work, such as "lock.ttl", whose values the programs are given. All others say
-	// nothing to them.
+	// Given lists the keys under lock and work, such as "lock.ttl", whose values are passed to the programs. Other keys
+	// do not affect the programs.
 	Given []string
 }
 
-// Wanted says what a caller wants to know about a run in addition to its history.
+// Wanted says which information about a run a caller wants in addition to the history.
 type Wanted struct {
 	Sent bool // whether to fill in Result.Sent
-	// Watch, if set, is called like the function given to [Runner.Watch]. A run in another process calls it only if
-	// this process traces the other one.
+	// Watch, if set, is called like the function passed to [Runner.Watch]. A run in another process calls it only if
+	// this process traces that process.
 	Watch func(sim.Moment)
 }
 
-// CodeError reports that the lock's own code, or a client that is a program, failed in a run, so there is nothing to
-// judge.
+// CodeError reports that the lock's own code, or a client that is a program, failed in a run. Such a run cannot be
+// judged.
 type CodeError struct{ Text string }
 
-// Error describes the failure.
+// Error returns the description of the failure.
 func (e *CodeError) Error() string { return e.Text }
 
 // ParseWith is like [Parse], but also accepts a scenario whose lock comes from a library. code says how its runs are
@@ -59,7 +59,7 @@ func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	return f.scenario, nil
 }
 
-// Parse parses a changed version of s. The runs of both versions are performed in the same way.
+// Parse parses text, a modified version of s. Runs of the result are performed in the same way as runs of s.
 func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	other, err := ParseWith(path, text, s.code)
 	if err != nil || !s.OfPrograms() {
@@ -68,8 +68,8 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return other.With(s.code), nil
 }
 
-// With returns a copy of s whose runs are performed as code says. Random faults strike only at points that its clients
-// pass.
+// With returns a copy of s whose runs are performed as described by code. Random faults strike only at points that its
+// clients pass.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
@@ -84,7 +84,7 @@ func (s *Scenario) With(code *Code) *Scenario {
 // code of their locks.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
-// Failing says in a few words what a *[CodeError] of a run of s means.
+// Failing says in a few words what failed if a run of s returns a *[CodeError].
 func (s *Scenario) Failing() string {
 	if s.OfPrograms() {
 		return "a client failed"
@@ -92,12 +92,13 @@ func (s *Scenario) Failing() string {
 	return "the lock's own code failed"
 }
 
-// Takes reports whether the clients of s know what a key of lock or work says. Programs know what they are given.
+// Takes reports whether the value of a key under lock or work affects the clients of s. Programs are affected only by
+// the values that are passed to them.
 func (s *Scenario) Takes(key string) bool {
 	return !s.OfPrograms() || slices.Contains(s.code.Given, key)
 }
 
-// define returns the definition of a protocol, or nil if the scenario may not use a protocol of that name.
+// define returns the definition of a protocol, or nil if there is none or the scenario may not use it.
 func (f *file) define(p locks.Protocol) *locks.Definition {
 	if p == locks.FromLibrary && f.scenario.code == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Eight clients that never give up find the lock taken most of the time, which raises the contention alarm. A single
-// client never raises it. The alarm does not depend on the clients' patience.
+// If eight clients that never give up compete for a lock, they find it taken most of the time, which raises the
+// contention alarm. A single client never raises it. The alarm does not depend on the clients' patience.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {
@@ -30,7 +30,7 @@ func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	}
 }
 
-// The rate of time-outs in the documents counts acquires that gave up. It is not the contention rate.
+// The time-out rate that published documents speak of counts acquires that gave up. It is not the contention rate.
 func TestAcquiresThatGiveUpAreTimeouts(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, retry: {count: 3, delay: "+
 		"200ms}}\nwork: {cycles: 4, hold: 1s}\n")

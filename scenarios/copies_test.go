@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// The members of etcd and ZooKeeper receive the same changes of keys in the same order. The records of each member must
-// match the changes of the service from its beginning, without gaps and without repetitions. This also holds if members
+// All members of etcd and of ZooKeeper receive the same changes of keys in the same order. The records of each member
+// must match the changes of the service from the beginning, without gaps and without repetitions, even if members
 // crash, restart or lose their disk.
 func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	type change struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seeds is the number of runs of each row's scenario that must come out as the row says.
+// seeds is the number of runs in which each scenario must have the outcome that its row states.
 const seeds = 5
 
 var (
@@ -24,7 +24,8 @@ var (
 	given   = regexp.MustCompile("`([a-z-]+(?:\\.[a-z-]+)+): ([^`]+)`")
 )
 
-// Each row of the debate names laws and states their outcomes. For a few seeds, runs must have these outcomes.
+// Each row of the table of arguments in DEBATE.md names laws and states their outcomes. Runs with a few seeds must have
+// these outcomes.
 func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	rows := table(t, "DEBATE.md", "argument")
 	for _, row := range rows {
@@ -52,8 +53,8 @@ func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	}
 }
 
-// Every lock of the guide does what the guide says if the settings of its row are put into the scenario that the row
-// recommends to keep.
+// The guide in DEBATE.md recommends a lock and a scenario in each row. If the row's settings are put into that
+// scenario, the lock must behave as the row says.
 func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 	rows := table(t, "DEBATE.md", "I need the lock")
 	for _, row := range rows {
@@ -100,7 +101,7 @@ func scenarioOf(t *testing.T, command string) *scenarios.Scenario {
 	return s
 }
 
-// checkRuns runs a scenario and compares the outcomes of the laws that the row names.
+// checkRuns runs a scenario and compares the outcomes of laws with those that the row states.
 func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	t.Helper()
 	r := scenarios.NewRunner(s)
@@ -122,7 +123,7 @@ func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	}
 }
 
-// checkOdds compares the figures of a row with the formula. Other tests compare the formula with measurements.
+// checkOdds compares the probabilities in a row with the formula. Other tests compare the formula with measurements.
 func checkOdds(t *testing.T, row map[string]string) {
 	t.Helper()
 	percent, err := strconv.Atoi(odds.FindStringSubmatch(row["decided by"])[1])

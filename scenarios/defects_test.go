@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// defect is a mistake of a released library. It is one line that is set in a scenario that is sound without the line.
+// defect is a bug of a released library, as one key of the lock. The scenario is sound without this key.
 type defect struct {
 	path, value string
 	law         checker.Law
@@ -109,7 +109,8 @@ lock: {protocol: set-nx-px, ttl: 10s, retry: {delay: 20ms}, drift-allowance: 1% 
 work: {hold: validity, check-validity: on}
 faults: [drift redis-1 clock by +9900ppm from 0s for 60s]
 `},
-	// The release of the first hold arrives during the second hold, and finds the same value in the key.
+	// The release of the first hold arrives during the second hold. It finds its own value in the key, because both
+	// holds use the same value.
 	{"lock.value", "per-client", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 clients: 1
@@ -117,7 +118,7 @@ lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
 work: {cycles: 2, hold: 2s}
 faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
 `},
-	// The release of the first attempt arrives when a later attempt of the same acquire holds the lock.
+	// The release of the first attempt arrives while a later attempt of the same acquire holds the lock.
 	{"lock.value", "per-acquire", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 10s, value: per-request}
@@ -173,8 +174,8 @@ faults:
   - expire session of client-1 at 1s
   - pause client-1 for 3s at 900ms
 `},
-	// Client-2 gives up its session while it waits. But the new leader keeps the session alive, so the znode remains
-	// for a while.
+	// Client-2 gives up its session while it waits. But a new leader keeps the session alive, so the znode remains for
+	// a while.
 	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
 servers: {zookeeper: 3}
 clients: 3
@@ -212,8 +213,8 @@ func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
 }
 
 // A client whose session has ended creates a new znode while its old one still exists, and gets no reply. When it then
-// looks for its own znode, both contain its mark. It must not wait in the old znode's place in the queue, because the
-// old znode will disappear.
+// looks for its own znode, both contain its mark. It must not take the old znode's place in the queue, because the old
+// znode will disappear.
 func TestAZnodeOfAnEarlierSessionIsNotOnesOwn(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {zookeeper: 3}
@@ -297,7 +298,7 @@ func struckWhileReleasing(h *history.History) bool {
 	return false
 }
 
-// Every mode of extension has a defect in this list, or is shown by the catalogue.
+// Every mode of extension has a defect in this list or a scenario in the catalogue.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}
 	for _, d := range defects {
@@ -324,8 +325,8 @@ func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	}
 }
 
-// A write that waits for a slow fsync may take effect after the period of slow fsyncs. The fault does not count as over
-// until then, and no client has to make progress before.
+// A write that waits for a slow fsync may take effect after the period of slow fsyncs. The fault counts as over only
+// after that write, so no client has to make progress before it.
 func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -347,7 +348,7 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 	t.Error("never over")
 }
 
-// If a client is paused and a keepalive's reply stays in its buffers until the lease has ended, the reply does not
+// If a client is paused and a keepalive's reply stays in its buffers until the lease has ended, the reply must not
 // extend the lease.
 func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
 	const text = `name: x

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// childVar is an environment variable. If it is set, the test binary prints its fingerprints and exits.
+// childVar is the name of an environment variable. If it is set, the test binary prints its fingerprints and exits.
 const childVar = "FENCEPOST_PRINT_FINGERPRINTS"
 
 func TestMain(m *testing.M) {
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fingerprints returns the digest and a hash of the history for runs of each scenario of the catalogue with a few
-// seeds, and for runs under five random faults.
+// fingerprints returns one line for each of a set of runs, with the run's digest and a hash of its history. The set
+// contains runs of each scenario of the catalogue with a few seeds, and runs under five random faults.
 func fingerprints() (string, error) {
 	var b strings.Builder
 	for _, name := range Names() {
@@ -70,9 +70,9 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 	return nil
 }
 
-// TestRunsRepeatToTheByte compares runs with a file. They must be equal across processes, machines, and builds with and
-// without the race detector. The full test also compares them within one process, and with one thread and two. If the
-// file changes, seeds no longer show what they showed before.
+// TestRunsRepeatToTheByte compares runs with a golden file. Runs must be equal across processes, machines, and builds
+// with and without the race detector. The full test also compares them within one process, and with one thread and two.
+// If the golden file must change, a seed no longer gives the run that it gave before.
 func TestRunsRepeatToTheByte(t *testing.T) {
 	here, err := fingerprints()
 	if err != nil {
@@ -109,8 +109,8 @@ func TestRunsRepeatToTheByte(t *testing.T) {
 	}
 }
 
-// TestRunsOfSlowDisksRepeat lets writes to the members' disks take longer than an election, so a leader may be deposed
-// during a write.
+// TestRunsOfSlowDisksRepeat repeats runs in which writes to the members' disks take longer than an election, so that a
+// leader may be deposed during a write.
 func TestRunsOfSlowDisksRepeat(t *testing.T) {
 	for _, backend := range []string{"etcd", "zookeeper"} {
 		for _, fsync := range []string{"1s", "2560ms", "5s"} {

@@ -17,7 +17,7 @@ func yamlOf(t *testing.T, text string) *format.Document {
 	return d
 }
 
-// A document that is printed and read again gives the same scenario.
+// If the document of a scenario is printed and parsed again, the result is the same scenario.
 func TestDocumentsPrintWhatTheyRead(t *testing.T) {
 	for _, name := range Names() {
 		_, text, err := fileOf(name)

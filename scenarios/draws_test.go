@@ -14,7 +14,7 @@ import (
 )
 
 // TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans with several faults, and then each plan with one
-// fault removed. Messages that servers send unasked in both runs must have the same delays in both.
+// fault removed. Messages that servers send on their own in both runs must have the same delays in both.
 func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
 		"zookeeper-listener", "zookeeper-under-faults"} {
@@ -55,16 +55,17 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	}
 }
 
-// messages holds the delay of each message that was sent in a run, keyed by the message's content.
+// messages maps each message of a run, by its content, to its delay.
 type messages struct {
 	travel  map[string]time.Duration
 	entries map[string]string // entries that a leader has sent to a follower, keyed by index
 }
 
-// ambiguous is the delay of a message that was sent twice with different delays, e.g. of equal replies to two requests.
+// ambiguous is the delay of a message that was sent twice with different delays. For example, two requests may get
+// equal replies.
 const ambiguous = -1
 
-// see records a message.
+// see records a message and its delay.
 func (l *messages) see(x sim.Sent) {
 	what := fmt.Sprintf("%s to %s: %s %s", x.From, x.To, x.Phase, l.content(x))
 	if d, seen := l.travel[what]; seen && d != x.Travel {
@@ -91,7 +92,7 @@ func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again
 	return again
 }
 
-// Parts of messages that must not influence the delay: keys, and counts of earlier events.
+// These expressions match the parts of messages that must not influence the delay: keys, and numbers of earlier events.
 var (
 	respInteger = regexp.MustCompile(`:\d+\r\n`)
 	keyOnly     = regexp.MustCompile(`key:\d+`)
@@ -101,10 +102,10 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content returns a text that identifies a message. Changes of data, and messages about them, are identified by their
-// words, regardless of the number of earlier changes. Messages between Redis servers and messages to clients are
-// identified by their words and the second in which they were sent. For all other messages, the time on the sender's
-// clock is part of the text.
+// content returns a text that identifies a message. Changes of data, and messages about such changes, are identified by
+// their words, however many changes came before. Messages between Redis servers and messages to clients are identified
+// by their words and the second in which they were sent. For all other messages, the text also contains the time on the
+// sender's clock.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {
@@ -118,7 +119,8 @@ func (l *messages) content(x sim.Sent) string {
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// sent returns what a raft message says about the log: the entries that it contains, or those that it names by index.
+// sent returns the part of a raft message that is about the log: the entries that it contains, or those that it refers
+// to by index.
 func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string
 	leader, follower := x.From, x.To

@@ -16,8 +16,9 @@ import (
 )
 
 // TestEveryExtremeOfASettingRuns sets every numeric key of the format to the smallest and to the largest value that it
-// accepts: each key alone, with a single server whose fsyncs take no time, and all the smallest values together. Each
-// protocol runs with them, without faults and with faults of all kinds, and the history is judged.
+// accepts. It does so with each key alone, on a single server whose fsyncs take no time, and with all the smallest
+// values together. Each protocol runs with these values, without faults and with faults of all kinds, and the history
+// is judged.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -57,8 +58,8 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	}
 }
 
-// leastOf and greatestOf list values to try. The first value that a key accepts counts as its extreme. Counts are small
-// enough to keep runs short.
+// leastOf and greatestOf list the values to try, by the kind of value. The first value that a key accepts is its
+// extreme. Counts are small enough to keep runs short.
 var (
 	leastOf = map[format.Kind][]string{
 		format.Duration: {"0s", "1ns", "1ms", "1s", "2s", "4s"}, format.Delay: {"0s", "0s..1ms"},
@@ -127,7 +128,7 @@ func runsAnyway(t *testing.T, doc *format.Document) (accepted bool) {
 	return true
 }
 
-// faultsOfAll returns plans that strike all clients, or all servers, in the same way.
+// faultsOfAll returns plans in which all clients, or all servers, suffer the same fault.
 func faultsOfAll(s *Scenario) (plans [][]string) {
 	var ended, paused []string
 	for i, at := range []string{"after acquired", "at 10ms", "at 1s"} {

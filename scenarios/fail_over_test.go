@@ -10,8 +10,8 @@ import (
 )
 
 // TestAFailoverIsRecordedAsWhatOrderedIt checks which failovers a history attributes to a fault of the plan. If a fault
-// ordered the failover, the event includes the fault's line. This is so even if the fault names a server that is no
-// longer the master. If the Sentinel decided by itself, or the fault was not yet due, the event has no such line.
+// ordered the failover, the event includes the fault's line, even if the fault names a server that is no longer the
+// master. If the Sentinel decided by itself, or the fault was not yet due, the event has no such line.
 func TestAFailoverIsRecordedAsWhatOrderedIt(t *testing.T) {
 	const own = "fail over redis-1 to redis-1-replica-1 by the Sentinel"
 	for name, test := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// family returns the kind of servers that a scenario's lock uses.
+// family returns a name for the kind of servers that a scenario's lock uses.
 func family(s *Scenario) string {
 	switch {
 	case s.Servers.Backend == locks.OnEtcd:
@@ -24,8 +24,8 @@ func family(s *Scenario) string {
 	return "Redis"
 }
 
-// TestEveryLawIsBrokenAndKeptInEachFamily checks that, for each kind of servers, each law catches a broken lock and
-// passes a sound one. The locks are those of the catalogue and the variants below.
+// TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of servers that each law catches a broken lock and
+// passes a sound one. The locks are those of the catalogue and of familyVariants.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
 	judge := func(s *Scenario) {
@@ -73,8 +73,8 @@ func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	}
 }
 
-// cannotBreak reports whether no lock of a family can violate a law in a simulation. For example, etcd's revision never
-// goes back. No outcome of fairness is possible for a lock that promises no order.
+// cannotBreak reports whether no lock on servers of a family can have this outcome of a law in a simulation. For
+// example, etcd's revision never goes back. A lock that promises no order has no outcome of fairness.
 func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	if law == checker.Fairness {
 		return f == "etcd" || f == "ZooKeeper"
@@ -82,7 +82,7 @@ func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	return o == checker.Violated && law == checker.TokenOrder && f == "etcd"
 }
 
-// familyVariants are scenarios for the cases that the catalogue does not cover.
+// familyVariants are scenarios for those cases that the catalogue does not cover.
 var familyVariants = []string{
 	`name: replicated-queue
 servers: {redis: 1, replicas: 1}

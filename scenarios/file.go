@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Load reads the scenario file at path. It returns the errors of Parse and of the file system. If the file does not
-// exist, the error matches fs.ErrNotExist.
+// Load reads the scenario file at path. It returns the errors of Parse, and errors of the file system. If the file does
+// not exist, the error matches fs.ErrNotExist.
 func Load(path string) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,8 +50,8 @@ func Load(path string) (*Scenario, error) {
 // Parse returns a *format.Error that lists all problems, and no scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file while it is being parsed. First each key is parsed separately. Then the keys that depend on
-// other keys are completed.
+// file is a scenario file that is being parsed. First each key is parsed separately. Then the keys that depend on other
+// keys are completed.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -63,7 +63,7 @@ type file struct {
 	work                          Work         // settings that apply to all clients; Start is separate
 	names                         []namedLock
 	with                          []string // value of mix.with
-	// The next nodes can be parsed only when the clients and servers are known.
+	// The next nodes are parsed last, because they depend on the clients and the servers.
 	links, overrides, faults, mix, metrics ast.Node
 }
 
@@ -158,8 +158,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes returns the processes of the run. It returns nil if the file does not give a valid number of them, because
-// otherwise one wrong number would cause a problem for each name.
+// processes returns the processes of the run. It returns nil if the file does not give a valid number of them:
+// otherwise one wrong number would cause a problem for each process name in the file.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func clientNames(n int) []sim.ProcessID {
 	return names
 }
 
-// expectFields returns the keys under expect: the names of laws and of metrics.
+// expectFields returns the keys under expect: the names of the laws and "metrics".
 func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {

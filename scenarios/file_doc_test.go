@@ -14,8 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// withKey returns base with one key added or changed. base consists of flow mappings, one per line. A key with dots is
-// a key inside a mapping; the first part of the key names the mapping's line, which is added if it is missing.
+// withKey returns the file base with one key added or changed. base consists of flow mappings, one per line. A key with
+// dots is a key inside a mapping: the part before the first dot names the mapping's line, which is added if it is
+// missing.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")
@@ -44,7 +45,7 @@ func withKey(t testing.TB, base, key, value string) string {
 	return base + top + ": {" + nest(rest, value) + "}\n"
 }
 
-// nest returns the setting of a key such as "a.b" to the value v as a nested mapping: a: {b: v}.
+// nest returns YAML that sets a key such as "a.b" to the value v: a: {b: v}.
 func nest(key, value string) string {
 	first, rest, nested := strings.Cut(key, ".")
 	if !nested {
@@ -74,8 +75,8 @@ func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	return rows
 }
 
-// Writing a default into a file changes nothing, for the defaults that FORMAT.md states and for those of every
-// protocol.
+// If a file states a default explicitly, nothing changes. The test checks this for the defaults in FORMAT.md and for
+// those of every protocol.
 func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	tried := 0
 	same := func(base, key, value string) {
@@ -114,7 +115,8 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// onServersWith returns the smallest file with a key. A setting of one kind of servers needs these servers.
+// onServersWith returns the smallest valid file to which a key can be added. If the key is a setting of one kind of
+// servers, the file has such servers.
 func onServersWith(key string) string {
 	for _, b := range backends {
 		for _, d := range locks.Definitions() {
@@ -127,7 +129,7 @@ func onServersWith(key string) string {
 	return oneRedis
 }
 
-// minimal holds the smallest valid file of each protocol.
+// minimal maps each protocol to its smallest valid file.
 var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx}\n",
 	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis,
 	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper,
@@ -138,7 +140,7 @@ var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 
 	locks.Fair:        "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
 	locks.ReadWrite:   "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
 
-// The smallest valid files of protocols on other servers, and of fenced.
+// These are the smallest valid files of protocols on other servers, and of fenced.
 const (
 	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
@@ -151,8 +153,8 @@ const (
 var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-replicas-max-lag", "servers.semi-sync",
 	"servers.semi-sync-timeout", "servers.down-after", "servers.reconfigure-after"}
 
-// Checks the list of defaults that depend on something else, and of required keys. The comments name the tests of their
-// values.
+// This test lists the defaults that FORMAT.md describes in words: those that depend on something else, and those of
+// required keys. The comments name the tests that check their values.
 func TestDefaultsInWords(t *testing.T) {
 	words := map[string]string{}
 	for _, row := range documented(t) {
@@ -176,7 +178,7 @@ func TestDefaultsInWords(t *testing.T) {
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
-		// checked as empty by TestExample and TestMinimalFile
+		// checked, as "none", by TestExample and TestMinimalFile
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "servers.kubernetes": "none",
 		"servers.consul": "none",
 		// checked by TestEveryValue

@@ -17,7 +17,7 @@ var errorCases = filepath.Join("testdata", "format", "errors.txt")
 
 type errorCase struct{ title, text, want string }
 
-// readErrorCases returns the cases of the test, and the text before the first case.
+// readErrorCases returns the cases in the test's file, and the text before the first case.
 func readErrorCases(t testing.TB) (head string, cases []errorCase) {
 	content, err := os.ReadFile(errorCases)
 	if err != nil {
@@ -35,7 +35,7 @@ func readErrorCases(t testing.TB) (head string, cases []errorCase) {
 	return parts[0], cases
 }
 
-// The errors for each bad file are exactly those in the list, and no scenario is returned.
+// For each bad file, the errors are exactly those that the case lists, and no scenario is returned.
 func TestFormatErrors(t *testing.T) {
 	head, cases := readErrorCases(t)
 	out := head + "\n"
@@ -55,7 +55,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// The column that a problem states is the column of the wrong word in the file.
+// The column of a problem is the column of the wrong word in the file.
 func TestColumnsPointAtTheWord(t *testing.T) {
 	const head = "name: x\nservers: {redis: 5}\nlock: {protocol: redlock}\n"
 	for text, word := range map[string]string{
@@ -114,8 +114,8 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 	}
 }
 
-// Even the files that are known to be the most expensive to parse, within the permitted size, cost little. By default
-// only some are tried.
+// Parsing takes little time and memory even for the worst files known within the permitted size. Only some of them are
+// tried by default.
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }
 	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a",
@@ -135,8 +135,8 @@ func TestHostileFilesCostLittle(t *testing.T) {
 	}
 }
 
-// FuzzParseScenario checks that parsing any text gives a scenario, or problems at places inside the text. Parsing the
-// text again must give the same result.
+// FuzzParseScenario checks that parsing any text returns a scenario, or problems whose positions are inside the text.
+// Parsing the text again must give the same result.
 func FuzzParseScenario(f *testing.F) {
 	_, cases := readErrorCases(f)
 	for _, c := range cases {

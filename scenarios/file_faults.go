@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// readFaults reads the list of faults. It checks their targets if the names of the processes are known.
+// readFaults parses the list of faults. It checks the faults' targets if the names of the processes are known.
 func (f *file) readFaults(names *nemesis.Names) {
 	if f.faults == nil {
 		return
@@ -52,7 +52,7 @@ func (f *file) fault(line string, place format.Place, names *nemesis.Names) (nem
 	return fault, true
 }
 
-// badFault reports a problem in a fault line, at the line's place in the file.
+// badFault reports a problem in a fault line at its position in the file.
 func (f *file) badFault(err error, place format.Place) {
 	var bad *nemesis.ParseError
 	if !errors.As(err, &bad) {
@@ -66,8 +66,8 @@ func (f *file) badFault(err error, place format.Place) {
 	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
-// timeColumn returns the number of runes in a fault line before the time of the fault, which is the word after "at" or
-// "from".
+// timeColumn returns the number of characters in a fault line before the time of the fault, which is the word after
+// "at" or "from".
 func timeColumn(line string) int {
 	for _, lead := range []string{" at ", " from "} {
 		if before, after, ok := strings.Cut(line, lead); ok {

@@ -14,14 +14,13 @@ type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set for keys that are known from elsewhere but not allowed here. It says why, and what to write
-	// instead.
+	// instead is set for keys that are allowed elsewhere but not here. It says why, and what to write instead.
 	instead string
 	takes   func(ast.Node) bool
 	sample  string // an example value of the key, used in examples of its mapping; may be empty
 	doc     doc
 	fields  func() []field // the keys inside the value, if the value is a mapping
-	// The fields below allow a sweep to vary the key. number is nil if a sweep cannot vary it.
+	// The fields below are for sweeps, which vary keys. number is nil if a sweep cannot vary this key.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   format.Kind
 	form   format.Form
@@ -38,7 +37,7 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 }
 
 // mapping parses the keys of a mapping. name is the mapping's name in messages; it is empty for the whole file. words
-// lists the words that may replace the mapping.
+// lists the words that are allowed in place of the mapping.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Field, len(fields))
 	for i, f := range fields {
@@ -49,8 +48,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the key accepts: its sample if it has one, otherwise its default or, if there is none, any
-// value. It returns "" for a key whose value is a mapping or a list.
+// taken returns a value that the key accepts: its sample if it has one, otherwise its default or, if it has no default,
+// any value. It returns "" for a key whose value is a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {
@@ -68,7 +67,7 @@ func (f *field) taken() string {
 	return ""
 }
 
-// mappings returns, for each key, the names of the mappings in which it may stand.
+// mappings maps the name of each key to the names of the mappings in which the key is allowed.
 var mappings = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{}
 	var walk func(name string, fields []field)
@@ -82,7 +81,7 @@ var mappings = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// inside returns the keys of the field's mapping, or nil if its value is no mapping.
+// inside returns the keys of the field's mapping, or nil if its value is not a mapping.
 func (f *field) inside() []field {
 	if f.fields == nil {
 		return nil

@@ -21,21 +21,21 @@ const (
 	oneClient scope = true // a mapping under overrides
 )
 
-// lockSettings holds the keys under lock that have been parsed so far. Settings that depend on other keys are still
-// zero.
+// lockSettings contains the keys under lock that have been parsed so far. Settings that depend on other keys still have
+// their zero values.
 type lockSettings struct {
 	config locks.Config
 	given  format.Given // keys in the mapping parsed last; keys of nested mappings have names such as "extension.mode"
 	stated format.Given // keys in given, or in the settings that these override
 }
 
-// copied returns a copy of the settings. Changes of the copy do not change l.
+// copied returns a copy of the settings. Changes to the copy do not change l.
 func (l lockSettings) copied() lockSettings {
 	l.given, l.stated = format.Given{}, maps.Clone(l.stated)
 	return l
 }
 
-// readLock parses the keys of a mapping and adds them to the settings in l.
+// readLock parses the keys of a mapping and stores the settings in l.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	l.given = format.Given{}
 	fields := f.identity(l, s)
@@ -55,8 +55,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	maps.Copy(l.stated, l.given)
 }
 
-// definition returns the definition of the protocol that a mapping names. It must be known before the other keys are
-// parsed, because they depend on it. definition returns nil if the mapping names no protocol or an unknown one.
+// definition returns the definition of the protocol that a mapping names. The other keys depend on it, so it must be
+// called before they are parsed. It returns nil if the mapping names no protocol or an unknown one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -83,7 +83,8 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign maps each protocol to the keys that only other protocols accept, with the reasons.
+// foreign maps each protocol to the keys that only other protocols accept. Each key has the reason why this protocol
+// does not accept it.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
@@ -97,7 +98,7 @@ var foreign = func() map[locks.Protocol][]field {
 }()
 
 // whyNot explains why a protocol does not accept a key, and what to write instead. If word is not empty, it explains
-// why the protocol does not accept word as the key's value. It returns "" if no protocol accepts the key or word.
+// why the protocol does not accept word as the key's value. It returns "" if no protocol accepts the key or the word.
 func whyNot(d *locks.Definition, path, word string) string {
 	takers := locks.Taking(path, word)
 	what := path
@@ -152,7 +153,7 @@ func (f *file) allLockFields() []field {
 	return append(f.identity(&f.lock, everyone), fields...)
 }
 
-// checkLock checks that the keys in l fit the servers.
+// checkLock reports settings in l that do not fit the servers.
 func (f *file) checkLock(l *lockSettings) {
 	refuse := func(key, format string, args ...any) {
 		if place, ok := l.given[key]; ok {
@@ -200,7 +201,8 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkTasks reports several tasks of a client whose lock cannot be shared, and a shared field without them.
+// checkTasks reports an error if a client has several tasks but its lock cannot be shared. It also reports the key
+// shared if there is only one task.
 func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in format.Given) {
 	place, given := in["tasks"]
 	switch {
@@ -220,8 +222,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	}
 }
 
-// checkTasksOfLibrary reports several tasks of a client whose lock is in Go, if their requests cannot be told apart or
-// if the lock is fair.
+// checkTasksOfLibrary reports an error if a client whose lock is a Go library has several tasks and their requests
+// cannot be told apart, or the lock is fair.
 func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place format.Place) {
 	s := &f.scenario.Servers
 	if s.Front() == nil {
@@ -235,7 +237,7 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 	}
 }
 
-// checkWork reports settings that check the lease, if the protocol has no lease.
+// checkWork reports settings that make a client check its lease, if the protocol has no lease.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {

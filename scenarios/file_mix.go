@@ -73,8 +73,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 	}
 }
 
-// readMix parses the mix, and reports an error if nothing can be drawn from it. The defaults depend on how long a lock
-// can block other clients, because a shorter fault does no harm.
+// readMix parses the mix, and reports an error if no fault can be drawn from it. The defaults depend on how long a lock
+// can block other clients, because faults that are much shorter do no harm.
 func (f *file) readMix(names *nemesis.Names) {
 	m := draw.For(f.scenario.Servers.lasts(&f.lock.config))
 	m.Weights = m.Weights.With(f.ownKinds())
@@ -108,8 +108,8 @@ func (f *file) readMix(names *nemesis.Names) {
 	}
 }
 
-// ownKinds returns the kinds of the scenario's own faults. They are drawn even if they are off by default, because the
-// scenario's author expects such faults.
+// ownKinds returns the kinds of the faults that the scenario itself contains. Such kinds are drawn even if they are off
+// by default, because the scenario's author expects such faults.
 func (f *file) ownKinds() (kinds []string) {
 	for i := range f.scenario.Faults {
 		kinds = append(kinds, f.scenario.Faults[i].Kind.String())
@@ -117,8 +117,8 @@ func (f *file) ownKinds() (kinds []string) {
 	return kinds
 }
 
-// readWeights parses the weights, i.e. how often each kind is drawn relative to the others. A kind that is not named is
-// not drawn.
+// readWeights parses the weights. A weight is how often a kind is drawn relative to the other kinds. A kind without a
+// weight is not drawn.
 func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	m.Weights = draw.Weights{}
 	var fields []field

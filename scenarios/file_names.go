@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// namedLock is the name of a lock and its place in the file.
+// namedLock is the name of a lock and its position in the file.
 type namedLock struct {
 	name  history.Lock
 	place format.Place
 }
 
-// lockName parses the name of a lock and records its place in the file for checkNames.
+// lockName parses the name of a lock and records its position in the file for checkNames.
 func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	name, ok := f.Name(n)
 	if ok {
@@ -23,8 +23,7 @@ func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	return history.Lock(name), ok
 }
 
-// checkNames reports names that the lock service does not permit, and pairs of names that the service cannot
-// distinguish.
+// checkNames reports names that the lock servers do not permit, and pairs of names that the servers cannot distinguish.
 func (f *file) checkNames() {
 	p := f.lock.config.Protocol
 	places := map[history.Lock]format.Place{}
@@ -55,7 +54,7 @@ func (f *file) checkNames() {
 	}
 }
 
-// later returns the place that is further down in the file.
+// later returns the position that is further down in the file.
 func later(a, b format.Place) format.Place {
 	if a.Line > b.Line || a.Line == b.Line && a.Column > b.Column {
 		return a

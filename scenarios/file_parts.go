@@ -16,7 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Maximum counts. Larger counts serve no purpose, and sums of times could overflow an int64 of nanoseconds.
+// These are the maximum values of counts. Larger counts serve no purpose, and with them sums of times could overflow an
+// int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -35,7 +36,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 	return append(keys, serverSettings()...)
 }
 
-// serverSettings returns the keys under servers that configure the servers.
+// serverSettings returns those keys under servers that configure the servers.
 func serverSettings() []format.Key[Servers] {
 	keys := []format.Key[Servers]{fsyncKey}
 	for _, b := range backends {
@@ -44,7 +45,7 @@ func serverSettings() []format.Key[Servers] {
 	return keys
 }
 
-// fsyncKey is the setting that all servers have.
+// fsyncKey is the key fsync, which all kinds of servers have.
 var fsyncKey = format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
 	"how long one fsync takes; members that agree on one log fsync before they agree")
 
@@ -177,7 +178,8 @@ func (f *file) networkFields() []field {
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
-// readLinks parses the delays of single links. It reports wrong process names only if the names are known.
+// readLinks parses the delays of single links. It checks the names of processes only if the processes of the run are
+// known.
 func (f *file) readLinks(names *nemesis.Names) {
 	if f.links == nil {
 		return
@@ -199,7 +201,7 @@ func (f *file) readLinks(names *nemesis.Names) {
 	})
 }
 
-// link parses a key of links: "client-1 -> redis-1" means one direction, "client-1 | redis-1" both.
+// link parses a key under links: "client-1 -> redis-1" is one direction, "client-1 | redis-1" is both.
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {

@@ -119,8 +119,8 @@ func valuesIn(s *locks.Setting) string { return s.Form.Values() }
 
 func standardIn(s *locks.Setting) string { return docOf(s).standard }
 
-// differing returns the text that say returns for a key. If the text differs between protocols, the result lists each
-// text with its protocols.
+// differing returns the text that say returns for a key. If protocols have different texts, it returns each text
+// together with its protocols.
 func differing(takers []locks.Protocol, first *locks.Setting, say func(*locks.Setting) string) string {
 	var texts []string
 	with := map[string][]locks.Protocol{}

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// table holds the settings of one mapping, and a pointer to the value that stores them.
+// table describes the settings of one mapping and points to the value in which they are stored.
 type table[T any] struct {
 	*format.Reader
 	name string // name of the mapping in messages
@@ -18,9 +18,9 @@ type table[T any] struct {
 	of   func(*Scenario, *Client) *T // where the finished scenario stores the values
 	// note, if set, is called for each key that the file contains.
 	note func(path string, place format.Place)
-	// refuse, if set, explains why a word is not allowed for a key, and what to write instead.
+	// refuse, if set, returns why a word is not allowed as the value of a key, and what to write instead.
 	refuse func(k *format.Key[T], word string) string
-	// absent lists the keys that only other protocols have, by path, with what to write instead.
+	// absent lists, by path, the keys that only other protocols have, with what to write instead.
 	absent []field
 }
 
@@ -54,7 +54,7 @@ func (t *table[T]) fields(under string) (list []field) {
 	return list
 }
 
-// docOf returns the entry of a key in the reference.
+// docOf returns the entry of a key in the format's reference.
 func docOf[T any](k *format.Key[T]) doc {
 	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
 	switch {
@@ -66,7 +66,7 @@ func docOf[T any](k *format.Key[T]) doc {
 	return d
 }
 
-// read parses the value of a key, or the nested mapping if the value is one.
+// read parses the value of a key, which may be a nested mapping.
 func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == format.Mapping && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
@@ -91,7 +91,7 @@ func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	}
 }
 
-// standards sets every key of a table to its default, except defaults that depend on other keys.
+// standards sets every key of a table to its default, except keys whose defaults depend on other keys.
 func standards[T any](keys []format.Key[T], to *T) {
 	for _, k := range keys {
 		if k.Depends == "" {
@@ -110,19 +110,19 @@ type doc struct {
 type Variable struct {
 	Path string // the key, as in FORMAT.md
 	Kind format.Kind
-	// Number returns the number that the key has in a scenario, for one of its clients. It returns false if the value
-	// is a word or a range.
+	// Number returns the value of the key in a scenario, for one of its clients, if the value is a single number. It
+	// returns false if the value is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form says which values are permitted. For a key under lock, it is the form for one of the protocols that accept
-	// the key. Value returns the effective value. Both are empty for the few keys that have their own parsing code:
-	// clients, lock.protocol and servers.persistence.
+	// Form describes the permitted values. For a key under lock, this is the form for one of the protocols that accept
+	// the key. Value returns the value that is in effect. Both are empty for the few keys that have their own parsing
+	// code: clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
 	Own   bool // the key may also, or only, occur under overrides
 }
 
 // Variables returns the keys that affect a run, in the order of FORMAT.md, except keys whose values are mappings, lists
-// or names. only contains the keys that are allowed only under overrides.
+// or names. only contains those keys that are allowed only under overrides.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

@@ -35,7 +35,7 @@ func parseText(t *testing.T, text string) *Scenario {
 	return withoutText(s)
 }
 
-// withoutText removes the text from a scenario, so scenarios that differ only in their text are equal.
+// withoutText removes the file's text from a scenario. Then two scenarios are equal if they differ only in their texts.
 func withoutText(s *Scenario) *Scenario {
 	s.text = nil
 	return s
@@ -110,7 +110,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// Each row sets one key to one value in a minimal file and checks one consequence.
+// Each row sets one key to one value in a minimal file, and checks one effect of that.
 var everyValue = []struct {
 	base, key, value string
 	got              func(*Scenario) any
@@ -239,7 +239,7 @@ var everyValue = []struct {
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }
 
-// lockSetting returns the effective value of a key under lock for the first client.
+// lockSetting returns the value of a key under lock that is in effect for the first client.
 func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)
@@ -304,8 +304,8 @@ overrides:
 	}
 }
 
-// The file decides whether clients check the elapsed time, for all clients or for one. If the file does not say, a
-// client does so if it checks its validity or extends its lease.
+// A file can state whether clients check the elapsed time, for all clients or for one. If the file does not state it, a
+// client checks the elapsed time if it checks its validity or extends its lease.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {

@@ -56,10 +56,10 @@ var workKeys = []format.Key[Work]{
 			"takes its own lock"),
 }
 
-// maxTasks is the largest number of tasks of a client.
+// maxTasks is the maximum number of tasks of a client.
 const maxTasks = 99
 
-// holdKinds maps the words that may be given as the length of a section.
+// holdKinds maps the words that are allowed as the value of hold to their meanings.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
 // Two keys determine when clients start: stagger for all clients, and start for a single client.
@@ -114,7 +114,7 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients creates the clients. They are all alike, except for their overrides.
+// readClients creates the clients. They are all alike, except for their settings under overrides.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID
@@ -144,7 +144,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override parses the settings that single clients have instead of the common ones.
+// override parses the mapping overrides: settings of single clients that replace the common ones.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
 	clients := make([]string, len(ids))
@@ -169,7 +169,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	})
 }
 
-// readOverride parses the settings that one client has instead of the common ones.
+// readOverride parses the settings of one client that replace the common ones.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// fixed is a constant time, or number of heartbeats, and the file that contains it.
+// fixed is a constant in the code that is a time or a number of heartbeats, with the name of its file.
 type fixed struct{ value, file string }
 
-// explained lists times in the code that have no effect on runs, with the reasons.
+// explained maps the times in the code that have no effect on runs to explanations.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
 	{"1ms", "sim/redis/node.go"}:                "the unit in which Redis 8 counts the time between two fsyncs",
@@ -60,7 +60,7 @@ var explained = map[fixed]string{
 	{"2ms", "scenarios/locks/redlock.go"}:       "the default of lock.drift-allowance",
 }
 
-// counts lists variables that count units of time, with the names of the units.
+// counts maps the names of variables that count units of time to the names of the units.
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
@@ -87,7 +87,7 @@ func TestFixedTimesAreStated(t *testing.T) {
 			t.Fatal(pattern, err)
 		}
 		for _, path := range paths {
-			// this file defines the keys
+			// settings.go defines keys of the format, not fixed times
 			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" {
 				continue
 			}
@@ -120,9 +120,9 @@ func TestFixedTimesAreStated(t *testing.T) {
 // units maps the names of package time's units to their abbreviations.
 var units = map[string]string{"Microsecond": "us", "Millisecond": "ms", "Second": "s", "Minute": "m", "Hour": "h"}
 
-// timesIn lists the constant times in a Go file: multiples of a unit, a single unit, and the values of the variables in
-// counts. A unit that is multiplied by something other than a number, or that is part of a division, is a conversion
-// and does not count.
+// timesIn returns the constant times in a Go file: multiples of a unit, single units, and the values of the variables
+// in counts. If a unit is multiplied by something other than a number, or is part of a division, this is a conversion
+// and not a constant time.
 func timesIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -157,8 +157,8 @@ func timesIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// times returns the number of units in an expression, given the syntax nodes above the unit. It returns "" for a
-// conversion.
+// times returns the time that an expression with a unit stands for, such as "5s", given the syntax nodes around the
+// unit. It returns "" for a conversion.
 func times(above []ast.Node) string {
 	for _, n := range slices.Backward(above) {
 		switch n := n.(type) {
@@ -197,7 +197,7 @@ func counted(to, value ast.Expr) []string {
 	return nil
 }
 
-// The slack and the declared hold are those that FORMAT.md states.
+// The slack and the declared hold have the values that FORMAT.md states.
 func TestTheSlackIsAsStated(t *testing.T) {
 	s, err := Parse("f.yaml",
 		[]byte("name: x\nservers: {redis: 3}\nlock: {protocol: redlock, retry: {delay: 1s..3s}, timeout: 70ms}\n"+

@@ -27,8 +27,8 @@ func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	}
 }
 
-// strikesAlike reports whether client-1 sends a request with the name now. If so, a fault must have the same effect
-// with both names.
+// strikesAlike reports whether client-1 sends a request that is now called now. If it does, strikesAlike checks that a
+// fault has the same effect with the former name as with this name.
 func strikesAlike(t *testing.T, s *Scenario, former, now string) bool {
 	t.Helper()
 	const fault = "pause client-1 for 1s after its "

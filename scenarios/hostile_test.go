@@ -13,12 +13,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// hostile holds texts that a terminal would interpret as commands or display in a different order.
+// hostile contains texts that a terminal would interpret as commands or display in a different order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
 	"\x1b]0;x\x07"}
 
 // TestNoControlCharacterGetsIn puts hostile texts, escaped as in YAML, into every value and every key of the catalogue.
-// Each of them must be reported at its place, with a message that a terminal can display.
+// Each of them must be reported at its position, with a message that a terminal can display.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,7 @@ func TestNoControlCharacterGetsIn(t *testing.T) {
 	}
 }
 
-// places returns the paths of all scalars.
+// places returns the paths of all scalar values in a document.
 func places(doc *format.Document, path string) (all []string) {
 	if _, ok := doc.Get(path); ok {
 		return []string{path}
@@ -82,7 +82,7 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// Control characters that are in a file without being escaped are also reported with their line.
+// Control characters that occur in a file without escapes are also reported with their line.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))

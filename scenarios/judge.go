@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Judge judges the result of a run of s.
+// Judge judges the result of a run of s, and compares it with the expectations of s.
 func (s *Scenario) Judge(r Result) format.Judgment {
 	j := format.Judgment{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
 	r.Qualify(j.Verdict)
@@ -17,8 +17,8 @@ func (s *Scenario) Judge(r Result) format.Judgment {
 	return j
 }
 
-// Qualify makes those findings about the run undecided that a stall of the host or the early end of a client leaves
-// open.
+// Qualify changes outcomes in v to undecided if the host stalled during the run, or if a client ended early, and that
+// leaves the outcome open.
 func (r *Result) Qualify(v checker.Verdict) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
@@ -32,8 +32,8 @@ func (r *Result) Qualify(v checker.Verdict) {
 	}
 }
 
-// byDelay lists the causes that may be due to a stall of the host. A stalled client may get no reply in time and give
-// up, and its key may then block the others.
+// byDelay lists the causes of violations that may be due to a stall of the host. A stalled client may get no reply in
+// time and give up, and its key may then block other clients.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock comes from a library.

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// kindOfLock lists the places in which a user looks for a kind of lock.
+// kindOfLock lists the places in the project where a user looks for a kind of lock.
 type kindOfLock struct {
 	kind          string
 	law           checker.Law // what the sound scenario keeps and the broken one does not; empty: a metric
@@ -60,7 +60,7 @@ var plain = []locks.Protocol{locks.SetNX, locks.SetNXExpire, locks.SetNXPX, lock
 	locks.ZooKeeper, locks.Consul, locks.PermitList, locks.HashCounter}
 
 // TestEveryKindOfLockHasItsPlaces checks that each kind of lock has a sound and a broken scenario, a scenario to edit,
-// a row in the comparison and in the guide, an answer among the questions, and a lock to copy.
+// a row in the comparison and in the guide, an answer among the questions, and an example to copy.
 func TestEveryKindOfLockHasItsPlaces(t *testing.T) {
 	guide, questions, comparison := read(t, "DEBATE.md"), read(t, "QUESTIONS.md"), read(t, "COMPARISON.md")
 	for _, k := range kindsOfLocks {
@@ -99,7 +99,7 @@ func TestEveryKindOfLockHasItsPlaces(t *testing.T) {
 	}
 }
 
-// expectation returns what a scenario expects of a law, or of its metrics if the law is empty.
+// expectation returns the expectation of a scenario for a law or, if the law is empty, for its metrics.
 func expectation(t *testing.T, name string, law checker.Law) string {
 	t.Helper()
 	s, err := scenarios.Named(name)

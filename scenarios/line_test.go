@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// If each client watches the one before it in the queue, on ZooKeeper and on etcd, each event wakes the client whose
-// turn it is. This is not so if all clients watch the first in the queue (a herd).
+// If each client watches the client before it in the queue, on ZooKeeper and on etcd, each event wakes only the client
+// whose turn it is. If all clients watch the first client in the queue, each event wakes them all (a herd).
 func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	for name, keeps := range map[string]bool{"zookeeper-predecessor": true, "etcd-predecessor": true,
 		"zookeeper-herd": false} {
@@ -31,8 +31,8 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	}
 }
 
-// inLine counts the clients that were woken. If a client was woken although the key just before its own in the queue
-// still existed, why describes the first such client.
+// inLine counts how often a client was woken. why describes the first client that was woken although the key just
+// before its own in the queue still existed. It is "" if there is none.
 func inLine(events []history.Event) (woken int, why string) {
 	var line []history.Attempt // attempts in the order of their keys in the queue
 	gone := 0                  // number of these keys that are gone, from the first on

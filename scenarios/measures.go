@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Service returns the kind of lock service that the clients of s use.
+// Service returns the kind of lock service that the scenario's clients use.
 func (s *Scenario) Service() history.Service {
 	d := s.definition()
 	if d == nil {
@@ -40,7 +40,7 @@ func (s *Scenario) definition() *locks.Definition {
 	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
-// measures lists the safety measures that all clients and servers of s apply. No remedy suggests these again.
+// measures returns the safety measures that all clients and servers of s apply. Remedies do not suggest these again.
 func (s *Scenario) measures() (list []history.Measure) {
 	for _, m := range s.settings() {
 		if m.applied {
@@ -50,7 +50,7 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
-// lapses lists what the clients of s do that is unsafe.
+// lapses returns the unsafe practices of the clients of s.
 func (s *Scenario) lapses() (list []history.Lapse) {
 	if slices.ContainsFunc(s.Clients, func(c Client) bool {
 		x := c.Lock.Extension
@@ -61,8 +61,9 @@ func (s *Scenario) lapses() (list []history.Lapse) {
 	return list
 }
 
-// foreignMeasures lists the safety measures that clients of unknown code apply. The scenario determines some of them;
-// the requests of a run show others. unknown lists the measures that neither determines.
+// foreignMeasures returns the safety measures of clients whose lock's code is unknown. The scenario determines some of
+// them; the requests of a run show others. unknown contains the measures that neither the scenario nor the requests
+// determine.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -84,9 +85,9 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario alone, and not the clients' own code, determines whether a measure is applied.
-// If the lock comes from a library, the work is still part of the scenario, and so are the extensions if the scenario
-// has them.
+// settles reports whether the scenario alone determines whether a measure is applied, whatever the lock's own code
+// does. If the lock comes from a library, the scenario still determines the work, and also the extensions if it has
+// them.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
@@ -101,8 +102,8 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced returns what requests show about the measure Fencing, if the resource uses fencing. The measure is applied if
-// all requests have a token, and absent if one has none.
+// fenced returns what the requests show about the measure Fencing, given that the resource uses fencing. The measure is
+// applied if all requests have a token, and absent if a request has none.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {
@@ -115,13 +116,13 @@ func fenced(events []history.Event) showing {
 	return shown
 }
 
-// applied says whether a scenario applies a measure.
+// applied is a safety measure and whether a scenario applies it.
 type applied struct {
 	measure history.Measure
 	applied bool
 }
 
-// settings returns, for each measure, whether s applies it.
+// settings returns all measures and whether s applies them.
 func (s *Scenario) settings() []applied {
 	d := s.definition()
 	if d == nil {
@@ -145,12 +146,14 @@ func (s *Scenario) everybody(does func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether does returns true for the extension mode of every client that extends its lock.
+// extensions reports whether does returns true for the extension mode of every client. Clients that do not extend their
+// lock count as true.
 func (s *Scenario) extensions(does func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
 }
 
-// keySettings returns the measures about keys: what a key contains, and what is compared before a key is changed.
+// keySettings returns the measures that concern keys: what a key contains, and what is compared before a key is
+// changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -175,8 +178,8 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings returns the measures about leases: how long a lock is valid, what extends it, and what protects the
-// data after it has expired.
+// leaseSettings returns the measures that concern leases: how long a lock is valid, what extends it, and what protects
+// the data after it has expired.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -208,7 +211,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings returns the measures about requesting a lock and waiting for it.
+// waitingSettings returns the measures that concern requests for a lock and waiting for it.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

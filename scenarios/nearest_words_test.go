@@ -13,13 +13,13 @@ import (
 
 var (
 	quotedWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// lists of words in the format
+	// These match lists of the format's words in a message.
 	ownWords   = regexp.MustCompile(`: (the keys here are|the \w+s are|did you mean) .*`)
 	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
 )
 
-// wrongWord returns the text that is to be replaced with the nearest word. rest is the line from the problem's column
-// on. The text is what the message quotes or, if rest does not begin with a quoted text, the next word.
+// wrongWord returns the text that should be replaced with the suggested word. rest is the line from the problem's
+// column on. The text is what the message quotes or, if rest does not begin with that, the next word.
 func wrongWord(p *format.Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {
@@ -34,7 +34,7 @@ func wrongWord(p *format.Problem, rest string) string {
 	return longest
 }
 
-// slips returns typical misspellings of a word, and wrong words.
+// slips returns typical misspellings of a word, and some wrong words.
 func slips(word string) []string {
 	all := []string{
 		word + "x",
@@ -52,8 +52,8 @@ func slips(word string) []string {
 	return all
 }
 
-// If an error suggests a word and the word is used, there is no further problem at its place. The test misspells every
-// word of some files in typical ways.
+// If an error suggests a word and the user writes that word, there is no further problem at this position. The test
+// misspells every word of some files in typical ways.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
 		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 " +
@@ -91,7 +91,8 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// checkOffers replaces each wrong word with the suggested one, and returns the number of suggestions.
+// checkOffers replaces each wrong word with the suggested one and checks the result. It returns the number of
+// suggestions.
 func checkOffers(t *testing.T, text string) (offered int) {
 	var bad *format.Error
 	if _, err := Parse("f.yaml", []byte(text)); !errors.As(err, &bad) {

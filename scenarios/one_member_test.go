@@ -10,7 +10,7 @@ import (
 
 // TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in different ways, while client-1
 // holds the lock and is paused. With three members nothing is lost. With one member nothing is lost if it keeps its
-// disk. If the single member loses its disk, it restarts empty and grants the lock again long before client-1's lease
+// disk. If the only member loses its disk, it restarts empty and grants the lock again long before client-1's lease
 // ends.
 func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 	for _, service := range []struct {
@@ -19,10 +19,12 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		token         checker.CauseKind
 		ownership     checker.CauseKind
 	}{
-		// In these cases client-1 does not remove another client's key. Its key or znode has a name of its own, and its
-		// release deletes only that one. A Kubernetes leader that could not renew its lease leaves the record as it is.
+		// In these cases client-1 does not remove another client's key. Its key or znode has a unique name, and its
+		// release deletes only that one. A Kubernetes leader that could not renew its lease leaves the record
+		// unchanged.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
-		// Two sessions were created before the first znode. After the crash, only one was.
+		// Two sessions were created before the first znode, but only one session after the crash, so the new token is
+		// lower.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
 		// Here the release compares the revision at which the key was set. After the crash, the revisions start again,

@@ -11,10 +11,10 @@ import (
 // moreAsks is the maximum number of times that the probe repeats its request.
 const moreAsks = 3
 
-// prober makes the probe request the locks. It repeats the request if the result says nothing about the lock. That is
-// the case if a fault has struck after the probe acquired a lock, or if the probe waited for too long and one of its
-// own messages was in the network's slow tail. The last request waits as long as necessary, because a network that
-// delays everything is a genuine reason for a long wait.
+// prober makes the probe acquire the locks. It repeats an acquire whose result says nothing about the lock: if a fault
+// has struck after the probe acquired a lock, or if the probe waited for too long and one of its own messages was in
+// the slow tail of the network's delays. The last acquire waits as long as necessary, because a network that delays
+// everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
@@ -25,15 +25,15 @@ type prober struct {
 	until  history.Time // when the run must end
 }
 
-// runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe is like the first
-// client requesting the lock once more, so it has that client's clocks, however wrong they are by then. runProbe
-// reports whether its time ran out.
+// runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe behaves as if the
+// first client asked for the lock once more: it has that client's clocks, however wrong they are by then. runProbe
+// reports whether the time limit was reached.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
 		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
-	// a client waits although no event is pending, so only the probe's use of the lock may wake it
+	// a client still waits although no event is pending, so only the probe's use of the lock can wake it
 	if anyWaits(w.SoFar()) {
 		begin += p.sound
 	}
@@ -80,11 +80,11 @@ func (r *Runner) newProbe(library *locks.Library) *client {
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns the time without requests after which a lock is certainly free: slightly longer than a lease.
+// lease returns the time without requests after which a lock is certainly free: the TTL and a millisecond.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
-// outdated reports whether a fault struck or ended after the probe's current request acquired a lock. In this case the
-// probe has not seen the state after the last fault.
+// outdated reports whether a fault struck or ended after the probe acquired a lock in its current cycle. In this case
+// the probe has not tested the state after the last fault.
 func (p *prober) outdated() bool {
 	acquired := false
 	for _, e := range p.world.SoFar()[p.from:] {
@@ -96,9 +96,9 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed records that one of the probe's messages was in the network's slow tail. It ignores the message if the probe
-// had already waited for too long, because then it is not the reason. The check is a separate event, because the probe
-// may be sending the message at this moment.
+// delayed notes that one of the probe's messages was in the slow tail of the network's delays. It ignores the message
+// if the probe had already waited for too long, because then the message is not the reason. The check is a separate
+// event, because the probe may be sending the message at this moment.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return
@@ -109,8 +109,8 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 	}
 }
 
-// watch makes the probe give up if it has waited long enough. Then it schedules the next check, unless the probe may
-// not repeat its request again.
+// watch checks whether the probe has waited long enough, and if so, makes it give up. Then it schedules the next check,
+// unless the probe may not repeat its request again.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound
@@ -139,7 +139,7 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire. It makes the probe repeat its request after everything that the probe has sent must have
+// giveUp ends an acquire of the probe. The probe then repeats its request after everything that it has sent must have
 // arrived. On a new connection, this takes up to three one-way delays.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
@@ -147,8 +147,8 @@ func (p *prober) giveUp(call history.Event) {
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain makes the probe release what it holds and then acquire each lock once more. Before the new request, the
-// probe waits for the given time plus the time in which everything that it held expires.
+// askAgain makes the probe release its locks and then acquire each lock once more. Before the new request, the probe
+// waits for the given time and until all locks that it held have expired.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

@@ -12,7 +12,7 @@ import (
 )
 
 // TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a
-// fault has ordered it. Either way the lock is lost if the replica did not have it.
+// fault has ordered the failover. Either way the lock is lost if the replica had not received it.
 func TestAClusterFailsOver(t *testing.T) {
 	for fault, want := range map[string]history.Why{
 		"crash redis-2 losing unsynced writes at 300ms, restart after 5s": history.ByCluster,
@@ -39,8 +39,8 @@ func TestAClusterFailsOver(t *testing.T) {
 	}
 }
 
-// TestClientsOfAClusterFollowTheirLocks: locks in different slots are on different masters, and a client that knows
-// nothing finds each.
+// TestClientsOfAClusterFollowTheirLocks: locks in different slots are on different masters. A client that does not know
+// the slots finds the right master for each lock.
 func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 3, cluster: on}\nlock: {protocol: set-nx-px}\n"+
 		"work: {locks: [lock, foo, bar]}\n")
@@ -59,8 +59,8 @@ func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 	}
 }
 
-// TestProtocolsWithSeveralKeysAreRefusedOnACluster runs every protocol on a Cluster: none gets an error from a server
-// because its keys are in different slots.
+// TestProtocolsWithSeveralKeysAreRefusedOnACluster runs every protocol on a Cluster. No protocol may get an error from
+// a server because its keys are in different slots.
 func TestProtocolsWithSeveralKeysAreRefusedOnACluster(t *testing.T) {
 	ran, refused := 0, 0
 	for _, d := range locks.Definitions() {

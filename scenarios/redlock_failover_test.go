@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// replicated is a Redlock of five masters with one replica each. All five masters grant client-1 the lock. losing is
-// the number of masters that fail over before their replica has received client-1's key.
+// replicated returns a scenario of a Redlock with five masters that have one replica each. All five masters grant
+// client-1 the lock. losing is the number of masters that fail over before their replica has received client-1's key.
 func replicated(losing int, lock string) string {
 	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" +
 		lock + "}\n" +
@@ -23,8 +23,8 @@ func replicated(losing int, lock string) string {
 	return text
 }
 
-// A replica that takes over without having received the lock grants it again. The lock is lost only if this happens in
-// a majority of the groups.
+// A replica that is promoted without having received the lock grants the lock again. The lock is lost only if this
+// happens to a majority of the masters.
 func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {
 		for losing := 1; losing <= 5; losing++ {
@@ -44,7 +44,7 @@ func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 }
 
 // A client gives up an attempt if too few replicas have received its key. A client that ignores the reply to WAIT loses
-// the lock, just as if it had not sent WAIT.
+// the lock as if it had not sent WAIT.
 func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	for obey, want := range map[string]checker.Outcome{"on": checker.Holds, "off": checker.Violated} {
 		s := parseText(t, replicated(5, ", wait: {timeout: 20ms, obey: "+obey+"}"))

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// If a server is down, or does not execute a request, this does not mean that another client owns the lock.
+// If a server is down or does not execute a request, the client must not conclude that another client owns the lock.
 func TestWhyARequestFailed(t *testing.T) {
 	const keepalive = ", extension: {every: 1s}"
 	for _, c := range []struct {

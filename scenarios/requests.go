@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// showing is what the requests of a lock whose code is unknown reveal about a safety measure. If they reveal nothing,
-// it is unknown whether the lock applies the measure.
+// showing is what the requests of a lock whose code is unknown show about a safety measure. If they show nothing, it is
+// unknown whether the lock applies the measure.
 type showing uint8
 
 // The zero showing means that the requests show nothing.
@@ -25,8 +25,8 @@ type request struct {
 	Args    []string        // Args[0] is the command
 }
 
-// requestReader reads the requests of one run in the order in which they arrive, and derives which safety measures
-// the lock applies.
+// requestReader reads the requests of one run in the order in which they arrive, and infers which safety measures the
+// lock applies.
 type requestReader struct {
 	isLock  func(key string) bool
 	shown   map[history.Measure]showing
@@ -34,7 +34,7 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, each with the attempt that sent it first
 	scripts map[string]*script         // keyed by the hash of the script's text
 	conns   map[uint64]*connection
-	// see the fields of the same names in history.Header
+	// the field of the same name in history.Header explains this one
 	asked map[history.Process]history.Time
 	quiet map[history.Process]history.Span
 }
@@ -61,8 +61,8 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// note records what a request shows about a measure. If any request shows the measure as absent, it is absent. If any
-// request leaves it open, no later request can show it as applied.
+// note records what a request shows about a measure. Once a request has shown the measure as absent, it stays absent.
+// Once a request leaves it open, no later request can show it as applied.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -78,7 +78,7 @@ func (r *requestReader) lapse(l history.Lapse) {
 	}
 }
 
-// shownIf returns shownApplied if yes is true, and otherwise shownAbsent.
+// shownIf returns shownApplied if yes is true, and shownAbsent otherwise.
 func shownIf(yes bool) showing {
 	if yes {
 		return shownApplied
@@ -86,7 +86,7 @@ func shownIf(yes bool) showing {
 	return shownAbsent
 }
 
-// read reads a request and records what it shows.
+// read reads a request and records what it shows about the safety measures.
 func (r *requestReader) read(q request) {
 	c := r.conns[q.Conn]
 	if c == nil {
@@ -118,7 +118,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey records what a command, outside a script, on the key of a lock shows.
+// seeKey records what a command on a lock's key, outside a script, shows.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
@@ -155,8 +155,8 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 }
 
-// ask records a request for a lock. values begins with the owner value in the request. It is empty if the value is
-// unknown.
+// ask records a request for a lock. values begins with the owner value that the request contains, or is empty if that
+// is unknown.
 func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// script holds what the text of a Lua script reveals about a lock.
+// script contains what the text of a Lua script shows about a lock.
 type script struct {
 	sets               bool
 	value              int // index, from 1, of the argument that the script stores as the owner value; 0: unknown
@@ -65,7 +65,7 @@ func (r *requestReader) script(text string) *script {
 	return s
 }
 
-// seeScript records what a call of a script on the key of a lock shows.
+// seeScript records what a call of a script on a lock's key shows.
 func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return

@@ -19,7 +19,8 @@ const (
 	compareAndExpire = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) end`
 )
 
-// Each request is a line "client/attempt request". A colon after the attempt means a second connection.
+// Each line of the table is a request: "client/attempt request". A colon after the attempt means a second connection of
+// the client.
 func TestWhatRequestsShow(t *testing.T) {
 	const taken = "a/1 SET lock v1 NX PX 8000"
 	for _, test := range []struct {
@@ -123,7 +124,7 @@ func requestOf(line string) request {
 	return q
 }
 
-// After any client has sent the text of a script, the script is known by its hash.
+// Once any client has sent the text of a script, the script is recognized by its hash.
 func TestAScriptIsKnownByItsHash(t *testing.T) {
 	r := newRequestReader(func(key string) bool { return key == "lock" })
 	r.read(request{Conn: 1, Args: []string{"SCRIPT", "LOAD", compareAndDelete}})

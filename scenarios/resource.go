@@ -1,11 +1,11 @@
 package scenarios
 
 // This file simulates the protected resource, such as a file store or a database row. It has one register for each
-// lock. Clients reach it over the network. It may check fencing tokens. It never fails and has no clock. It judges and
-// records each request when the request arrives.
+// lock. Clients reach it over the network. It may check fencing tokens. It never fails and has no clock. It accepts or
+// refuses each request when the request arrives, and records that.
 //
-//	READ  lock token                  -> the value
-//	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
+//  READ  lock token                  -> the value
+//  WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
 
 import (
 	"strconv"
@@ -57,7 +57,7 @@ func (r *resource) Fault(sim.ServerFault) {}
 // Stop does nothing, because no fault stops a resource.
 func (r *resource) Stop(sim.Stop) {}
 
-// Serve judges a request.
+// Serve applies or refuses a request and sends the reply.
 func (r *resource) Serve(q *sim.Incoming) {
 	lock := q.Args[1]
 	g := r.registers[lock]

@@ -28,12 +28,11 @@ type Result struct {
 	Missed []nemesis.Missed
 	// Sent lists the messages that the clients sent. It is empty unless the runner reports them.
 	Sent []nemesis.Sent
-	// Stalled is for runs in real time. It describes how the host may have delayed a process. It is empty if the host
-	// did not. After a stall, it is unknown why a lock made no progress.
+	// Stalled describes how the host may have delayed a process in a run in real time. It is empty if nothing was
+	// delayed. After a stall, the reason why a lock made no progress is unknown.
 	Stalled string
-	// EndedEarly is for runs in virtual time whose clients are programs. It names the clients that ended before their
-	// work was done. It is empty if there were none. If there were some, a law may hold only because too little was
-	// tried.
+	// EndedEarly names the clients that ended before their work was done. Only runs in virtual time whose clients are
+	// programs set it. If it is not empty, a law may hold only because too little was tried.
 	EndedEarly string
 }
 
@@ -58,10 +57,10 @@ type Runner struct {
 	foreign   bool // whether the code of the clients' lock is unknown
 }
 
-// Host runs locks whose code is not a simulated task, such as those of a library that uses goroutines.
+// Host runs locks whose code is not a simulated task, such as libraries that use goroutines.
 type Host interface {
 	// Within provides the environment for a run: it calls run once, and returns when run has returned. run calls the
-	// other methods.
+	// other methods of the Host.
 	Within(run func())
 	// Prepare completes the options of a run's world. No event happens between Prepare and Begin.
 	Prepare(*sim.Options)
@@ -70,27 +69,27 @@ type Host interface {
 	Begin(w *sim.World, servers []sim.ProcessID)
 	// Run is like World.Run, but keeps the foreign code in step with the simulation.
 	Run(limit sim.Time, done func() bool) (limited bool)
-	// End ends the run of the foreign code, and returns its first failure.
+	// End ends the run of the foreign code, and returns the first error that occurred in it.
 	End() error
 }
 
-// keyNamer is a Host whose locks may use keys that differ from the locks' names. LockOf returns the lock to which a key
+// keyNamer is a Host whose locks may use keys with other names than the locks. LockOf returns the lock to which a key
 // on the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
-// Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass. The times in the plan are
-// relative to the time when Begin returns.
+// Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass in its Begin. The times in the
+// plan are relative to the time when Begin returns.
 type Cast interface {
 	Host
 	// Client returns the main function of a client's task. start is the time at which the task is to begin.
 	Client(c *Client, start time.Duration) func(sim.Env)
-	// Server returns the server that replaces a lock server or the Sentinel.
+	// Server returns the server that replaces own, which is a lock server or the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Foreign reports whether the clients are programs with locks of unknown code.
 	Foreign() bool
 }
 
-// NewRunnerWith returns a runner of s. The clients and servers of c replace the clients and servers of s.
+// NewRunnerWith returns a runner of s in which c replaces the clients and servers of s.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
@@ -149,7 +148,7 @@ func header(s *Scenario) history.Header {
 				h.Order = c.order(d.Order(&c.Lock), &s.Servers)
 			}
 		}
-		// sessions last as long as their clients
+		// a session, unlike a lease, can last as long as its client
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() {
 			h.Uncapped = true
 		}
@@ -174,8 +173,8 @@ func (c *Client) ttl(on *Servers) (longest history.Time) {
 	return max(longest, history.Of(on.lasts(&c.Lock)))
 }
 
-// declaredHold returns the maximum time that the client declares for its section. Each read and each write may take up
-// to the resource's time-out. A client whose work hangs (HoldForever) declares no hold.
+// declaredHold returns the maximum time that the client declares for its critical section. Each read and each write may
+// take up to the resource's timeout. A client whose work hangs (HoldForever) declares no hold.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -187,14 +186,15 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// order returns what a fair lock promises a client whose place would last for the given time if it crashed. A request
-// that took longer than its timeout was given up, so that it is not known which of two such requests came first.
+// order returns the order that a fair lock promises to a client. place is how long the client's place in the queue
+// would last if it crashed. A request that took longer than its timeout was given up, so it is unknown which of two
+// such requests came first.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }
 
 // slack returns the time that an acquire may take in addition to waiting for the holder: two rounds of retries and
-// time-outs.
+// timeouts.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
@@ -203,11 +203,11 @@ func (c *Client) slack() time.Duration {
 // not change.
 func (r *Runner) ReportSent(on bool) { r.sent = on }
 
-// Watch makes all future runs call f, until the probe starts, at each moment at which a fault can make a difference. If
-// f is nil, runs call nothing. The runs themselves do not change.
+// Watch sets a function that all future runs call at each moment at which a fault can make a difference, until the
+// probe starts. If f is nil, runs call nothing. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world report its moments until the first moment of the probe.
+// beginWatch makes the world report such moments to r.watch until the first moment of the probe.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return
@@ -221,8 +221,8 @@ func (r *Runner) beginWatch() {
 	})
 }
 
-// Run performs the run of a plan. An error means that the code of Fencepost or of the lock failed; it is never a
-// verdict.
+// Run performs the run of a plan. An error means that the code of Fencepost or of the lock failed. A violated law is
+// not an error.
 func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	switch {
 	case r.elsewhere != nil:
@@ -294,8 +294,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	return result, cmp.Or(w.Err(), err)
 }
 
-// readRequests sets up a reader of the run's requests if the lock's code is unknown. It returns nil if the code is
-// known.
+// readRequests returns a reader of the run's requests if the lock's code is unknown, or nil if it is known.
 func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
 		return nil

@@ -1,6 +1,6 @@
-// Package scenarios turns a situation that a file describes into runs: scenario -> plan -> run -> history -> verdict.
-// It contains the keys of scenario files, the embedded catalogue, the clients, the protected resource, and the runner
-// that puts them into a simulated world.
+// Package scenarios turns a scenario file into runs: scenario -> plan -> run -> history -> verdict. It contains the
+// keys of scenario files, the embedded catalogue, the clients, the protected resource, and the runner that puts them
+// into a simulated world.
 //
 // Goals: a scenario is data that a person can read. A run depends only on its scenario and its plan, and the plan
 // contains the seed and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim,
@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Scenario is a parsed and validated scenario file. Fields whose comments state no default are required.
+// Scenario is a parsed and validated scenario file. Fields without a default in their comments are required.
 type Scenario struct {
 	Name    string
 	Summary string
@@ -63,7 +63,7 @@ type Servers struct {
 
 	RaftMultiplier int // setting of Consul; default 5
 
-	// Cluster says that the Redis masters form a Redis Cluster; default off.
+	// Cluster is set if the Redis masters form a Redis Cluster; default false.
 	Cluster     bool
 	NodeTimeout time.Duration // of a Cluster, after which a silent master is replaced; default 15 s
 
@@ -85,10 +85,10 @@ func (s *Servers) silence() time.Duration {
 	return 0
 }
 
-// Persistent reports whether a server still has data on its disk after a power failure.
+// Persistent reports whether a server keeps data on its disk through a power failure.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
-// StandsStill returns how long a Redis node serves no client after a write because it waits for fsync.
+// StandsStill returns how long a Redis node serves no client after a write while it waits for fsync.
 func (s *Servers) StandsStill() time.Duration {
 	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
@@ -128,7 +128,7 @@ type Work struct {
 	Nested        bool // the work on the resource acquires the lock again and releases it; default off
 }
 
-// Take says which of its locks a client acquires in a section.
+// Take determines which of its locks a client acquires in a section.
 type Take uint8
 
 const (
@@ -136,7 +136,7 @@ const (
 	TakeOne      // one of them at random
 )
 
-// HoldKind says how long a client stays in its section.
+// HoldKind determines how long a client stays in its section.
 type HoldKind uint8
 
 const (
@@ -157,17 +157,17 @@ func (c *ResourceConfig) rules() rules {
 		Changed: c.Writes == CompareAndSet, Again: c.Writes == Idempotent}
 }
 
-// Fencing says how the resource uses fencing tokens.
+// Fencing determines how the resource uses fencing tokens.
 type Fencing uint8
 
 const (
 	FencingOff Fencing = iota
 	FencingOn          // refuses reads and writes with tokens lower than the highest seen
-	// as in the article: refuses writes whose token is not higher than that of the last write
+	// as in Martin Kleppmann's article: refuses writes whose token is not higher than that of the last write
 	FencingRefuseEqual
 )
 
-// WriteMode says which writes the resource accepts.
+// WriteMode determines which writes the resource accepts.
 type WriteMode uint8
 
 const (

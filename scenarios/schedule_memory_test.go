@@ -18,7 +18,7 @@ lock: {protocol: redlock}
 work: {cycles: 5, writes: 1}
 `
 
-// schedules performs runs of Redlock on five nodes. There are three clients with five cycles each, and one random
+// schedules performs runs of a Redlock scenario with five nodes, three clients with five cycles each, and one random
 // fault.
 type schedules struct {
 	*Runner
@@ -48,14 +48,14 @@ func (s *schedules) run(t testing.TB, seed uint64) Result {
 	return result
 }
 
-// Heap use of one run, averaged over a hundred runs.
+// These are the expected allocations and bytes of one run on the heap, averaged over a hundred runs.
 const (
 	allocationsOfARun, bytesOfARun           = 466, 29_950
 	allocationsOfASchedule, bytesOfASchedule = 678, 57_900 // for the run and for judging all laws
 )
 
 // TestASchedulesMemory compares the heap use of a run with the figures above, which are the same on every machine. If
-// heap use rises, runs have become slower as well. If it falls, the figures must be lowered.
+// heap use has risen, runs have become slower as well. If it has fallen, the figures must be lowered.
 func TestASchedulesMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -96,5 +96,6 @@ func heapUse(do func(seed uint64)) (allocations, bytes uint64) {
 	return (after.Mallocs - before.Mallocs) / seeds, (after.TotalAlloc - before.TotalAlloc) / seeds
 }
 
-// near allows a difference of 1 %, because Go's maps grow at random times.
+// near reports whether two figures differ by at most 1 %. Go's maps grow at random times, so figures are not exactly
+// equal.
 func near(got, want uint64) bool { return 99*want <= 100*got && 100*got <= 101*want }

@@ -18,15 +18,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// ofSearches are keys that make a search choose plans depending on earlier runs. Package search tests them.
+// ofSearches lists the keys that affect only how a search chooses its plans. Package search tests them.
 var ofSearches = []string{"mix.aimed", "mix.guided"}
 
 // settingUnderTest is one value of one key of the format.
 type settingUnderTest struct{ path, value string }
 
-// TestEverySettingChangesARunOrIsRefused tries every key of the format, taken from the tables of the parser, with each
-// of its words (or some numbers), for every protocol and for a single client. Either some run differs from the run with
-// the default, or the file is refused with the place and the reason that testdata/format/refused.txt lists.
+// TestEverySettingChangesARunOrIsRefused tries every key in the parser's tables with each of its words, or with some
+// numbers, for every protocol and for a single client. Either some run differs from the run with the default, or the
+// file is refused at the position and for the reason that testdata/format/refused.txt lists.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -68,8 +68,8 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	testkit.Golden(t, golden, refused.String())
 }
 
-// settingsOfTheFormat lists every key that affects how runs go, which faults are drawn or how runs are judged, with
-// some values for it.
+// settingsOfTheFormat returns every key that affects how runs go, which faults are drawn or how runs are judged, with
+// some values for each key.
 func settingsOfTheFormat() (all []settingUnderTest) {
 	// names and other parts of a scenario that are not settings
 	texts := []string{"name", "summary", "source", "overrides", "faults"}
@@ -90,8 +90,8 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 	return all
 }
 
-// sampled lists values for keys whose kind does not suggest any. Values in brackets are lists and mappings. If the
-// value is nil, the key is a mapping, and the keys inside it are tried instead.
+// sampled maps keys to values to try, for keys whose kind of value does not suggest any. Values in brackets are lists
+// and mappings. If the list of values is nil, the key is a mapping, and the keys inside it are tried instead.
 var sampled = map[string][]string{
 	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
 	"expect": nil, "expect.metrics": {},
@@ -145,20 +145,20 @@ func valuesFor(path string, f *field) []string {
 	return values
 }
 
-// situationPool holds scenarios of one protocol in which settings may matter. Each scenario is created when it is
-// needed.
+// situationPool contains scenarios for one protocol in which settings may have an effect. Each scenario is created when
+// it is needed.
 type situationPool struct {
 	of    *locks.Definition
 	texts []string
 	made  []*setup
 }
 
-// tellingOf maps each key to the situations that have shown an effect of the key. They are tried first, because they
-// are likely to show it again.
+// tellingOf maps each key to the situations in which the key has had an effect. They are tried first, because the key
+// is likely to have an effect there again.
 type tellingOf map[string][]int
 
-// first returns the indices of all n situations: first the simplest situation, then those that have shown an effect of
-// the key, then the others.
+// first returns the indices of all n situations in the order in which to try them: the simplest situation, then those
+// in which the key has had an effect, then the others.
 func (m tellingOf) first(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {
@@ -175,14 +175,14 @@ func (m tellingOf) note(key string, i int) {
 	}
 }
 
-// setup is a scenario, with the outcomes of its runs without further settings.
+// setup is a scenario with the outcomes of its runs before any key is changed.
 type setup struct {
 	doc  *format.Document
 	came map[string]string // outcomes, keyed by kind of outcome and text
 }
 
 // situations returns scenarios that use the protocol or can be adapted to it: those of the catalogue, those of the
-// defects, and some more for rare circumstances.
+// defects, and some others for rare circumstances.
 func situations(t *testing.T, d *locks.Definition) *situationPool {
 	texts := []string{minimal[d.Name] + "clients: 3\nwork: {cycles: 3, writes: 1}\n"}
 	for _, extra := range extraSituations {
@@ -220,7 +220,7 @@ func (p *situationPool) situation(t *testing.T, i int) *setup {
 	return p.made[i]
 }
 
-// adapt removes from a scenario all settings that a protocol does not have.
+// adapt removes all settings from a scenario that a protocol does not have.
 func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
@@ -251,12 +251,12 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return doc
 }
 
-// enoughRefusals is the number of situations that must refuse a setting, while none accepts it, before the setting
-// counts as refused. For a setting that is known to be refused, fewRefusals are enough by default.
+// enoughRefusals is the number of situations that must refuse a setting, while none accepts it, before the test counts
+// the setting as refused. For settings that are known to be refused, fewRefusals are enough in the default test.
 const enoughRefusals, fewRefusals = 25, 3
 
-// try sets a key in one situation after another until the outcome of the runs changes. If every file is refused, it
-// returns the first error.
+// try sets a key to a value in one situation after another until the outcome of the runs changes. If every file is
+// refused, it returns the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0
@@ -302,8 +302,8 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 	return refused, false
 }
 
-// lacking returns the situation without a key. If the key is the only one in its mapping, lacking adds another key to
-// keep the mapping.
+// lacking returns the situation's scenario without a key. If the key is the only one in its mapping, lacking adds
+// another key to keep the mapping.
 func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	doc := s.doc.Clone()
 	doc.Remove(path)
@@ -330,7 +330,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// before returns the outcome of a situation without a key.
+// before returns the outcome of the situation without the key.
 func (s *setup) before(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {
@@ -374,7 +374,7 @@ func give(doc *format.Document, path, value string) {
 	doc.Set(path, value)
 }
 
-// kindOfOutcome returns what a key can change: how runs go, which faults are drawn, or how runs are judged.
+// kindOfOutcome returns what a key can affect: how runs go, which faults are drawn, or how runs are judged.
 func kindOfOutcome(path string) string {
 	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
 		if path == kind || strings.HasPrefix(path, kind+".") {
@@ -384,7 +384,7 @@ func kindOfOutcome(path string) string {
 	return "run"
 }
 
-// observed returns those parts of a scenario's outcome that the key can change.
+// observed returns the part of a scenario's outcome that the key can affect.
 func observed(t *testing.T, path string, s *Scenario) string {
 	var b strings.Builder
 	r := NewRunner(s)
@@ -421,8 +421,9 @@ func observed(t *testing.T, path string, s *Scenario) string {
 	return b.String()
 }
 
-// extraSituations show effects that the catalogue does not show for every protocol. SERVERS and MEMBERS stand for the
-// protocol's servers. With REPLICATED and SEMI-SYNCED, each server has two replicas.
+// extraSituations are scenarios that show effects of settings that the catalogue does not show for every protocol.
+// SERVERS and MEMBERS are replaced by the protocol's servers. REPLICATED and SEMI-SYNCED are replaced by servers with
+// two replicas each.
 var extraSituations = []string{
 	`
 servers: SERVERS
@@ -563,7 +564,7 @@ limit: 400s
 `,
 }
 
-// filled inserts a protocol's servers into the text of a situation.
+// filled replaces the placeholders in a situation's text with a protocol's servers.
 func filled(text string, d *locks.Definition) string {
 	n := map[bool]int{true: 3, false: 1}[d.Several]
 	var members, cuts []string

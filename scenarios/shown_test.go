@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// change replaces a few words of a scenario. One of the scenario's expectations is then no longer met.
+// change replaces a few words of a scenario so that one of the scenario's expectations is no longer met.
 type change struct {
 	scenario, from, to string
 	unmet              string // the law or metric whose expectation is no longer met
-	// the cause by which the law is then violated; empty: the law is no longer violated
+	// the cause by which the law is violated after the change; empty: the law is no longer violated
 	cause checker.CauseKind
 }
 
-// changes remove what a scenario's outcome depends on: the remedy from a scenario in which the laws hold, or the defect
-// from a scenario in which they are violated without a fault.
+// changes remove the words on which a scenario's outcome depends: the remedy from a scenario in which the laws hold, or
+// the defect from a scenario in which laws are violated without a fault.
 var changes = []change{
 	{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}",
 		"protocol: setnx, ttl: 10s}", "deadlock-freedom", checker.StuckBehindCrashed},
@@ -180,7 +180,8 @@ var changes = []change{
 	{"printed-zookeeper-lock", "token: parent-node", "token: own-node", "token-order", ""},
 }
 
-// spare lists faults that do not change the outcome of their scenario, with the reasons why they are there.
+// spare lists faults whose removal does not change the outcome of their scenario, with the reasons why the scenario has
+// them.
 var spare = map[string]map[string]string{
 	"consensus-under-faults": {
 		"jump etcd-2 clock by +3600s at 2s": byMonotonic,
@@ -218,7 +219,7 @@ func (c *change) changed(t *testing.T) *Scenario {
 	return s
 }
 
-// shows reports whether a run of the changed scenario has the outcome that the change predicts.
+// shows reports whether a run of the changed scenario has the outcome that the change expects.
 func (c *change) shows(j format.Judgment) bool {
 	f := j.Verdict.Of(checker.Law(c.unmet))
 	switch {
@@ -230,7 +231,8 @@ func (c *change) shows(j format.Judgment) bool {
 	return slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == c.unmet })
 }
 
-// judgedWith runs a scenario with the given faults and judges the runs. The number of seeds depends on the test's time.
+// judgedWith runs a scenario with the given faults and returns the judgments. The number of seeds depends on the size
+// of the test (short, default or full).
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
 	seeds := uint64(4)
@@ -250,8 +252,8 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged tries each change separately. The expectation must then fail for
-// every seed. If it were still met for some seed, something other than the changed words would be the reason.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged tries each change separately. After the change, the expectation must
+// not be met with any seed. If it were still met, the outcome would not depend on the changed words.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {

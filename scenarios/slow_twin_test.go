@@ -19,9 +19,9 @@ func plansPerScenario() int {
 	return 24
 }
 
-// TestTheCheckerReadsTheLawsAsWritten judges runs of the catalogue under random faults with the checker and with the
-// literal reading of the laws. For every law, they must agree on the outcome, on the kinds of causes and, for each
-// cause, on the first events that violate the law.
+// TestTheCheckerReadsTheLawsAsWritten judges runs of the catalogue under random faults with the checker and with a
+// slow, literal implementation of the laws. For every law, both must agree on the outcome, on the kinds of causes and,
+// for each cause, on the first events that violate the law.
 func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	seen := make(chan map[string]int, len(Names()))
 	t.Run("scenarios", func(t *testing.T) {
@@ -49,8 +49,9 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	t.Logf("%v", total)
 }
 
-// compareReadings judges runs of the scenario under its own plan and under random plans. The random faults come early
-// or are spread over the run. In some runs the clients read and write more, so more data can be lost.
+// compareReadings judges runs of the scenario, under its own plan and under random plans, with both implementations.
+// The random faults come early or are spread over the run. In some runs the clients read and write more, so that more
+// data can be lost.
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {

@@ -1,9 +1,9 @@
 package scenarios
 
 // This file generates the scenario file that a user starts with. There is one for each protocol, and one for each kind
-// of lock that is a protocol with certain settings. It is complete: it contains every setting of the lock, commented
-// out, with its default. It can be run unchanged, and shows what a pause does to the lock. To set a key, the user
-// removes the # in front of it.
+// of lock that is a protocol with certain settings. It contains every setting of the lock, commented out, with its
+// default. It can be run unchanged, and shows what a pause does to the lock. To set a key, the user removes the # in
+// front of it.
 
 import (
 	"fmt"
@@ -16,13 +16,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Default is the protocol of the starter file if the user does not name one: the most common lock on Redis.
+// Default is the protocol of the starter file if the user names no lock: the most common lock on Redis.
 const Default = locks.SetNXPX
 
-// width is the width of the file's comments, in columns.
+// width is the maximum width of the lines of comments, in columns.
 const width = 80
 
-// DefaultFile is the file name that the text of a starter file mentions if it is printed and not written to a file.
+// DefaultFile is the file name that a starter file mentions in its comments if it is printed instead of written to a
+// file.
 const DefaultFile = "my-lock.yaml"
 
 // Name returns the scenario name for a file: the file's name without its extension, reduced to the characters that are
@@ -100,7 +101,7 @@ func (f *starterFile) prose(indent, words string) {
 	f.line("%s", line)
 }
 
-// others lists the other locks.
+// others writes a comment that lists the other locks.
 func (f *starterFile) others() {
 	f.line("#")
 	f.line("# Other locks (fencepost init LOCK):")
@@ -111,8 +112,8 @@ func (f *starterFile) others() {
 	}
 }
 
-// offer writes a key. If the kind of lock has a value for it, offer writes that value. Otherwise, it writes the
-// default, commented out.
+// offer writes a key. If the kind of lock sets the key, offer writes this value. Otherwise, it writes the default,
+// commented out.
 func (f *starterFile) offer(indent, path, standard string) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if value, given := f.kind.set[path]; given {
@@ -122,7 +123,7 @@ func (f *starterFile) offer(indent, path, standard string) {
 	f.line("%s#%s: %s", indent, key, standard)
 }
 
-// count returns how many servers the file asks for.
+// count returns the number of servers in the file.
 func (f *starterFile) count() int {
 	switch {
 	case f.cluster():
@@ -183,8 +184,8 @@ func (f *starterFile) lock() {
 	}
 }
 
-// group writes a mapping in one line, with the meanings of its keys above it. If the kind of lock has values for some
-// keys, group writes these. Otherwise, it writes all defaults, commented out.
+// group writes a mapping in one line, with the meanings of its keys above it. If the kind of lock sets some of the
+// keys, group writes these values. Otherwise, it writes all defaults, commented out.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries, given []string
@@ -212,7 +213,7 @@ func (f *starterFile) group(group *locks.Setting) {
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce returns the lock's settings in a scenario that states only the values of the kind of lock.
+// inForce returns the lock's settings in a scenario that states only the values that the kind of lock sets.
 func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\nwork: {writes: 1}\n",
 		f.def.Backend, f.count(), f.def.Name)

@@ -2,7 +2,7 @@ package scenarios
 
 import "github.com/fencepost-sim/fencepost/scenarios/locks"
 
-// Kind is a lock for which there is a starter file: a protocol, or a protocol with settings that turn it into another
+// Kind is a lock for which there is a starter file. It is a protocol, or a protocol with settings that make it another
 // kind of lock.
 type Kind struct {
 	Name string
@@ -38,8 +38,8 @@ func Kinds() (all []*Kind) {
 				"lock.wait.replicas": "1", "lock.wait.timeout": "100ms"}},
 	)
 	for _, k := range all {
-		// Without this check, a client counts its lease from a late reply in about one run of five hundred. Its lease
-		// then overlaps the next one.
+		// Without this check, a client counts its lease from a late reply in about one of five hundred runs. Its lease
+		// then overlaps the next lease.
 		if s := k.Lock.Setting("elapsed-check"); s != nil && s.Depends != "" {
 			k.set["lock.elapsed-check"] = "on"
 		}
@@ -60,8 +60,8 @@ func KindNamed(name string) *Kind {
 // cluster reports whether the servers are a Redis Cluster.
 func (f *starterFile) cluster() bool { return f.kind.set["servers.cluster"] == "on" }
 
-// holder returns a server that has the key of the lock. In a Cluster of three masters, the key "lock" is in a slot of
-// the second one.
+// holder returns a server that stores the key of the lock. In a Cluster of three masters, the slot of the key "lock"
+// belongs to the second master.
 func (f *starterFile) holder() string {
 	if f.cluster() {
 		return "redis-2"

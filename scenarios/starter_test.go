@@ -23,7 +23,8 @@ func parse(t *testing.T, text string) *Scenario {
 	return s
 }
 
-// late are seeds for which set-nx-px, fair and others break lease-exclusion if they count the lease from a late reply.
+// late lists seeds with which set-nx-px, fair and other protocols break lease-exclusion if they count the lease from a
+// late reply.
 var late = []uint64{1079, 2499, 3757}
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
@@ -46,8 +47,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// Every setting that is commented out has its default value, so removing the # changes nothing. The exceptions are
-// settings that have no default, and settings that are only examples.
+// Every setting that is commented out has its default value, so removing its # changes nothing. Settings without a
+// default, and settings that are only examples, are exceptions.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, k := range Kinds() {
@@ -95,7 +96,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 			}
 		}
 		for _, line := range strings.Split(text, "\n") {
-			// these mappings are on one line, so removing one # sets them
+			// these mappings are on one line, so removing one # sets all their keys
 			mapping := strings.Contains(line, "#wait: {") || strings.Contains(line, "#retry: {")
 			if n := len([]rune(line)); n > width && !mapping {
 				t.Errorf("%s: %d columns: %s", d.Name, n, line)
@@ -104,7 +105,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 	}
 }
 
-// A scenario is named after its file. Whatever the file's name is, the format accepts the scenario's name.
+// A scenario gets its name from its file. Whatever the file's name is, the format accepts the resulting name.
 func TestEveryFileGivesAName(t *testing.T) {
 	for file, want := range map[string]string{
 		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b",

@@ -100,7 +100,7 @@ func TestStatementsAreCounted(t *testing.T) {
 
 func statements(t *testing.T) []map[string]string { return table(t, "STATEMENTS.md", "document") }
 
-// cited returns the citations that may be sources. Citations of documents have a short name.
+// cited returns the citations that a scenario may name as its source. For documents, it includes their short names.
 func cited(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, row := range table(t, "STATEMENTS.md", "short") {
@@ -153,7 +153,7 @@ func TestSourcesOfTheCorpusAreCited(t *testing.T) {
 	}
 }
 
-// No text refers readers to a file that is not published.
+// No published text refers readers to a file that is not published.
 func TestNoDocumentIsNamedByItsFile(t *testing.T) {
 	stored := regexp.MustCompile(`\b00[0-4]_[0-9a-f]{16}\b`)
 	root := ".."

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestStoriesNameTheTrueReason checks the stories of runs that are easily misread. Each must agree with what happened
-// in its run.
+// TestStoriesNameTheTrueReason checks the stories of runs that are easily misread. Each story must agree with what
+// happened in its run.
 func TestStoriesNameTheTrueReason(t *testing.T) {
 	const never, slow = "never renewed", "holder outlived its lease (slow work)"
 	for _, test := range []struct {
@@ -179,12 +179,12 @@ faults:
 	}
 }
 
-// short returns a scenario in which the lock is held for longer than its lease. rest adds or replaces settings.
+// short returns a scenario in which a client holds the lock for longer than its lease. rest adds or replaces settings.
 func short(rest string) string {
 	return "name: short\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" + rest + "\n"
 }
 
-// kept returns a scenario with a lock on one Redis with an append-only file, and with the given faults.
+// kept returns a scenario with a lock on one Redis that has an append-only file, with the given faults.
 func kept(fsync, faults string) string {
 	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: " +
 		"{protocol: set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\n" +

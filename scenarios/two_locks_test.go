@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// twoLocks describes three clients that acquire two locks each, one client in the opposite order. A client that waits
-// too long gives up, releases what it holds, and begins again.
+// twoLocks is a scenario of three clients that acquire two locks each. One client acquires them in the opposite order.
+// A client that waits too long gives up, releases what it holds, and begins again.
 const twoLocks = `
 clients: 3
 work: {cycles: 3, writes: 1, hold: 500ms, locks: [alpha, beta]}
@@ -31,8 +31,8 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother lets clients that hold one lock fail to acquire another, for every word of every
-// setting of the lock. There are no faults. Each client must keep the lock that it holds until it releases it.
+// TestGivingUpALockDoesNotEndAnother makes clients that hold one lock fail to acquire another, for every word of every
+// setting of the lock, without faults. Each client must keep the lock that it holds until it releases it.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -75,9 +75,9 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind repeats the test for locks that a session keeps alive, with random faults of
-// processes and links. Nobody must wait for something that was left behind by an abandoned attempt, and no holder must
-// lose its lock.
+// TestWhoGivesUpALockLeavesNothingBehind repeats that test for locks that a session keeps alive, with random faults of
+// processes and links. No client may wait for something that an abandoned attempt left behind, and no holder may lose
+// its lock.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// keyed is a mapping of the format, with the fields that parse it.
+// keyed is a mapping of the format, with the fields that are allowed in it.
 type keyed struct {
 	name   string
 	fields func(f *file) []field
@@ -59,7 +59,8 @@ func (m *keyed) problems(t *testing.T, text string) []format.Problem {
 	return nil
 }
 
-// edits lists the words that result from one typing error: a letter missing, added or changed, or two letters swapped.
+// edits returns the misspellings of a word with one typing error: a letter is missing, added or changed, or two letters
+// are swapped.
 func edits(word string) (all []string) {
 	for i := range len(word) + 1 {
 		all = append(all, word[:i]+"q"+word[i:])
@@ -73,7 +74,7 @@ func edits(word string) (all []string) {
 	return all
 }
 
-// parts lists prefixes of a word, the words that it consists of, and longer words that contain it.
+// parts returns prefixes of a word, the words that it consists of, and longer words that contain it.
 func parts(word string) (all []string) {
 	for i := 2; i < len(word); i++ {
 		all = append(all, word[:i])
@@ -90,8 +91,8 @@ func parts(word string) (all []string) {
 }
 
 // TestAnUnknownKeyGetsTheRightOne misspells and shortens every key of every mapping. The message about the wrong key
-// must name the right one, or say where a key of that name belongs. If the wrong key resembles no key, the message must
-// list all keys that are allowed there.
+// must name the right one, or say where a key of that name is allowed. If the wrong key resembles no key, the message
+// must list all keys that are allowed there.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	tried := 0
 	for _, m := range allMappings() {
@@ -141,7 +142,8 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 // Found returns a word in the form in which messages quote it.
 func Found(word string) string { return format.Found(word) }
 
-// TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools.
+// TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools. The message must name the right
+// key.
 func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 	all := map[string]*keyed{}
 	for _, m := range allMappings() {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofOwnClients are keys that affect only clients with their own code, and no modeled lock.
+// ofOwnClients lists the keys that affect only clients with code of their own, and not the modeled locks.
 var ofOwnClients = []string{"servers.version", "servers.notify-keyspace-events"}
 
 // asked returns a server's reply to a client's command.
@@ -33,8 +33,8 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	return reply
 }
 
-// TestServersAreSetForClientsOfOnesOwn checks the effect of the keys in ofOwnClients. Runs of modeled locks do not show
-// it.
+// TestServersAreSetForClientsOfOnesOwn checks the effect of the keys in ofOwnClients, because runs of modeled locks do
+// not show it.
 func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	for _, c := range []struct{ servers, command, want string }{
 		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},
@@ -59,8 +59,8 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// versioned lists scenarios, each followed by the place and the reason for which it is refused. An accepted scenario is
-// followed by nothing.
+// versioned lists scenarios. A refused scenario is followed by the position and the reason of the error, an accepted
+// one by nothing.
 const versioned = `
 servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX exists from Redis 8.4: set servers.version: 8
 servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX exists from Redis 8.4: set servers.version: 8
@@ -78,7 +78,7 @@ servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45:
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 
-// A release or extension with a command that the servers do not have is refused. The error is at its place and says
+// A release or extension that uses a command that the servers do not have is refused. The error is at the key and says
 // which version has the command.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
 	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {

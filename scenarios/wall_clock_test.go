@@ -60,8 +60,8 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 }
 
 // TestSettingsSayWhoReadsTheWallClock runs the catalogue, and each protocol with every word of every key that it
-// accepts, for all clients and for one. The clients that read their wall clock must be exactly those that the settings
-// predict.
+// accepts, for all clients and for one. The clients that read their wall clock must be exactly those of which the
+// settings say so.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}
 	for _, name := range Names() {

@@ -8,11 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// This file is about Redis Cluster. It implements how a client of one lock finds the server that has the lock, as
+// This file is about Redis Cluster. It implements how a client finds the server that stores the key of its lock, as
 // client libraries do.
 
-// slots is what a client of a Redis Cluster knows about which master serves which slot. The client asks for the slots
-// (CLUSTER SLOTS) before its first request and after a request that was not answered. It also learns from MOVED.
+// slots maps the slots of a Redis Cluster to the masters that serve them, as far as a client knows. The client asks for
+// the slots (CLUSTER SLOTS) before its first request and after a request without a reply. It also learns from MOVED
+// replies.
 type slots map[int]sim.ProcessID
 
 // mostRedirections is the maximum number of MOVED and ASK replies that a client follows for one request. It is
@@ -50,7 +51,7 @@ func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
 	return reply
 }
 
-// routedOnce sends a request to the server that, as far as the client knows, serves a slot.
+// routedOnce sends a request to the server that serves a slot, as far as the client knows.
 func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	if l.slots == nil {
 		l.slots = l.askForSlots(env)
@@ -64,8 +65,8 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	return ask(env, l.timeout(), r)
 }
 
-// askForSlots asks one member after another for the owners of the slots of the lock's keys. If no member answers, it
-// returns the owners in a new cluster.
+// askForSlots asks one member after another which master serves the slots of the lock's keys. If no member replies, it
+// returns the masters of a new cluster.
 func (l *single) askForSlots(env sim.Env) slots {
 	known := slots{}
 	for i := range l.config.Servers {

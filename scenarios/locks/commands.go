@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The Lua scripts, exactly as the documents print them.
+// These are the Lua scripts, exactly as the documents print them.
 const (
 	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
@@ -48,7 +48,7 @@ func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
 
-// says reports whether the mode counts a reply as success.
+// says reports whether the mode counts a reply to an extension as success.
 func (m ExtendMode) says(r *sim.Reply) bool {
 	n, answered := r.Int()
 	return answered && (n == 1 || m == ExtendAnyAnswer)
@@ -73,7 +73,7 @@ func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
 }
 
-// counted returns the numbers of masters and replicas whose acknowledgments a client requires.
+// counted returns the numbers of masters and of replicas that must acknowledge a write, as the client requires.
 func (w *Wait) counted() (masters, replicas int) {
 	switch w.Fsync {
 	case MasterDisk:
@@ -84,7 +84,7 @@ func (w *Wait) counted() (masters, replicas int) {
 	return 0, w.Replicas
 }
 
-// ForReplicas returns the number of replicas that must have the write.
+// ForReplicas returns the number of replicas that must have the write before the client counts the lock as acquired.
 func (w *Wait) ForReplicas() int {
 	_, replicas := w.counted()
 	return replicas
@@ -99,7 +99,7 @@ func (w *Wait) args() []string {
 	return []string{"WAITAOF", strconv.Itoa(masters), strconv.Itoa(replicas), millis(w.Timeout)}
 }
 
-// says reports whether a reply states as many acknowledgments as the client requires.
+// says reports whether a reply states at least as many acknowledgments as the client requires.
 func (w *Wait) says(r *sim.Reply) bool {
 	if w.Fsync == NoDisks {
 		n, _ := r.Int()

@@ -16,7 +16,7 @@ import (
 // Protocol names a lock protocol.
 type Protocol string
 
-// Reentry says what a lock library does when a client takes a lock that it already holds.
+// Reentry determines what a lock library does when a client acquires a lock that it already holds.
 type Reentry string
 
 const (
@@ -27,7 +27,7 @@ const (
 	OverwritingReentry Reentry = "overwrite"
 )
 
-// Release says how a lock is released.
+// Release determines how a lock is released.
 type Release string
 
 const (
@@ -39,14 +39,14 @@ const (
 	ReleaseNothing    Release = "nothing"      // no request is sent, and the key stays until it expires
 )
 
-// Need says that a setting requires servers of a certain version.
+// Need is a setting that requires servers of a certain version.
 type Need struct {
 	Key     string
 	Version string // as written in FORMAT.md
 	Why     string
 }
 
-// Needs lists the settings in c that use a command that some versions of Redis do not have.
+// Needs returns the settings in c that use a command that some versions of Redis do not have.
 func (c *Config) Needs() (list []Need) {
 	switch c.Release {
 	case ReleaseCAD:
@@ -63,7 +63,7 @@ func (c *Config) Needs() (list []Need) {
 	return list
 }
 
-// Waking says when a client that found the lock taken tries again.
+// Waking determines when a client that found the lock taken tries again.
 type Waking string
 
 const (
@@ -72,7 +72,7 @@ const (
 	WakeOnMessageTTL Waking = "message-or-ttl" // on the message, or once the TTL has passed, whichever comes first
 )
 
-// TokenScope says which attempts share an owner value.
+// TokenScope determines which attempts share an owner value.
 type TokenScope string
 
 const (
@@ -83,7 +83,7 @@ const (
 	Fixed      TokenScope = "fixed"      // one value for all clients: a constant in their code (Collins)
 )
 
-// ExtendMode says how a client extends a lock, and when it counts the extension as successful.
+// ExtendMode determines how a client extends a lock, and when it counts the extension as successful.
 type ExtendMode string
 
 const (
@@ -93,23 +93,24 @@ const (
 	// any reply counts as success, even one that says that the key is gone (go-redsync 38)
 	ExtendAnyAnswer     ExtendMode = "any-answer"
 	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // the TTL is counted from the last reply (go-redsync 71, 72)
-	// if the lock is gone, the client acquires it again, even if another client has held it in between (redis-semaphore
-	// 175, redlock-rb 36)
+	// if the key is gone, the client acquires the lock again, even if another client has held it in the meantime
+	// (redis-semaphore 175, redlock-rb 36)
 	ExtendOrAcquire ExtendMode = "or-acquire"
 	// the client extends the key's expiry without comparing the owner (Redisson's RedLock)
 	ExtendExpire ExtendMode = "expire"
-	// the client releases the lock and reports that it was extended (py-sherlock 66)
+	// the client releases the lock but reports that it has extended it (py-sherlock 66)
 	ExtendRelease   ExtendMode = "release"
 	ExtendReacquire ExtendMode = "reacquire" // the client acquires the lock again with the same value (Grace Collins)
 )
 
-// Allowance is what a client subtracts from the validity to allow for clock drift: TTL x PPM / 1,000,000 + Plus.
+// Allowance is the time that a client subtracts from the validity to allow for clock drift: TTL x PPM / 1,000,000 +
+// Plus.
 type Allowance struct {
 	PPM  int64 // 10000 is one percent
 	Plus time.Duration
 }
 
-// Extension says how a lock is extended while its holder works.
+// Extension determines how a lock is extended while its holder works.
 type Extension struct {
 	Mode  ExtendMode    // default: checked
 	TTL   time.Duration // TTL of the extended lock; default: the TTL of the lock
@@ -120,14 +121,15 @@ type Extension struct {
 	Until      Ending // when the keepalive task ends; default: last-release
 }
 
-// Ending says when a keepalive ends.
+// Ending determines when a keepalive ends.
 type Ending string
 
 const (
 	EndsWithLast Ending = "last-release" // with the release after which the client no longer holds the lock
 	// with the first release, even if the client acquired the lock several times and still holds it
 	EndsWithFirst Ending = "first-release"
-	// never: after the last release, it goes on until the server replies that the client has no lock (redisson 7272)
+	// never: it continues after the last release, until the server replies that the client does not have the lock
+	// (redisson 7272)
 	NeverEnds Ending = "never"
 )
 
@@ -144,7 +146,7 @@ type Wait struct {
 	SameConnection bool
 }
 
-// Disks says on which disks a write must be.
+// Disks determines on which servers' disks a write must be before the lock counts as acquired.
 type Disks string
 
 const (
@@ -154,7 +156,7 @@ const (
 	AllDisks     Disks = "all" // those of the master and of the replicas
 )
 
-// Config holds the settings of a lock library.
+// Config contains the settings of a lock library.
 type Config struct {
 	Protocol Protocol
 	Key      history.Lock    // default "lock"
@@ -164,9 +166,9 @@ type Config struct {
 	Patience time.Duration   // an acquire gives up after this time; 0: never
 	Attempts int             // an acquire gives up after this number of attempts; 0: no limit
 	Waits    sim.ClockKind   // clock on which patience is measured; default monotonic
-	// Abrupt says that, when the patience ends, a request in progress ends too. Default: off.
+	// Abrupt ends a request in progress when the patience ends. Default: off.
 	Abrupt bool
-	// ReleaseOnFailure deletes what a failed attempt may have left. Default: on; with one Redis, off.
+	// ReleaseOnFailure makes a client delete whatever a failed attempt may have left. Default: on; with one Redis, off.
 	ReleaseOnFailure bool
 	Wake             Waking        // for one Redis: when a client that found the lock taken tries again; default: delay
 	Release          Release       // default: script (for setnx and setnx-expire: del)
@@ -182,30 +184,32 @@ type Config struct {
 	Shared  bool // ask for a read lock, which other readers may hold at the same time; default: off
 	Readers bool // the lock is a read-write lock, because some client asks for a read lock
 
-	// For a replicated Redis only.
+	// The next fields are for a replicated Redis only.
 	Sentinel sim.ProcessID // the Sentinel to ask for the master of Servers[0]; empty: no failovers
 	Wait     *Wait         // nil: do not wait for replicas
 
-	// Cluster says that the servers are the masters of a Redis Cluster. The client finds the master that serves its
-	// key, and follows redirections.
+	// Cluster is set if the servers are the masters of a Redis Cluster. The client then finds the master that serves
+	// its key, and follows redirections.
 	Cluster bool
 
-	// For locks on Redis with an expiry only.
+	// The next fields are for locks on Redis with an expiry only.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
 	// step 3 of the Redlock document; default: on, but with one Redis only if the client checks the validity or extends
+	// the lock
 	ElapsedCheck bool
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request
 
-	// InObject stores the owner value in a field that all tasks of a client share. If it is off, each call has its own
-	// value. Default: off.
+	// InObject stores the owner value in a field that all tasks of a client share. If it is off, each call of Acquire
+	// keeps its own value. Default: off.
 	InObject bool
 
-	// Own holds the settings that no other protocol has, as a value of a type defined in the protocol's file. It is nil
-	// if there are none. The value is replaced and never changed in place, so that copies of a Config are independent.
+	// Own contains the settings that no other protocol has, as a value of a type defined in the protocol's file. It is
+	// nil if there are none. To change a setting, assign a new value to Own instead of changing the old one, so that
+	// copies of a Config are independent.
 	Own any
 
-	// First is the index in Servers of the server that a client asks first, if clients spread their load.
+	// First is the index in Servers of the server that a client asks first, if clients distribute their load.
 	First int
 }
 

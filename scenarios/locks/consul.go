@@ -57,7 +57,7 @@ func withoutConsul() map[string]string {
 	return all
 }
 
-// consulConfig holds the settings that only this protocol has.
+// consulConfig contains the settings that only this protocol has.
 type consulConfig struct {
 	lockDelay   time.Duration // default 15 s
 	behavior    string        // default consul.Release
@@ -66,7 +66,7 @@ type consulConfig struct {
 	monitorOnly bool          // default off
 }
 
-// unlocking says how a Consul client releases its lock.
+// unlocking determines how a Consul client releases its lock.
 type unlocking string
 
 const (
@@ -74,7 +74,7 @@ const (
 	deletesKey  unlocking = "delete"  // DELETE, whichever session holds the key
 )
 
-// sequencer says which index of the key a Consul client uses as its fencing token.
+// sequencer determines which index of the key a Consul client uses as its fencing token.
 type sequencer string
 
 const (
@@ -109,8 +109,8 @@ var consulKeys = []format.Key[consulConfig]{
 // queries until nobody holds the key, acquires it, and watches it. It sends requests to one server after another until
 // one answers, as Consul's agent on the client's machine would.
 //
-// api.Lock itself provides no fencing token and does not count the TTL. With monitor-only, this lock does not count the
-// TTL either.
+// api.Lock itself provides no fencing token and does not measure the TTL. With monitor-only, this lock does not measure
+// the TTL either.
 type consulLock struct {
 	requester
 	own     consulConfig
@@ -121,7 +121,7 @@ type consulLock struct {
 // ConsulRetry is how long api.Lock waits between two attempts during a lock delay (DefaultLockRetryTime).
 const ConsulRetry = 5 * time.Second
 
-// Other constants of api.Lock.
+// These are other constants of api.Lock.
 const (
 	lockWaitTime = 15 * time.Second // duration of a blocking query (DefaultLockWaitTime)
 	sessionName  = "Consul API Lock"
@@ -164,7 +164,7 @@ func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter waits until the session has acquired the key, but only as long as patience.
+// enter waits until the session has acquired the key, for at most patience, and reports whether it has.
 func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	s, start, index, taken := h.own.(*consulSession), env.Monotonic(), uint64(0), false
 	defer func() { l.library.counted(taken) }()
@@ -220,8 +220,8 @@ func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Du
 // Extend does nothing, because the session is renewed in the background.
 func (l *consulLock) Extend(sim.Env, *Hold) error { return nil }
 
-// Release releases the key and ends the session. If a request had no reply, it is repeated. If the session is then
-// alive but does not hold the key, the first request has released it.
+// Release releases the key and ends the session. If there was no reply, it repeats the request. If the session is then
+// alive but does not hold the key, the first request has released the key.
 func (l *consulLock) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
 	s, key := h.own.(*consulSession), string(l.config.Key)

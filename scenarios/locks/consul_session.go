@@ -24,29 +24,30 @@ type consulSession struct {
 	library *Library
 }
 
-// Connection numbers of a client. Blocking queries have their own connection, so that they do not delay a request or a
-// renewal.
+// These are the numbers of a client's connections. Blocking queries have their own connection, so that they do not
+// delay other requests or renewals.
 const (
 	consulRequests = iota
 	consulRenewals
 	consulMonitor
 )
 
-// consulRetry is how long a client waits before it asks another server.
+// consulRetry is how long a client waits after a failed request before it asks another server.
 const consulRetry = 20 * time.Millisecond
 
-// consulCaller sends requests to the servers, one after another.
+// consulCaller sends a client's requests to one server after another until one answers.
 type consulCaller struct {
 	config   *Config
 	conn     int           // number of the caller's connection to each server
 	at       int           // index of the server asked last
 	blocking time.Duration // how long the server may wait before it answers
-	// Describes the latest request: when it was last sent, and whether it was repeated.
+	// The next fields describe the latest request: when it was last sent, and whether it was repeated.
 	sent     time.Duration
 	repeated bool
 }
 
-// call asks servers until one answers or patience ends. In the latter case, the answer has no Code.
+// call sends a request to one server after another until one answers or patience ends. If patience ends, the returned
+// answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()
@@ -62,12 +63,13 @@ func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.
 	return a
 }
 
-// isFinal reports whether an answer is an error that every server would return, and not just one without a leader.
+// isFinal reports whether an answer is an error that every server would return. Other errors only mean that this server
+// knows no leader.
 func isFinal(a consul.Answer) bool {
 	return a.Code >= 500 && strings.Contains(a.Body, "invalid session")
 }
 
-// ask asks only the server that was asked last. If there is no answer, it closes the connection.
+// ask sends a request only to the server that was asked last. If there is no answer, it closes the connection.
 func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
 	request http1.Request) consul.Answer {
 	conn := sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
@@ -94,7 +96,7 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 	return s
 }
 
-// renew renews the session every half of its TTL, and every second after a failure. It gives up when the TTL has passed
+// renew renews the session every half of its TTL, and every second after a failure. It stops when the TTL has passed
 // without a renewal. The lock is then lost, unless the client relies only on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL
@@ -145,5 +147,5 @@ func (s *consulSession) deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
-// alive reports whether, by its own count, the client may still rely on its session.
+// alive reports whether the client may still rely on its session, by its own measurement of the TTL.
 func (s *consulSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }

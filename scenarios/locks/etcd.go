@@ -44,7 +44,7 @@ func init() {
 		},
 		Measures: func(c *Config) (list []history.Measure) {
 			own := ownOf[etcdConfig](c)
-			// the token is the create revision of the client's key
+			// The token is the create revision of the client's key.
 			list = append(list, history.OwnValue, history.GrantToken)
 			if own.compareRevision {
 				list = append(list, history.OwnerCheck)
@@ -71,9 +71,9 @@ func init() {
 	})
 }
 
-// etcdConfig holds the settings that only this protocol has.
+// etcdConfig contains the settings that only this protocol has.
 type etcdConfig struct {
-	// after waiting, the client checks that its own key still exists (etcd issue 11456); default: on
+	// after waiting, the client checks whether its own key still exists (etcd issue 11456); default: on
 	recheck   bool
 	count     leaseCount // default sending
 	line      lineKind   // default own-keys
@@ -82,17 +82,18 @@ type etcdConfig struct {
 	compareRevision bool
 }
 
-// leaseCount says when an etcd lease begins, by the client's count.
+// leaseCount determines from when a client counts the time of an etcd lease.
 type leaseCount string
 
 const (
-	// when the client sent the request that extended it; by this count, it never ends later than the server's lease
+	// from when the client sent the request that extended the lease: the client's count never ends later than the
+	// server's lease
 	fromSending leaseCount = "sending"
-	// when the reply arrived; the client checks the lease twice a second, as the released client does
+	// from when the reply arrived; the client checks the lease twice a second, as the released client does
 	fromReceipt leaseCount = "receipt"
 )
 
-// lineKind says which key a client of etcd puts to wait in line.
+// lineKind determines which key a client of etcd puts to wait in line.
 type lineKind string
 
 const (
@@ -101,7 +102,7 @@ const (
 	oneKey lineKind = "one-key"
 )
 
-// keepAlive says when an etcd client stops its keepalives.
+// keepAlive determines when an etcd client stops its keepalives.
 type keepAlive string
 
 const (
@@ -146,8 +147,8 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 }
 
 // etcd is the mutex of clientv3/concurrency. Each client puts its own key under the lock's name, attached to its lease,
-// and the key with the lowest create revision holds the lock. The create revision is the fencing token. With several
-// permits, as many keys hold the lock.
+// and the key with the lowest create revision holds the lock. The create revision is the fencing token. With n permits,
+// the n keys with the lowest create revisions hold the lock.
 //
 // Here, each lock has its own session, which is closed if an attempt may have left a key behind. The recipe may also
 // share one session among several locks, but then it never closes the session, and the caller must delete what a failed
@@ -209,8 +210,9 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it already exists. It finds out the key's create revision and whether the key
-// is the oldest. entered is false if there was no reply, or if a late request of an earlier attempt put the key.
+// enter puts the client's own key, unless it already exists. It stores the key's create revision in h. first reports
+// whether the key is among the oldest keys, which hold the lock. entered is false if there was no reply, or if a late
+// request of an earlier attempt put the key.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	look, oldest := rpc.Op{Kind: rpc.Range, Key: key}, l.line()
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key), look, oldest},
@@ -238,14 +240,14 @@ func (l *etcd) putting(h *Hold, key string) rpc.Op {
 	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
 }
 
-// line returns the operation that reads the oldest keys under the lock's name, which hold the lock.
+// line returns the operation that reads the oldest keys under the lock's name. These keys hold the lock.
 func (l *etcd) line() rpc.Op {
 	prefix := string(l.config.Key) + "/"
 	return rpc.Op{Kind: rpc.Range, Key: prefix, End: rpc.Prefix(prefix), Order: rpc.ByCreate,
 		Limit: l.config.permits()}
 }
 
-// put puts the key that all clients share, unless it exists. Both results are false if there is no reply.
+// put puts the key that all clients share, unless it exists. first and entered are false if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key)},
 		Else: []rpc.Op{{Kind: rpc.Range, Key: key}}}
@@ -265,7 +267,7 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return false, true
 }
 
-// waitInLine waits until, of the keys under the lock's name, fewer than permits are older than the client's own. It
+// waitInLine waits until fewer than permits of the keys under the lock's name are older than the client's own key. It
 // returns false if it had to stop before that.
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
@@ -293,7 +295,7 @@ func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	return ok && len(r.Keys) == 1 && l.session.alive(env)
 }
 
-// watch waits until the watch reports that a key was deleted, or until the member stops responding.
+// watch waits until the etcd watch reports that a key was deleted, or until the member stops responding.
 func (l *etcd) watch(env sim.Env, h *Hold, of rpc.Watch, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())
@@ -341,9 +343,9 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key, but only if this attempt put it. Otherwise a late repetition could delete a newer key
-// (etcd issue 22082). It reports whether the deletion was confirmed. If a request got no reply, and the key is then
-// gone although its lease is alive, that request deleted it.
+// leave deletes the client's key, but only if this attempt put it. Otherwise a late repetition of the request could
+// delete a newer key (etcd issue 22082). It reports whether the deletion was confirmed. If a request got no reply and
+// the key is then gone although its lease is alive, that request deleted the key.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

@@ -22,19 +22,19 @@ type etcdSession struct {
 	library *Library
 }
 
-// etcdCaller sends requests to the members of a cluster, one after another.
+// etcdCaller sends a client's requests to one member of a cluster after another until one replies.
 type etcdCaller struct {
 	config *Config
 	conn   int // number of the caller's connection to each member
 	at     int // index of the member asked last
-	// Describes the latest request: when it was last sent, and whether it was repeated.
+	// The next fields describe the latest request: when it was last sent, and whether it was repeated.
 	sent     time.Duration
 	repeated bool
 	calls    uint64 // number of calls that consisted of a single request
 }
 
-// Connection numbers of a client. A watch must not wait behind a request, and a keepalive must not wait behind either
-// of them.
+// These are the numbers of a client's connections. A watch must not wait behind a request, and a keepalive must not
+// wait behind either of them.
 const (
 	etcdRequests = iota
 	etcdKeepalives
@@ -104,8 +104,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	s.until = sent + time.Duration(ttl)*time.Second
 }
 
-// keepalive extends the lease every third of its TTL. If this fails, the client determines by its own count when the
-// lease is lost.
+// keepalive extends the lease every third of its TTL. If this fails, the lease counts as lost when it ends by the
+// client's own count.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -147,8 +147,8 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 // looksEvery is how often the released client checks whether its lease has run out (clientv3, deadlineLoop).
 const looksEvery = 500 * time.Millisecond
 
-// giveUp signals that the lease is lost. If the lease is counted from sending, it does so immediately. Otherwise it
-// does so at the client's next check.
+// giveUp signals that the lease is lost: immediately if the lease is counted from sending, otherwise at the client's
+// next check.
 func (s *etcdSession) giveUp(env sim.Env) {
 	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)
@@ -160,5 +160,5 @@ func (s *etcdSession) deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
-// alive reports whether the client may still rely on its lease.
+// alive reports whether the client may still rely on its lease, by its own count.
 func (s *etcdSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }

@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fair is a lock on one Redis with a queue of waiting clients, like Redisson's RedissonFairLock. A list holds their
-// places in the order in which they asked. A sorted set holds the time at which each place ends, by the server's clock.
+// Fair is a lock on one Redis with a queue of waiting clients, like Redisson's RedissonFairLock. A list contains their
+// places in the order in which they asked. A sorted set contains the time at which each place ends, by the server's
+// clock.
 const Fair Protocol = "fair"
 
 func init() {
@@ -57,7 +58,7 @@ func init() {
 	})
 }
 
-// fairConfig holds the settings that only this protocol has.
+// fairConfig contains the settings that only this protocol has.
 type fairConfig struct {
 	timeout  time.Duration // default 5 s
 	places   placeTimes    // default renewed
@@ -83,15 +84,15 @@ func fairMeasures(c *Config) []history.Measure {
 	return ms
 }
 
-// placeTimes says when a place in the queue ends.
+// placeTimes determines when a place in the queue ends.
 type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
 	// place-timeout after its client first asked, even if the client is still waiting (redisson 3004)
 	fixedPlaces placeTimes = "fixed"
-	// place-timeout after the place before it ends, so the timeouts of clients that are gone add up (redisson 1104,
-	// 6150)
+	// place-timeout after the end of the place before it, so the timeouts of clients that are gone add up (redisson
+	// 1104, 6150)
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )
@@ -114,13 +115,13 @@ var fairKeys = []format.Key[fairConfig]{
 		"a client that gives up removes its place; `off`: the place stays until it ends (redisson 5019)"),
 }
 
-// queueOf returns the key of the list of places. placesOf returns the key of the sorted set of the times at which they
-// end.
+// queueOf returns the key of the list of places. placesOf returns the key of the sorted set with the times at which the
+// places end.
 func queueOf(key history.Lock) string  { return string(key) + ":queue" }
 func placesOf(key history.Lock) string { return string(key) + ":places" }
 
-// The scripts of a fair lock. KEYS are the lock, the list and the sorted set. ARGV[1] is the owner value, ARGV[2] the
-// TTL, and ARGV[3] place-timeout.
+// These are the scripts of a fair lock. KEYS are the lock, the list and the sorted set. ARGV[1] is the owner value,
+// ARGV[2] the TTL, and ARGV[3] place-timeout.
 const (
 	dropEnded = `while true do
     local first = redis.call("lindex", KEYS[2], 0)
@@ -135,8 +136,8 @@ end
 	readQueue = `local holder = redis.call("get", KEYS[1])
 local first = redis.call("lindex", KEYS[2], 0)
 `
-	// The lock goes to the first client in line. It also goes to a client whose earlier request got the lock without a
-	// reply.
+	// The lock goes to the first client in line, or to a client that already has it because the reply to its earlier
+	// request was lost.
 	ifFirst  = `if holder == ARGV[1] or not holder and (not first or first == ARGV[1]) then`
 	ifFree   = `if holder == ARGV[1] or not holder then`
 	takeFree = `
@@ -174,7 +175,7 @@ return 1`
 var placeScripts = map[placeTimes]string{renewedPlaces: renewPlace, fixedPlaces: fixPlace, addedPlaces: addPlace,
 	keptPlaces: fixPlace}
 
-// fair is a fair lock. A waiting client asks repeatedly, but always for the same place.
+// fair is a fair lock. A waiting client sends its request again and again, but always for the same place in the queue.
 type fair struct {
 	*single
 	own  fairConfig
@@ -195,7 +196,7 @@ func makeFair(r requester) protocol {
 	return l
 }
 
-// Acquire waits in the queue. This is a single attempt, however often it asks.
+// Acquire waits in the queue. All its requests together count as a single attempt.
 func (l *fair) Acquire(env sim.Env) (*Hold, error) {
 	attempt, value := l.next(env)
 	place, asked := &Hold{Attempt: attempt, value: value}, false
@@ -213,13 +214,13 @@ func (l *fair) Acquire(env sim.Env) (*Hold, error) {
 	return h, err
 }
 
-// request asks for the lock or keeps the place in the queue.
+// request asks for the lock. If another client has it, the request keeps this client's place in the queue.
 func (l *fair) request(_ *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.script(l.take, h.value, due.at, millis(l.own.timeout))...).Int()
 	return n == 1, answered && n == 0
 }
 
-// script returns the call of a script on the keys of the lock.
+// script returns the EVAL command for a script, with the keys of the lock.
 func (l *fair) script(text string, args ...string) []string {
 	key := l.config.Key
 	return append([]string{"EVAL", text, "3", string(key), queueOf(key), placesOf(key)}, args...)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fenced is a lock that uses SET NX PX and INCR of a token counter in one script.
+// Fenced is a lock that uses SET NX PX and INCR of a token counter, in one script.
 const Fenced Protocol = "fenced"
 
 func init() {
@@ -38,12 +38,12 @@ func init() {
 	})
 }
 
-// fencedConfig holds the settings that only this protocol has.
+// fencedConfig contains the settings that only this protocol has.
 type fencedConfig struct {
 	tokenRead tokenRead // default in-step
 }
 
-// tokenRead says when the client of a fenced lock gets its token.
+// tokenRead determines when the client of a fenced lock gets its token.
 type tokenRead string
 
 const (
@@ -58,8 +58,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"fenced "+
 		"lock)", format.Options(tokenInStep, tokenLater)...)
 
-// sameKey explains why lock a and lock b exclude each other: b is the name of a key that a uses, and purpose says for
-// what.
+// sameKey explains why locks a and b conflict if the name of lock b equals key, which lock a uses for the given
+// purpose. Otherwise it returns "".
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""
@@ -78,7 +78,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 	return n > 0, answered && n == 0
 }
 
-// readToken reads the counter and uses its current value as the fencing token of the hold.
+// readToken reads the counter and uses its value as the fencing token of the hold.
 func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)

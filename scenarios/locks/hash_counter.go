@@ -35,7 +35,7 @@ func init() {
 	})
 }
 
-// The scripts of a hash counter. ARGV[1] is the owner, ARGV[2] the TTL.
+// These are the scripts of a hash counter. ARGV[1] is the owner, ARGV[2] the TTL.
 const (
 	enterHash = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
@@ -47,7 +47,7 @@ return 1`
     return 0
 end
 return redis.call("pexpire", KEYS[1], ARGV[2])`
-	// leaveHash returns 1 also if the owner keeps the lock, because it has more holds.
+	// leaveHash returns 1 if the owner had a hold, even if it has further holds and so keeps the lock.
 	leaveHash = `if redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
 end
@@ -59,7 +59,7 @@ end
 return 1`
 )
 
-// hashCounter is a single that a client can enter again on the server.
+// hashCounter is a lock on one Redis server that counts its owner's holds.
 type hashCounter struct{ *single }
 
 func newHashCounter(r requester) hashCounter {
@@ -73,17 +73,17 @@ func newHashCounter(r requester) hashCounter {
 	return hashCounter{l}
 }
 
-// script returns the request that calls a script with the owner value of a hold and a TTL.
+// script returns the EVAL command for a script, with the owner value of a hold and a TTL.
 func (l *single) script(text string, h *Hold, ttl time.Duration) []string {
 	return []string{"EVAL", text, "1", string(l.config.Key), h.value, millis(ttl)}
 }
 
-// enter adds one to the holds of the owner. It returns false if the server does not confirm this.
+// enter increments the owner's number of holds. It returns false if the server does not confirm this.
 func (l hashCounter) enter(env sim.Env, h *Hold) bool {
 	return isOne(l.ask(env, h, "enter", l.script(enterHash, h, l.config.TTL)...))
 }
 
-// leave gives back one of several holds. The owner keeps the lock.
+// leave decrements the owner's number of holds. The owner keeps the lock.
 func (l hashCounter) leave(env sim.Env, h *Hold) Answer {
 	return answered(l.ask(env, h, "leave", l.script(leaveHash, h, l.config.TTL)...))
 }

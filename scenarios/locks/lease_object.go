@@ -13,8 +13,8 @@ import (
 	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// LeaseObject is the leader election of Kubernetes. The leader is stored in a record, which it renews by
-// compare-and-swap (client-go v0.37.2, tools/leaderelection/leaderelection.go).
+// LeaseObject is the leader election of Kubernetes. A record names the leader, which renews it by compare-and-swap
+// (client-go v0.37.2, tools/leaderelection/leaderelection.go).
 const LeaseObject Protocol = "lease-object"
 
 func init() {
@@ -66,7 +66,7 @@ func init() {
 	})
 }
 
-// leaseObjectConfig holds the settings that only this protocol has, with the names and defaults of Kubernetes.
+// leaseObjectConfig contains the settings that only this protocol has, with the names and defaults of Kubernetes.
 type leaseObjectConfig struct {
 	renewDeadline time.Duration  // a leader that could not renew for this time gives up; 0: never
 	period        time.Duration  // time between two attempts
@@ -76,28 +76,28 @@ type leaseObjectConfig struct {
 	version       versionInWrite // default compared
 }
 
-// electionEnd says what a leader does with the record when it stops (LeaderElectionConfig.ReleaseOnCancel).
+// electionEnd determines what a leader does with the record when it stops (LeaderElectionConfig.ReleaseOnCancel).
 type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// it reads the record and writes it without a holder, even if another client leads by then: it compares its
-	// identity with the holder that it saw last, not with the one that it has just read (client-go from v0.34 on)
+	// it reads the record and writes it without a holder, even if another client leads by then, because it compares its
+	// identity with the holder that it saw earlier and not with the one that it has just read (client-go from v0.34 on)
 	clearsRecord electionEnd = "on"
 	// it writes only if the record still has the version that it knows (client-go v0.32)
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation says from when a candidate counts another client's lease.
+// observation determines from when a candidate counts the time of another client's lease.
 type observation string
 
 const (
 	sightOfChange observation = "change" // from when the candidate saw the record change, as in client-go
-	// from the time in the record, which the leader has read from its wall clock
+	// from the time in the record, which the leader took from its wall clock
 	renewTime observation = "renew-time"
 )
 
-// durationOf says which duration a candidate assumes for another client's lease.
+// durationOf determines which duration a candidate assumes for another client's lease.
 type durationOf string
 
 const (
@@ -106,12 +106,12 @@ const (
 	ownDuration durationOf = "own"
 )
 
-// versionInWrite says whether an update states the version of the record that it replaces.
+// versionInWrite determines whether an update states the version of the record that it replaces.
 type versionInWrite string
 
 const (
 	comparedVersion versionInWrite = "compared"
-	// the API server refuses such an update for Lease objects, but not for ConfigMaps
+	// it states no version; the API server refuses such an update for Lease objects, but not for ConfigMaps
 	anyVersion versionInWrite = "any"
 )
 
@@ -142,7 +142,7 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// jitterFactor is the longest time that a candidate waits in addition to the period, as a multiple of the period
+// jitterFactor is the maximum random time that a candidate waits in addition to the period, as a multiple of the period
 // (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
@@ -161,7 +161,7 @@ func withoutLeaseObject() map[string]string {
 	return all
 }
 
-// refusedOfLeaseObject lists the settings that client-go refuses (NewLeaderElector).
+// refusedOfLeaseObject returns the combinations of settings that client-go refuses (NewLeaderElector).
 func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 	if c.Protocol != LeaseObject {
 		return nil
@@ -205,8 +205,9 @@ func badObjectName(name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// leaseObject elects a leader as client-go does. It sends to the etcd member on a node what the API server on that node
-// would send. An update is a transaction that depends on the revision of the key.
+// leaseObject elects a leader as client-go does. It sends its requests to the etcd member on a node, in the form in
+// which the API server on that node would send them. An update is a transaction that depends on the revision of the
+// key.
 type leaseObject struct {
 	requester
 	own leaseObjectConfig
@@ -261,7 +262,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 	return h
 }
 
-// renewed updates a hold after its lease was renewed. The next renewal begins after a period.
+// renewed updates a hold after a renewal of its lease. The next renewal begins after a period.
 func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	until := l.own.givesUpAt(env)
 	if until != sim.Forever {
@@ -299,7 +300,7 @@ func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity
 
 // tryAcquireOrRenew does what client-go's function of that name does. A leader updates the record that it wrote last.
 // If this fails, or if the client does not lead, it reads the record. It then writes the record if nobody leads or
-// another client's lease is over.
+// another client's lease has ended.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
 	start := env.Monotonic()
 	if e.leads() && e.valid(env, start) &&
@@ -341,8 +342,8 @@ func (e *election) time(env sim.Env) string {
 	return env.Wall().Format(rpc.MicroTime)
 }
 
-// valid reports whether the lease in the record that the client last saw is still valid. now is on the client's
-// monotonic clock.
+// valid reports whether the lease in the record that the client last saw is still valid. now is the time on the
+// client's monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
 	if e.own.duration == ownDuration {
@@ -355,8 +356,8 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the version of the record that the client knows. It returns Denied if the record has another version
-// by now. After a successful write, the written record counts as the one that the client last saw.
+// write replaces the record if it still has the version that the client knows. Otherwise it returns Denied. A record
+// that was written successfully becomes the one that the client last saw.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
 	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
 	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},
@@ -376,7 +377,7 @@ func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, s
 	}
 }
 
-// get reads the record. key is nil if there is none. answered reports whether there was a reply.
+// get reads the record. key is nil if there is no record. answered reports whether there was a reply.
 func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *rpc.KeyValue, answered bool) {
 	r, answered := e.ask(env, via, deadline, rpc.Op{Kind: rpc.Range, Key: e.key()}.Call())
 	if len(r.Keys) > 0 {
@@ -385,8 +386,8 @@ func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (ke
 	return key, answered
 }
 
-// ask asks one API server. If that server does not reply, the next call asks the next server. answered is false if
-// there was no reply within the timeout and before the deadline.
+// ask sends a request to one API server. If that server does not reply, the next call goes to the next server. answered
+// is false if there was no reply within the timeout and before the deadline.
 func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, call rpc.Call) (_ rpc.Response,
 	answered bool) {
 	left := deadline - env.Monotonic()
@@ -405,7 +406,7 @@ func (e *election) key() string {
 	return rpc.LeaseObjects + rpc.DefaultNamespace + string(e.config.Key)
 }
 
-// givesUpAt returns the time, on its monotonic clock, at which a leader that begins to renew now gives up.
+// givesUpAt returns the time, on its monotonic clock, at which a leader gives up if it begins to renew now and fails.
 func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	if c.renewDeadline == 0 {
 		return sim.Forever

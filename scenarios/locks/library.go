@@ -14,13 +14,13 @@ import (
 // FromLibrary is the protocol name of locks that are implemented by a released Go library and not by this package.
 const FromLibrary Protocol = "library"
 
-// Foreign creates a lock of one client from code outside this package.
+// Foreign is a function that creates the lock of one client with code outside this package.
 type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 
-// ForeignLock is a lock that a Foreign creates.
+// ForeignLock is a lock that a Foreign function creates.
 type ForeignLock interface{ protocol }
 
-// RefusedError reports that an acquire or an extension of a foreign lock failed because the library refused it.
+// RefusedError reports that an acquire or an extension of a foreign lock failed with an error from the library.
 type RefusedError struct {
 	Said string // the library's error as a single printable line
 	Err  error  // the corresponding error of this package
@@ -32,7 +32,7 @@ func (e *RefusedError) Error() string { return "locks: the library said: " + e.S
 // Unwrap returns the corresponding error of this package.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Said returns the error text of a library that refused; empty if err is not a RefusedError.
+// Said returns the library's error text if err is a RefusedError, and "" otherwise.
 func Said(err error) string {
 	var r *RefusedError
 	if errors.As(err, &r) {
@@ -41,8 +41,8 @@ func Said(err error) string {
 	return ""
 }
 
-// library does not appear in the reference of protocols, since a scenario can use it only together with the library's
-// code.
+// library is the definition of the protocol FromLibrary. It is not in the list of protocols, since a scenario can use
+// it only together with the library's code.
 var library = &Definition{
 	Name:    FromLibrary, // the protocol runs on any backend; the backend determines the service
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
@@ -51,14 +51,14 @@ var library = &Definition{
 	Without: map[string]string{"shared": "leave shared out: a lock in Go reports which of its holds are shared by a " +
 		"method Shared() bool (locktest.Sharer)"},
 	Settings: slices.Concat([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
-		// the effect depends on the library's own code
+		// What these settings do depends on the library's own code.
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:],
 		own(libraryPlaces)),
 	Order: func(c *Config) time.Duration { return ownOf[libraryConfig](c).placeTimeout },
 	make:  func(r requester) protocol { return &borrowed{requester: r, foreign: r.library.Foreign} },
 }
 
-// libraryConfig holds the settings that only locks in Go have.
+// libraryConfig contains the settings that only locks from libraries have.
 type libraryConfig struct {
 	placeTimeout time.Duration // default 0: the lock does not promise any order
 }
@@ -67,7 +67,7 @@ var libraryPlaces = format.Positive("place-timeout",
 	func(c *libraryConfig) *time.Duration { return &c.placeTimeout }, 0, "how long the place of a client that no "+
 		"longer waits may stay in the queue of a fair lock; `none`: the lock promises no order", "none")
 
-// borrowed creates the foreign lock at the first acquire, when the client is known.
+// borrowed is a foreign lock that is created at the first acquire, when the client is known.
 type borrowed struct {
 	requester
 	ForeignLock
@@ -88,7 +88,7 @@ func (l *borrowed) Close(env sim.Env) {
 	}
 }
 
-// Attempt returns the name of a new attempt at a foreign lock.
+// Attempt starts a new attempt to acquire a foreign lock and returns its name.
 func (l *Library) Attempt(env sim.Env) history.Attempt {
 	l.attempts++
 	return history.Attempt(string(env.Name()) + "/" + strconv.Itoa(l.attempts))

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// Errors of Acquire and Extend.
+// These are the errors of Acquire and Extend.
 var (
 	ErrPatience   = errors.New("locks: no lock was acquired before the patience ran out or all attempts were made")
 	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
@@ -21,15 +21,15 @@ var (
 	ErrLimit      = errors.New("locks: the number of extensions is used up")
 )
 
-// Lock is a lock as client libraries offer it. It belongs to one client.
+// Lock is a lock as client libraries provide it. It belongs to one client.
 type Lock interface {
 	protocol
-	// Reenter acquires the lock again for a client that already holds it. Each call needs its own Release. It returns
-	// false if the library has found that the lock is gone.
+	// Reenter acquires the lock again for a client that already holds it. Each successful call needs its own Release.
+	// Reenter returns false if the library has found that the lock is gone.
 	Reenter(env sim.Env, h *Hold) bool
 }
 
-// Answer is what a client knows about the outcome of its release.
+// Answer is the outcome of a release, as far as the client knows it.
 type Answer uint8
 
 const (
@@ -39,7 +39,7 @@ const (
 	Confirmed                // enough servers released the lock, or no server needed to be asked
 )
 
-// answered returns the outcome of a release on one server, from its reply or the lack of a reply.
+// answered returns the outcome of a release on one server. r is the server's reply; nil: there was none.
 func answered(r *sim.Reply) Answer {
 	switch {
 	case r.Status == sim.NoReply || r.Status == sim.Reset:
@@ -61,7 +61,7 @@ type protocol interface {
 	Extend(env sim.Env, h *Hold) error
 	// Release releases the lock.
 	Release(env sim.Env, h *Hold) Answer
-	// Close stops what the library does in the background.
+	// Close stops the background tasks of the library.
 	Close(env sim.Env)
 }
 
@@ -120,8 +120,8 @@ func New(c *Config, of *Library) Lock {
 	return &reentrant{protocol: p, config: c}
 }
 
-// object is a lock object that the tasks of a client share. It stores the owner value in a field. A release or an
-// extension sends this value, which is the value of the task that acquired the lock last.
+// object is a lock object that the tasks of a client share. It stores the owner value in a field, where the task that
+// acquired the lock last has put it. Releases and extensions send this value.
 type object struct {
 	protocol
 	value *string // empty if, as far as the object knows, the lock is not held
@@ -176,7 +176,7 @@ func (o *object) Release(env sim.Env, h *Hold) Answer {
 	return o.protocol.Release(env, &now)
 }
 
-// reentrant adds reentry to a protocol: a client can acquire a lock that it already holds.
+// reentrant makes a protocol reentrant: a client can acquire a lock that it already holds.
 type reentrant struct {
 	protocol
 	config *Config
@@ -220,8 +220,8 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 // millis formats d in whole milliseconds, as PX requires.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Library is what the locks of one client share: the number of its attempts, its ZooKeeper session, and its holds. The
-// zero Library is ready to use.
+// Library is the state that the locks of one client share: the number of its attempts, its ZooKeeper session, and its
+// holds. The zero Library is ready to use.
 type Library struct {
 	Foreign Foreign // creates the client's locks if their protocol is FromLibrary
 
@@ -244,7 +244,7 @@ func (l *Library) owner(env sim.Env, of history.Lock) string {
 	return l.owners[of]
 }
 
-// field returns the field in which the client's object of a lock stores the owner value.
+// field returns the field of the client's lock object that stores the owner value.
 func (l *Library) field(of history.Lock) *string {
 	if l.values == nil {
 		l.values = map[history.Lock]*string{}
@@ -255,10 +255,10 @@ func (l *Library) field(of history.Lock) *string {
 	return l.values[of]
 }
 
-// Anew returns the library of a client that has restarted. The numbering of its attempts continues.
+// Anew returns the Library of a client that has restarted. It continues to number attempts where l stopped.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted counts an attempt. taken says whether it found that another client held the lock.
+// counted counts an attempt. taken says whether the attempt found that another client held the lock.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
@@ -269,10 +269,10 @@ func (l *Library) counted(taken bool) {
 // An acquire that retries makes several attempts. An acquire that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged updates the holds for which of returns true. They depend on a session that now lasts until the given
-// deadline. If the client was paused and read the reply only after that deadline, nothing is extended. For a hold that
-// its client has not received yet, only the deadline is updated. In real time, holds may be added or removed while the
-// client of a hold is being notified.
+// prolonged sets the deadline of those holds for which of returns true. These holds depend on a session that now lasts
+// until the given deadline. If the client was paused and read the reply only after that deadline, nothing is extended.
+// For a hold that its client has not received yet, only the deadline is updated. In real time, holds may be added or
+// removed while the client of a hold is being notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -294,12 +294,12 @@ func (l *Library) drop(h *Hold) {
 	l.holds = slices.DeleteFunc(l.holds, func(x *Hold) bool { return x == h })
 }
 
-// requester creates the attempts of a client and their owner values.
+// requester numbers the attempts of a client and chooses their owner values.
 type requester struct {
 	config  *Config
 	library *Library
 	value   string // owner value of the client or of the current acquire, if several attempts share it
-	// left is the maximum duration of a request of the attempt. 0 means the usual timeout.
+	// left is the maximum duration of the attempt's requests. 0 means the usual timeout.
 	left time.Duration
 }
 
@@ -311,7 +311,7 @@ func (r *requester) timeout() time.Duration {
 	return r.config.Timeout
 }
 
-// fixedValue is the owner value of clients that all use the same constant (CLIENT_ID in Collins's code).
+// fixedValue is the owner value if all clients use the same constant (CLIENT_ID in Collins's code).
 const fixedValue = "client_A_123"
 
 // next starts an attempt and returns its name and its owner value.
@@ -332,10 +332,10 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 
 func newValue(env sim.Env) string { return strconv.FormatUint(env.Rand(), 36) }
 
-// resting is what a client does between two attempts. delay is a random delay, and left is the remaining patience.
+// resting is how a client waits between two attempts. delay is a random delay, and left is the remaining patience.
 type resting func(env sim.Env, delay, left time.Duration)
 
-// left returns how much of the client's patience is left, on its monotonic clock, for an acquire that began at start.
+// left returns the remaining patience of a client, measured on its monotonic clock, for an acquire that began at start.
 func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	if c.Patience == 0 {
 		return sim.Forever
@@ -343,7 +343,7 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls try until it holds the lock or patience ends. try may wait as long as left.
+// retryFor calls try until it returns a hold or patience ends. try may wait for at most left.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)
@@ -357,7 +357,7 @@ func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Durati
 	}
 }
 
-// retry calls try until it holds the lock, or until it runs out of patience or attempts.
+// retry calls try until it returns a hold, or until the client runs out of patience or attempts.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
 	if r.config.TokenScope == PerAcquire {
@@ -385,10 +385,10 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	}
 }
 
-// sleep is the resting of most clients: they sleep for the delay.
+// sleep is the resting function of most clients: they sleep for the delay.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
-// Draw returns a uniformly random duration from a range. It uses the random numbers of the process.
+// Draw returns a uniformly distributed random duration from the range d. It uses the random numbers of the process.
 func Draw(env sim.Env, d sim.Delay) time.Duration {
 	if d.Hi <= d.Lo {
 		return d.Lo

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// bench has five servers behind links of 1 ms. It logs every request. The test determines the replies.
+// bench is a test environment with five servers behind links with a delay of 1 ms. It logs every request. The test
+// determines the replies.
 type bench struct {
 	*sim.World
 	t       *testing.T
@@ -39,7 +40,7 @@ func (s *scripted) Serve(r *sim.Incoming) {
 	}
 }
 
-// brief shortens a command: it replaces scripts and owner values by names.
+// brief returns a command as short text: it replaces scripts and owner values by names.
 func brief(args []string) string {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -102,7 +103,7 @@ func config(change func(*Config)) Config {
 // newLock returns a lock for a client that has no other locks.
 func newLock(c Config) Lock { return New(&c, &Library{}) }
 
-// yes is the reply of servers that grant everything.
+// yes is a reply function for servers that grant everything.
 func yes(_, _ int, args []string) string {
 	if args[0] == "SET" {
 		return "+OK"
@@ -118,7 +119,7 @@ func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		// TTL - elapsed - (1 % + 2 ms); five round trips of 2 ms have passed.
+		// The validity is TTL - elapsed - (1 % + 2 ms). Five round trips of 2 ms have passed.
 		if got, want := h.Remaining(env), 10*time.Second-10*time.Millisecond-102*time.Millisecond; got != want {
 			t.Errorf("validity %v, want %v", got, want)
 		}
@@ -133,7 +134,7 @@ func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
 }
 
 func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
-	// The first attempt gets two of five votes. One server does not answer.
+	// The first attempt gets two of five votes. One server does not reply.
 	b := newBench(t, func(server, n int, args []string) string {
 		switch {
 		case n > 2:
@@ -267,7 +268,7 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 2, 0, ErrLost, 5},
 		{ExtendChecked, 5, 11 * time.Second, ErrLate, 5},
 		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two servers agreed, one did not answer
-		// the reply of the silent server would not change the outcome
+		// a reply of the silent server would not change the outcome
 		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
 		{ExtendAnyAnswer, 0, 0, nil, 5},
@@ -403,8 +404,8 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	}
 }
 
-// TestAnAcquireMakesAsManyAttemptsAsItMay uses the limit of the documents' sample code, which tries at most three
-// times.
+// TestAnAcquireMakesAsManyAttemptsAsItMay uses the maximum number of attempts in the documents' sample code, which is
+// three.
 func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
 	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
 		b := newBench(t, func(_, _ int, args []string) string {

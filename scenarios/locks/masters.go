@@ -8,25 +8,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters is what a client knows about the masters of its lock: one master, or several for Redlock. Without a Sentinel,
-// they are fixed. With a Sentinel, a task of the client subscribes to the Sentinel and follows each switch, as client
-// libraries do. A client that cannot reach the Sentinel continues with the masters that it knows.
+// masters contains the current masters of a lock, as far as its client knows: one master, or several for Redlock.
+// Without a Sentinel, they are fixed. With a Sentinel, a task of the client subscribes to the Sentinel and follows each
+// switch, as client libraries do. A client that cannot reach the Sentinel continues with the masters that it knows.
 type masters struct {
-	// now has the current master of each group, in the order of Config.Servers. It is empty until the first query.
+	// now contains the current master of each group, in the order of Config.Servers. It is empty until the first query.
 	now []sim.ProcessID
-	// slots is what the client of a Redis Cluster knows about slots. It is nil before its first request.
+	// slots contains what the client of a Redis Cluster knows about slots. It is nil before the first request.
 	slots slots
 }
 
-// sentinelTimeout is how long a client waits for the Sentinel, and also how long it pauses before it asks again. If a
-// subscription was silent for subscriptionCheck, the client renews it, because a Sentinel that has lost power sends
-// nothing.
+// sentinelTimeout is how long a client waits for a reply of the Sentinel, and also how long it waits before it asks
+// again. If a subscription was silent for subscriptionCheck, the client renews it, because a Sentinel that has lost
+// power sends nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second
 )
 
-// findMasters asks the Sentinel once, and then starts a task that follows it.
+// findMasters asks the Sentinel for the masters once, and then starts a task that follows changes.
 func (m *masters) findMasters(env sim.Env, c *Config) {
 	if m.now != nil {
 		return
@@ -38,7 +38,7 @@ func (m *masters) findMasters(env sim.Env, c *Config) {
 	}
 }
 
-// look asks for the masters and subscribes to their changes. It reports whether the Sentinel replied.
+// look asks the Sentinel for the masters and subscribes to changes. It reports whether the Sentinel replied.
 func (m *masters) look(env sim.Env, c *Config) bool {
 	conn := sim.Conn{Server: c.Sentinel}
 	requests := []sim.Request{{Conn: conn, Args: []string{"SUBSCRIBE", "switch-master"}, Phase: "subscribe"}}

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// NameProblem explains why a lock of the protocol cannot have a name. problem is empty if it can. right is the most
-// similar possible name, or empty if there is none.
+// NameProblem explains why a lock of the protocol cannot have the given name. problem is empty if it can. right is the
+// most similar name that is possible, or empty if there is none.
 func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	if d := Define(p); d != nil && d.badName != nil {
 		return d.badName(name)
@@ -18,7 +18,7 @@ func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 }
 
 // PairProblem explains why two locks of the protocol cannot have these names at the same time, and what to write
-// instead. It is empty if they can. Names that collide here would also collide on the real service.
+// instead. It returns "" if they can. Names that conflict here would also conflict on the real servers.
 func PairProblem(p Protocol, a, b history.Lock) string {
 	if d := Define(p); d != nil && d.clash != nil {
 		return cmp.Or(d.clash(a, b), d.clash(b, a))
@@ -26,8 +26,8 @@ func PairProblem(p Protocol, a, b history.Lock) string {
 	return ""
 }
 
-// SlotProblem explains why a lock of the protocol cannot have a name on a Redis Cluster, and what to write instead. It
-// is empty if it can.
+// SlotProblem explains why a lock of the protocol cannot have the given name on a Redis Cluster, and what to write
+// instead. It returns "" if it can.
 func SlotProblem(p Protocol, name history.Lock) string {
 	d := Define(p)
 	if d == nil || d.beside == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// PermitList is a semaphore whose free permits are the elements of a list. A client that takes an element out has its
-// permit, and no other client can put that element back.
+// PermitList is a semaphore whose free permits are the elements of a list. A client acquires a permit by removing an
+// element, and no other client can put that element back.
 const PermitList Protocol = "permit-list"
 
 func init() {
@@ -37,7 +37,7 @@ func init() {
 }
 
 const (
-	// makePermits fills the list. It does so only once.
+	// makePermits is a script that fills the list, unless it was filled before.
 	makePermits = `if redis.call("set", KEYS[2], ARGV[1], "NX") then
     for i = 1, tonumber(ARGV[1]) do
         redis.call("rpush", KEYS[1], "permit-" .. i)
@@ -48,10 +48,11 @@ return 1`
 return 1`
 )
 
-// permitsMade returns the key that shows that the list of a lock has been filled.
+// permitsMade returns the key that marks the list of a lock as filled.
 func permitsMade(key history.Lock) string { return string(key) + ":permits" }
 
-// takePermit takes an element out of the list. The first request of a client fills the list if no client has done so.
+// takePermit removes an element from the list. Before the first request of a client, it fills the list if no client has
+// done so.
 func takePermit(l *single, env sim.Env, h *Hold, _ expiry) (held, taken bool) {
 	key := string(l.config.Key)
 	if !l.prepared {

@@ -16,7 +16,7 @@ type Setting = format.Key[Config]
 // Backend is the kind of servers that a protocol uses. Its name is the key under servers that configures them.
 type Backend string
 
-// The backends.
+// These are the kinds of servers.
 const (
 	OnRedis     Backend = "redis"
 	OnEtcd      Backend = "etcd"
@@ -44,22 +44,22 @@ type Definition struct {
 	Shares bool // the protocol is a semaphore, which is useful only with several permits
 	// Settings are the keys that the protocol accepts, each with its words and its default for this protocol.
 	Settings []Setting
-	// Without lists keys that only other protocols accept. For each it explains why this protocol does not, and what to
-	// write instead.
+	// Without maps keys that only other protocols accept to explanations: why this protocol does not accept the key,
+	// and what to write instead.
 	Without map[string]string
-	// Alike lists keys that must be equal for all clients. For each it explains why, and what to write instead of an
-	// override.
+	// Alike maps keys that must be equal for all clients to explanations: why they must be equal, and what to write
+	// instead of an override.
 	Alike map[string]string
-	// Measures returns the safety measures that a lock takes with these settings. It is nil if there are none.
+	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
-	// Lacks lists the safety measures that a lock with the given settings does not take, although protocols with the
-	// same values of the common keys do. nil: none.
+	// Lacks returns safety measures that a lock with the given settings does not take, although other protocols with
+	// the same common settings do. If Lacks is nil, there are none.
 	Lacks func(*Config) []history.Measure
-	// Refused lists settings that contradict each other or the number of Redis masters (0 if unknown). It is nil if
-	// there are none.
+	// Refused returns settings that contradict each other or the number of Redis masters (0 if unknown). If Refused is
+	// nil, there are none.
 	Refused func(c *Config, masters int) []Refusal
-	// Order returns, for a fair lock, how long the place of a client that no longer waits remains in the queue. It is
-	// nil, or returns 0, if the lock promises no order.
+	// Order returns how long the place of a client that no longer waits remains in the queue of a fair lock. It is nil,
+	// or returns 0, if the lock promises no order.
 	Order func(*Config) time.Duration
 	// Foreign creates the locks of a protocol whose code is in another package. It is nil for a protocol of this
 	// package.
@@ -71,20 +71,20 @@ type Definition struct {
 	quorum func(*Config) int
 	// sets the protocol's own settings that depend on the number of servers; nil: none
 	complete func(c *Config, servers int)
-	// badName explains why a lock cannot have a name, and returns the most similar possible name, if any. It is nil if
-	// all names are possible.
+	// badName explains why a lock cannot have a name, and returns the most similar possible name, if any. If badName is
+	// nil, all names are possible.
 	badName func(history.Lock) (problem, right string)
-	// clash explains why the service would treat the second of two locks as a part of the first, and what to write
-	// instead. It is nil if this cannot happen.
+	// clash explains why the servers would treat the second of two locks as a part of the first, and what to write
+	// instead. If clash is nil, this cannot happen.
 	clash func(a, b history.Lock) string
-	// beside returns the second key in the scripts of a lock. It is nil if they have only one.
+	// beside returns the second key in the scripts of a lock. If beside is nil, the scripts have only one key.
 	beside func(history.Lock) string
 }
 
-// Refusal explains why a key cannot have its value.
+// Refusal is a key whose value is not possible, with the reason.
 type Refusal struct{ Key, Why string }
 
-// All protocols in the order of the reference, and the keys of all protocols.
+// definitions lists all protocols in the order of the reference, and settings the keys of all protocols.
 var (
 	definitions []*Definition
 	settings    []Setting
@@ -144,7 +144,7 @@ func (d *Definition) Setting(path string) *Setting {
 // returns the first definition. Callers must not change the slice.
 func Settings() []Setting { return settings }
 
-// Taking lists the protocols that accept the key at a path and, if word is not empty, that word as its value.
+// Taking returns the protocols that accept the key at a path and, if word is not empty, that accept word as its value.
 func Taking(path, word string) (takers []Protocol) {
 	for _, d := range definitions {
 		if s := d.Setting(path); s != nil && (word == "" || slices.Contains(s.Form.Words, word)) {
@@ -154,8 +154,8 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum returns how many servers must grant a lock with these settings. In a Redis Cluster, one master serves the
-// lock.
+// Quorum returns the number of servers that must grant a lock with these settings. In a Redis Cluster, one master
+// serves the lock.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
@@ -166,8 +166,8 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Lasts returns how long a lock with these settings can block other clients after the last sign of life of its holder.
-// This is the TTL, unless the service adds to it.
+// Lasts returns how long a lock with these settings can block other clients after its holder has last contacted the
+// servers. This is the TTL, unless the servers add to it.
 func (d *Definition) Lasts(c *Config) time.Duration {
 	if d.lasts != nil {
 		return d.lasts(c)
@@ -180,7 +180,7 @@ func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
 
-// Misses reports whether a lock with these settings is known not to take a safety measure (Lacks).
+// Misses reports whether Lacks contains a safety measure for a lock with these settings.
 func (d *Definition) Misses(c *Config, m history.Measure) bool {
 	return d.Lacks != nil && slices.Contains(d.Lacks(c), m)
 }
@@ -203,8 +203,8 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete sets the defaults that depend on other keys, for a client of a run with n servers. given reports which keys
-// the file states. careful says that the client checks the validity of its lock or extends the lock.
+// Complete sets the defaults that depend on other keys, for a client of a run with n servers. given reports whether the
+// file states a key. careful is set if the client checks the validity of its lock or extends the lock.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)

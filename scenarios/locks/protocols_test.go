@@ -9,7 +9,7 @@ import (
 )
 
 // TestReasonsAreAboutWhatOthersTake: if a protocol explains why it does not accept a key, some other protocol must
-// accept that key. Otherwise nobody would ever see the explanation.
+// accept that key. Otherwise no user would ever see the explanation.
 func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	reasons := 0
 	for _, d := range Definitions() {

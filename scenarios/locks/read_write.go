@@ -43,24 +43,25 @@ func init() {
 	})
 }
 
-// readWriteConfig holds the settings that only this protocol has.
+// readWriteConfig contains the settings that only this protocol has.
 type readWriteConfig struct {
 	holders holders    // default own-lease
 	prefer  preference // default none
 }
 
-// holders says how the hash stores the holders.
+// holders determines how the hash stores the holders.
 type holders string
 
 const (
 	ownLease holders = "own-lease" // each holder has a field with the end of its lease
 	// each holder has a field; the hash has one expiry, which the last client to acquire sets for all (redisson 2144)
 	oneLease holders = "one-lease"
-	// a number; each release subtracts one from it, even if the lease of the holder had already ended
+	// the hash stores only the number of holders; each release subtracts one, even if the lease of the holder has
+	// already ended
 	countedHolders holders = "counter"
 )
 
-// preference says who gets the lock first if both readers and writers wait.
+// preference determines who gets the lock first if both readers and writers wait.
 type preference string
 
 const (
@@ -79,13 +80,13 @@ var readWriteKeys = []format.Key[readWriteConfig]{
 			"`writers`: no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
 }
 
-// The scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write. ARGV[4] is how long
-// the mark of a waiting writer lasts, or 0 if writers set none. KEYS[2] is that mark.
+// These are the scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write. KEYS[2] is
+// the mark of a waiting writer, and ARGV[4] is how long the mark lasts, or 0 if writers set none.
 const (
 	modeFree = `local free = true
 local all = redis.call("hgetall", KEYS[1])
 `
-	// refuse ends an attempt if others hold the lock.
+	// refuse is the part of a script that ends an attempt if other holders exclude the client.
 	refuse = `if ARGV[3] == "read" and redis.call("exists", KEYS[2]) == 1 then
     free = false
 end
@@ -142,7 +143,7 @@ end
 return 1`
 )
 
-// readWriteScripts are the scripts of a read-write lock, for each way to store the holders.
+// readWriteScripts maps each way to store the holders to the scripts that acquire and extend the lock.
 var readWriteScripts = map[holders]struct{ take, extend string }{
 	ownLease:       {takeOwnLease, extendOwnLease},
 	oneLease:       {takeOneLease, extendOneLease},
@@ -168,7 +169,7 @@ func makeReadWrite(r requester) protocol {
 	return l
 }
 
-// readWriteArgs returns the call of a script of a read-write lock.
+// readWriteArgs returns the EVAL command for a script of a read-write lock.
 func (l *single) readWriteArgs(script string, h *Hold, millis string, prefer preference) []string {
 	mode, mark := "write", "0"
 	if l.config.Shared {
@@ -180,7 +181,7 @@ func (l *single) readWriteArgs(script string, h *Hold, millis string, prefer pre
 	return []string{"EVAL", script, "2", string(l.config.Key), writersMark(l.config.Key), h.value, millis, mode, mark}
 }
 
-// writersMark returns the key whose existence means that a writer waits for a lock.
+// writersMark returns the key that exists while a writer waits for a lock.
 func writersMark(key history.Lock) string { return string(key) + ":writer" }
 
 // markOf returns how long the mark of a waiting writer lasts: twice the longest time until the writer asks again.

@@ -51,7 +51,7 @@ func init() {
 	})
 }
 
-// refusedOfRedlock lists settings of a Redlock that contradict each other.
+// refusedOfRedlock returns settings of a Redlock that contradict each other.
 func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	o := ownOf[redlockConfig](c)
 	if masters > 0 && o.quorum > masters {
@@ -66,7 +66,7 @@ func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	return list
 }
 
-// redlockConfig holds the settings that only this protocol has.
+// redlockConfig contains the settings that only this protocol has.
 type redlockConfig struct {
 	contact   contactKind // default sequential
 	order     askOrder    // default listed
@@ -75,7 +75,7 @@ type redlockConfig struct {
 	asking    asking      // default all
 }
 
-// contactKind says how the servers of a Redlock are asked.
+// contactKind determines whether a client asks the servers of a Redlock in sequence or in parallel.
 type contactKind string
 
 const (
@@ -83,7 +83,7 @@ const (
 	parallel   contactKind = "parallel"   // all at once, as the document recommends
 )
 
-// askOrder says which server a client asks first if it asks one after another.
+// askOrder determines which server a client asks first if it asks one after another.
 type askOrder string
 
 const (
@@ -91,7 +91,7 @@ const (
 	rotated askOrder = "rotated" // client k of n begins after (k-1)/n of the list, to spread the load
 )
 
-// releaseTo says which servers a Redlock client asks to release the lock.
+// releaseTo determines to which servers a Redlock client sends a release.
 type releaseTo string
 
 const (
@@ -101,7 +101,7 @@ const (
 	releaseToFirstError releaseTo = "first-error" // one after another, until one does not reply (Grace Collins, code)
 )
 
-// asking says how many servers a client asks in an attempt.
+// asking determines how many servers a client asks in an attempt.
 type asking string
 
 const (
@@ -110,7 +110,7 @@ const (
 	askUntilQuorum asking = "until-quorum"
 )
 
-// redlockKeys are the keys that determine how a client asks several servers.
+// redlockKeys are the keys that determine how a client sends requests to several servers.
 var redlockKeys = []format.Key[redlockConfig]{
 	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
@@ -140,7 +140,7 @@ type redlock struct {
 	spare *redlockHold // the hold of the last attempt, to reuse if it failed
 }
 
-// redlockHold is a Hold with the protocol's additional data.
+// redlockHold is a Hold with additional data of this protocol.
 type redlockHold struct {
 	Hold
 	granted []sim.ProcessID // the servers that granted the acquisition
@@ -161,8 +161,8 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one request to all servers, with its outcome. A keepalive task sends requests at the same time as the
-// worker, so each round has its own ballot.
+// ballot is one request that is sent to all servers, with its outcome. A keepalive task sends requests at the same time
+// as the worker, so each round has its own ballot.
 type ballot struct {
 	requests []sim.Request
 	of       []voter // the server to which each request was sent
@@ -204,7 +204,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire performs steps 1 to 4 of the document with the given TTL. If it succeeds, it gives h a new Grant.
+// acquire performs steps 1 to 4 of the document with the given TTL. If it succeeds, it sets a new Grant in h.
 func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
 	r.ttl = ttl
@@ -232,7 +232,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	return true
 }
 
-// Extend extends the keys by a script, or in one of the ways in which released libraries differ.
+// Extend extends the keys with a script, or in another way that some released library uses.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -266,7 +266,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal returns the reason why an extension failed that yes servers granted, or nil if it did not fail.
+// refusal returns the reason why an extension failed that yes servers have granted, or nil if it succeeded.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -297,8 +297,8 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *redlock) Close(sim.Env) {}
 
-// release counts the servers that released the lock, those that did not reply, and those that did not carry out the
-// release.
+// release asks all servers to release the lock. It returns the numbers of servers that released it (yes), that did not
+// reply (silent), and that did not carry out the release (refused).
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
 	unasked := len(l.idle.requests) - l.idle.settled // unknown, like those of servers that did not reply
@@ -314,8 +314,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns only those masters in set whose replicas also have the lock, if the client is configured to wait
-// for replicas and to act on the reply to WAIT. Otherwise it returns set unchanged.
+// replicated returns the masters in set whose replicas also have the lock, if the client is configured to wait for
+// replicas and to act on the reply to WAIT. Otherwise it returns set unchanged.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -328,8 +328,8 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many replicas have the writes of the client's connections. It returns the masters for which
-// enough replicas do.
+// wait asks masters how many of their replicas have the writes of the client's connection. It returns the masters for
+// which enough replicas have them.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -389,8 +389,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops when enough
-// returns true.
+// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops as soon as
+// enough returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough
@@ -407,8 +407,8 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	env.CallInTurn(timeout, b.next, b.requests...)
 }
 
-// settle counts the reply to a request. If there was none, it closes the connection. It reports whether to proceed to
-// the next request.
+// settle records the reply to a request. If there was none, it closes the connection. It reports whether to send the
+// next request.
 func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
 	if b.says(r) {
 		b.yes = append(b.yes, b.of[i])

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round is one pass over the servers of a lock on Redis, measured on the configured clock. Its steps are those of
-// Redlock (Sanfilippo, "Distributed locks with Redis"). If a client of one Redis checks its validity, it computes the
-// validity in the same way.
+// round measures one pass over the servers of a lock on Redis, on the configured clock. Its steps are those of Redlock
+// (Sanfilippo, "Distributed locks with Redis"). A client of one Redis that checks its validity computes the validity in
+// the same way.
 type round struct {
 	sim.Grant
 	start time.Duration
@@ -31,14 +31,14 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart counts the validity from now on, regardless of how long the round took.
+// restart returns a validity that is counted from now on, however long the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.of(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
 	return validity
 }
 
-// of returns how much is subtracted from the validity of a lock with this TTL.
+// of returns the time that is subtracted from the validity of a lock with this TTL.
 func (a Allowance) of(ttl time.Duration) time.Duration {
 	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
 }

@@ -48,20 +48,20 @@ func init() {
 
 const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
 
-// withoutOneKey explains why a semaphore on Redis does not have settings of locks that consist of one key.
+// withoutOneKey explains why a semaphore on Redis does not have settings of locks with a single key.
 var withoutOneKey = map[string]string{
 	"release": "a release gives back only the permit of its own holder: leave release out",
 	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: use " +
 		"counted or uncounted",
 }
 
-// semaphoreConfig holds the settings that only this protocol has.
+// semaphoreConfig contains the settings that only this protocol has.
 type semaphoreConfig struct {
 	time  timeOf    // default server
 	admit admission // default count
 }
 
-// timeOf says whose clock determines when a permit ends.
+// timeOf determines whose clock decides when a permit ends.
 type timeOf string
 
 const (
@@ -71,14 +71,14 @@ const (
 	byClient timeOf = "client"
 )
 
-// admission says how the lock decides whether a permit is free.
+// admission determines how the lock decides whether a permit is free.
 type admission string
 
 const (
 	// the script counts the holders and, in the same step, adds the client if a permit is free
 	byCount admission = "count"
-	// the client adds itself, and has a permit if its rank by the end times of the permits is low enough ("Redis in
-	// Action", 6.3.1)
+	// the client adds itself to the set, and has a permit if its rank among the end times of all permits is low enough
+	// ("Redis in Action", 6.3.1)
 	byRank admission = "rank"
 )
 
@@ -94,7 +94,7 @@ var semaphoreKeys = []format.Key[semaphoreConfig]{
 		format.Options(byCount, byRank)...),
 }
 
-// The scripts of a semaphore. ARGV[1] is the holder, ARGV[2] the TTL, and ARGV[3] the number of permits.
+// These are the scripts of a semaphore. ARGV[1] is the holder, ARGV[2] the TTL, and ARGV[3] the number of permits.
 const (
 	// serversNow reads the server's clock. clientsNow uses the client's time, which is ARGV[4].
 	serversNow = `local t = redis.call("time")
@@ -102,10 +102,10 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit ends after the millisecond of its score, so it lasts for the whole TTL.
+	// A permit ends after the millisecond in its score, so that it lasts for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
-	// keepSet makes the set last as long as its longest permit.
+	// keepSet makes the set last at least as long as its longest permit.
 	keepSet = `if redis.call("pttl", KEYS[1]) < tonumber(ARGV[2]) then
     redis.call("pexpire", KEYS[1], ARGV[2])
 end
@@ -128,7 +128,7 @@ redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
 ` + keepSet
 )
 
-// permitScripts holds the Lua scripts of a semaphore. They depend on its settings.
+// permitScripts contains the Lua scripts of a semaphore. They depend on its settings.
 type permitScripts struct {
 	semaphoreConfig
 	take, extend string
@@ -152,7 +152,7 @@ func makeSemaphore(r requester) protocol {
 	return l
 }
 
-// request asks for a permit. If the client's rank is too high, the client removes itself.
+// request asks for a permit. With admission by rank, the client removes itself again if its rank is too high.
 func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.permitArgs(env, s.take, h, due.at, s.time)...).Int()
 	if taken = answered && n == 0; taken && s.admit == byRank {
@@ -161,7 +161,7 @@ func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (hel
 	return n == 1, taken
 }
 
-// permitArgs returns the command that calls a script of a semaphore.
+// permitArgs returns the EVAL command for a script of a semaphore.
 func (l *single) permitArgs(env sim.Env, script string, h *Hold, millis string, by timeOf) []string {
 	args := []string{"EVAL", script, "1", string(l.config.Key), h.value, millis, strconv.Itoa(l.config.permits())}
 	if by == byClient {

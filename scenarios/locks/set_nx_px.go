@@ -33,12 +33,12 @@ func init() {
 	})
 }
 
-// setNXPXConfig holds the settings that only this protocol has.
+// setNXPXConfig contains the settings that only this protocol has.
 type setNXPXConfig struct {
 	expiry expiryCount // default relative
 }
 
-// expiryCount says whose clock determines a key's expiry.
+// expiryCount determines whose clock sets a key's expiry.
 type expiryCount string
 
 const (
@@ -57,7 +57,7 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 	return r.OK(), r.Nil()
 }
 
-// absolute returns an expiry that the client computes on its own clock before its request.
+// absolute returns an expiry as a point in time, which the client computes from its own clock before its request.
 func absolute(env sim.Env, ttl time.Duration) expiry {
 	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}
 }

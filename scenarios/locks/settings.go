@@ -10,7 +10,7 @@ import (
 
 // This file contains the keys that several protocols accept. The keys of a single protocol are in that protocol's file.
 
-// Limits of counts. Larger values would serve no purpose.
+// These are the maximum values of counts. Larger values serve no purpose.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -102,7 +102,7 @@ var (
 	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
-	// On one Redis, the lock of a client that states no validity counts as valid for the TTL, from the reply on
+	// On one Redis, the lock of a client that states no validity counts as valid for the TTL from the reply on
 	// (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
@@ -179,7 +179,7 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// own returns the keys that only one protocol accepts. Config.Own holds their values in a T.
+// own returns the keys that only one protocol accepts. Config.Own stores their values in a value of type T.
 func own[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
@@ -203,18 +203,17 @@ func ownOf[T any](c *Config) T {
 	return o
 }
 
-// limitNotGiven is the value of Extension.Limit as long as it is not known whether the extension runs in the
-// background.
+// limitNotGiven is the value of Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
 
-// group returns a key for a mapping that only contains other keys.
+// group returns a key whose value is a mapping that contains other keys.
 func group(path, meaning string) Setting {
 	return Setting{Path: path, Form: format.Form{Kind: format.Mapping}, Depends: "the keys below", Meaning: meaning,
 		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
-// optional returns a key for a mapping that is none by default. If a file contains the mapping, the keys in it get
-// their defaults.
+// optional returns a key whose value is a mapping, or none by default. If a file contains the mapping, the keys in it
+// get their defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -244,7 +243,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within makes the keys of an optional mapping return none while the mapping is none.
+// within changes the keys of an optional mapping so that their value is none while the mapping is none.
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

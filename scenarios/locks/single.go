@@ -15,9 +15,10 @@ type single struct {
 	millis string
 	set    setKey
 	expiry func(env sim.Env, ttl time.Duration) expiry // returns the expiry of a key that is set now
-	// token reads the fencing token after the lock was acquired. It is nil if this is not needed.
+	// token gets the fencing token after the lock was acquired. It is nil if no separate step is needed.
 	token func(*single, sim.Env, *Hold) bool
-	// The requests that extend and release a lock that is not a key with the owner's value. They are nil if it is one.
+	// These functions return the requests that extend and release the lock, if the lock is not a key with the owner's
+	// value. Otherwise they are nil.
 	prolong  func(env sim.Env, h *Hold, ttl time.Duration) []string
 	giveBack func(*Hold) []string
 
@@ -27,10 +28,11 @@ type single struct {
 	listens  sim.ProcessID // server on which the client is subscribed; empty: none
 }
 
-// setKey asks the server to set the key. taken means that, according to the reply, another client has the lock.
+// setKey is a function that asks the server to set the lock's key. held reports whether the client has the lock. taken
+// reports whether another client has it, according to the reply.
 type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 
-// expiry is the expiry of a key, in the form of an option of SET.
+// expiry is the expiry of a key, as an option of the SET command.
 type expiry struct {
 	unit, at string
 	ttl      time.Duration // the same expiry as a TTL on the client's clock
@@ -39,7 +41,7 @@ type expiry struct {
 // after returns an expiry that the server computes from its own clock.
 func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne returns a protocol on one Redis. It uses set to set its key.
+// onOne returns a constructor of a protocol on one Redis that sets its key with set.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }
@@ -49,7 +51,7 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
 }
 
-// onOneRedis returns the keys that every lock with an expiry on one Redis has, followed by own.
+// onOneRedis returns the keys that all locks with an expiry on one Redis accept, followed by own.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -76,7 +78,7 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// attempt makes the attempt for which h was created. It returns nil if it did not get the lock.
+// attempt makes the attempt that h describes. It returns nil if it did not get the lock.
 func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	due := l.expiry(env, l.config.TTL)
 	env.Point(sim.AcquireStart)
@@ -111,7 +113,7 @@ func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 }
 
 // clean deletes the key that a failed attempt may have left, if the client is configured to do so. taken means that the
-// attempt has left none, because another client has the lock.
+// attempt cannot have left a key, because another client has the lock.
 func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 	if l.config.ReleaseOnFailure && !taken {
 		l.left = 0
@@ -119,8 +121,8 @@ func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 	}
 }
 
-// replicated waits until replicas have the lock, if the client is configured to do so. If too few replicas have it and
-// the client acts on the reply, replicated releases the lock and returns false.
+// replicated waits until replicas have received the key, if the client is configured to do so. If too few have received
+// it and the client acts on the reply, replicated releases the lock and returns false.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -134,8 +136,9 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks whether enough replicas or disks have the writes of the client's connection. After a failover, nothing has
-// been written on the new connection to the new master. The new master therefore replies that all have everything.
+// wait asks whether enough replicas or disks have the writes of the client's connection. After a failover, the client
+// has a new connection to the new master. Nothing has been written on it, so the new master replies that all have
+// everything.
 func (l *single) wait(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -145,7 +148,8 @@ func (l *single) wait(env sim.Env, h *Hold) bool {
 	return w.says(ask(env, w.patience(l.config.Timeout), r))
 }
 
-// granted records the grant and its validity. If the client ignores the elapsed time, the validity starts at the reply.
+// granted records the grant and its validity in h. If the client ignores the elapsed time, the validity starts when the
+// reply arrives.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)
@@ -158,7 +162,7 @@ func (l *single) granted(env sim.Env, h *Hold, r round) {
 	h.Grant = r.Grant
 }
 
-// Extend extends the key by a script, or in one of the ways in which released libraries differ.
+// Extend extends the key with a script, or in another way that some released library uses.
 func (l *single) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -195,7 +199,8 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	return nil
 }
 
-// overwrite compares the owner and, if it is the client, sets the key again. Otherwise it returns false.
+// overwrite reads the owner value and, if it is the client's own, sets the key again. It reports whether it has done
+// so.
 func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// Only ticket_test.go defines the ticket lock. The tests in this file use it with all other packages.
+// The ticket lock is defined only in ticket_test.go. The tests in this file use it with all other packages.
 
 const onTicket = `name: ticket
 servers: {redis: 1, persistence: none}
@@ -34,8 +34,8 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestATicketLockIsRunAndJudged checks three properties of a ticket lock. Clients are served in the order of their
-// numbers. A holder that crashes blocks all others. A Redis that loses its numbers lets two clients in.
+// TestATicketLockIsRunAndJudged checks three properties of a ticket lock. Clients get the lock in the order of their
+// numbers. A holder that crashes blocks all other clients. A Redis that loses its data lets two clients in.
 func TestATicketLockIsRunAndJudged(t *testing.T) {
 	for _, c := range []struct {
 		faults string
@@ -74,7 +74,7 @@ func TestATicketLockIsRunAndJudged(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsSwept sweeps over the lock's own key, and over protocols.
+// TestATicketLockIsSwept sweeps over a key that only the ticket lock has, and over protocols.
 func TestATicketLockIsSwept(t *testing.T) {
 	bare := strings.Replace(onTicket, ", poll: 5ms", "", 1)
 	for axis, want := range map[string][]sweep.State{
@@ -105,8 +105,8 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed checks that the reader of scenario files knows the protocol with its keys, and names keys
-// that it does not accept. A first scenario can be generated for the protocol and parsed.
+// TestATicketLockIsListed checks that the parser of scenario files accepts the protocol and its keys, and refuses keys
+// that it does not have. A first scenario can be generated for the protocol and parsed.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {

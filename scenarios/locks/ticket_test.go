@@ -33,7 +33,7 @@ func init() {
 	})
 }
 
-// ticketConfig holds the settings that only this protocol has.
+// ticketConfig contains the settings that only this protocol has.
 type ticketConfig struct {
 	poll sim.Delay // default 10 ms to 20 ms
 }
@@ -43,8 +43,8 @@ type ticketLock struct {
 	own ticketConfig
 }
 
-// Acquire takes a number and waits until the number is served. If the reply with a number is lost, nobody waits for
-// that number, so the lock stops there.
+// Acquire gets a number and waits until this number is served. If the reply with a number is lost, no client waits for
+// that number, so the lock stays blocked from there on.
 func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -76,7 +76,7 @@ func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 // Extend does nothing, because the lock does not expire.
 func (l *ticketLock) Extend(sim.Env, *Hold) error { return nil }
 
-// Release serves the next number.
+// Release increments the number that is being served.
 func (l *ticketLock) Release(env sim.Env, h *Hold) Answer {
 	if _, done := l.ask(env, h, "release", "INCR", string(l.config.Key)+":served").Int(); !done {
 		return Unanswered
@@ -93,7 +93,7 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 }
 
 // TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: in reverse, and by name. The order
-// of the reference must not change.
+// of the reference must stay the same.
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
@@ -122,7 +122,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	}
 }
 
-// TestANameIsRegisteredOnce checks that it panics to register a protocol whose name already exists.
+// TestANameIsRegisteredOnce checks that Register panics if a protocol with the same name exists already.
 func TestANameIsRegisteredOnce(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -132,8 +132,8 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 	Register(&Definition{Name: ticket})
 }
 
-// TestKeysOfOneProtocolAreOfOneProtocol: a key that several protocols accept must be stored in Config itself. If it
-// were stored in one protocol's own settings, it would be lost for the others.
+// TestKeysOfOneProtocolAreOfOneProtocol: if several protocols accept a key, it must be stored in Config itself. If it
+// were stored in one protocol's own settings, the other protocols would lose it.
 func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
 	tried := 0
 	for _, d := range Definitions() {

@@ -16,7 +16,7 @@ import (
 // znode holds the lock.
 const ZooKeeper Protocol = "zookeeper"
 
-// The smallest and the largest session timeout that an ensemble grants. By default, minSessionTimeout and
+// These are the smallest and the largest session timeouts that an ensemble grants. By default, minSessionTimeout and
 // maxSessionTimeout are 2 and 20 ticks of 2 s.
 const (
 	LeastSession = 4 * time.Second
@@ -40,7 +40,7 @@ func init() {
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
-			// deleting a znode by its name, which no other client's znode has, is an owner check
+			// Deleting a znode by its name is an owner check, because no other client's znode has this name.
 			list := []history.Measure{history.ElapsedCheck, history.OwnerCheck}
 			own := ownOf[zooKeeperConfig](c)
 			if own.names == markedNames {
@@ -68,7 +68,7 @@ func init() {
 	})
 }
 
-// refusedOfZooKeeper lists settings that cannot be combined with several permits.
+// refusedOfZooKeeper returns settings that cannot be combined with several permits.
 func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	if c.Permits > 1 {
 		if c.Shared {
@@ -105,19 +105,19 @@ func badPathOf(what string, name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// zooKeeperConfig holds the settings that only this protocol has.
+// zooKeeperConfig contains the settings that only this protocol has.
 type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession says that a client that finds its own znode again accepts it only if the session that created it is
-	// still alive. Otherwise the znode may vanish with that session while the client believes that it holds the lock
-	// (curator 1121). Default: on.
+	// checkSession: a client that finds its own znode again accepts it only if the session that created it is still
+	// alive. Otherwise the znode may vanish with that session while the client believes that it holds the lock (curator
+	// 1121). Default: on.
 	checkSession bool
 	listener     listening // default off
 }
 
-// watching says which znode a waiting ZooKeeper client watches.
+// watching determines which znode a waiting ZooKeeper client watches.
 type watching string
 
 const (
@@ -125,7 +125,7 @@ const (
 	lowest      watching = "lowest"      // the lowest znode, so that a release wakes all clients (herd effect)
 )
 
-// tokenFrom says what a ZooKeeper client uses as its fencing token.
+// tokenFrom determines what a ZooKeeper client uses as its fencing token.
 type tokenFrom string
 
 const (
@@ -134,16 +134,17 @@ const (
 	parentNode tokenFrom = "parent-node"
 )
 
-// nodeNaming says how a ZooKeeper client names its znodes.
+// nodeNaming determines how a ZooKeeper client names its znodes.
 type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a unique mark and a number, as with Curator's protection
-	// only a number; the last client to release the lock removes the folder, and the numbers start again (zk-ruby 34)
+	// a number without a mark; the last client to release the lock removes the folder, and the numbers start again
+	// (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
 
-// listening says what a ZooKeeper client does when its connection is suspended.
+// listening determines what a ZooKeeper client does when its connection is suspended.
 type listening string
 
 const (
@@ -178,7 +179,7 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 
 // zooKeeper is the lock recipe of ZooKeeper's documentation. Each client creates an ephemeral sequential znode in the
 // lock's folder, and the lowest znode holds the lock. With Readers, readers wait for the next lower writer, and writers
-// wait for the next lower znode of any kind. With several permits, as many znodes hold the lock, and a waiting client
+// wait for the next lower znode of any kind. With n permits, the n lowest znodes hold the lock, and a waiting client
 // watches the folder.
 type zooKeeper struct {
 	requester
@@ -186,7 +187,7 @@ type zooKeeper struct {
 	client *zookeeper.Client // shared by all locks of the Library
 }
 
-// zooKeeperHold is a Hold with the protocol's additional data.
+// zooKeeperHold is a Hold with additional data of this protocol.
 type zooKeeperHold struct {
 	Hold
 	node  znode
@@ -200,7 +201,7 @@ type znode struct {
 	token   history.Token
 }
 
-// open connects the client, once for all of its locks.
+// open connects the client to the ensemble, once for all of its locks.
 func (l *zooKeeper) open(env sim.Env) {
 	if l.library.zooKeeper == nil {
 		l.library.zooKeeper = zookeeper.OpenClient(env, zookeeper.ClientConfig{
@@ -215,7 +216,7 @@ func (l *zooKeeper) open(env sim.Env) {
 	l.client = l.library.zooKeeper
 }
 
-// Acquire waits in line until no lower znode blocks the client's own.
+// Acquire waits in line until no lower znode excludes the client's own.
 func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	l.open(env)
 	start := env.Monotonic()
@@ -256,8 +257,8 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted records the grant. If, by the client's own count, the session may have ended, granted waits for a retry delay
-// and returns false.
+// granted records the grant in h. If the session may have ended by the client's own count, granted waits for a retry
+// delay and returns false.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
@@ -302,8 +303,8 @@ func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	return l.kind() + "-" + h.value + "-", ""
 }
 
-// enqueue creates the client's znode, or finds the znode that an earlier request without a reply has created. It
-// returns false if the caller must try again.
+// enqueue creates the client's znode, or finds the znode that an earlier request of the attempt has created without a
+// reply. It returns false if the caller must try again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
@@ -336,7 +337,7 @@ func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by its mark. It does not accept a znode of an earlier session, because it is
+// find looks for the client's own znode by its mark. It ignores a znode of an earlier session, because that znode is
 // about to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
@@ -394,7 +395,7 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 	return false, nil
 }
 
-// await waits until a watch fires.
+// await waits until watch w fires.
 func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, patience time.Duration) {
 	env.Sleep(patience, w.Fired(), h.node.session.Lost())
 	if w.Event().Type != zookeeper.None {
@@ -402,8 +403,8 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted does what first does, for a lock with several permits. It reports whether fewer znodes than permits are
-// lower than the client's own.
+// admitted is like first, but for a lock with several permits: it reports whether fewer znodes than permits are lower
+// than the client's own.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)
@@ -431,9 +432,9 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode to watch. This is the nearest znode before the client's own that blocks it or, if all waiting
-// clients watch the same znode (a herd), the first one. before is empty if no znode blocks the client. there is false
-// if the client's own znode is gone.
+// ahead returns the znode that the client should watch: the nearest znode before its own that excludes it or, if all
+// waiting clients watch the same znode (a herd), the lowest one. before is empty if no znode excludes the client. there
+// is false if the client's own znode is gone.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -449,7 +450,7 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 }
 
 // withdraw removes the client's znode from the line, if the client is configured to do so. If there is no reply, it
-// keeps trying in the background while the session lives. Otherwise every other client would wait behind the znode
+// keeps trying in the background as long as the session lives. Otherwise every other client would wait behind the znode
 // (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if !l.config.ReleaseOnFailure {
@@ -472,8 +473,8 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is gone
-// afterwards, that request deleted it. With bare names, Release deletes the znode whatever the session, and also
-// deletes the folder if it is empty.
+// afterwards, that request deleted it. With bare names, Release deletes the znode whichever session created it, and
+// also deletes the folder if it is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)

@@ -18,29 +18,30 @@ import (
 // then cost only memory.
 //
 // A library with global state breaks this rule if it creates a goroutine, a channel or a timer in one run and uses it
-// in the next. Therefore, the result of a run that is not the first of its process is not trusted if the run fails, or
-// if the library may have kept a goroutine. Such a run is repeated, and it and all later runs each get their own
-// process.
+// in the next. Therefore, a later run in the same process is not trusted if it fails, or if the library may have kept a
+// goroutine from an earlier run. Such a run is repeated in a process of its own, and so are all later runs.
 
-// frozenCrowd is the maximum number of goroutines in frozen bubbles. When it is exceeded, another process performs the
-// next runs.
+// frozenCrowd is the maximum number of goroutines in frozen bubbles. When a process exceeds it, the remaining runs move
+// to a new process.
 const frozenCrowd = 160
 
-// settling is how long the goroutines of a finished run may take to end before their bubble is frozen. patience is how
-// long they may take before they are reported. Both are virtual time.
+// settling is how long the goroutines of a finished run may take to end. After that, their bubble is frozen. patience
+// is how long they may take before they are reported as leaked. Both are virtual time.
 const settling, patience = 10 * time.Second, 10 * time.Minute
 
-// muchGarbage is the size, in bytes, from which garbage is collected before a run, if it also exceeds what is in use.
+// muchGarbage is the minimum amount of garbage, in bytes, that is collected before a run. The garbage must also exceed
+// the memory in use.
 const muchGarbage = 8 << 20
 
-// left records the goroutines that the runs of a process have left behind.
+// left describes the goroutines that the runs of a process have left behind.
 type left struct {
 	frozen    int // goroutines in frozen bubbles
 	strangers int // number of these goroutines that Config.IgnoredGoroutines does not name
 	leak      string
 	counts    map[string]int  // number of goroutines that remain after the latest run, by kind
 	everyRun  map[string]bool // kinds of goroutines that some run has left behind
-	// in some run, the number of goroutines of a kind in everyRun did not grow: the library may keep such a goroutine
+	// Some run left no further goroutine of a kind in everyRun, so the library may keep one such goroutine for the
+	// whole process.
 	kept bool
 }
 
@@ -69,7 +70,8 @@ func (w *worker) Within(run func()) {
 	}
 }
 
-// collect collects garbage if there is much of it. The collector does not start during runs (collectBetweenRuns).
+// collect runs the garbage collector if there is much garbage. The collector does not start by itself during runs (see
+// collectBetweenRuns).
 func collect() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Uint64() > 2*heap[1].Value.Uint64()+muchGarbage {
@@ -123,8 +125,8 @@ func (w *worker) freeze(n int) {
 	}
 }
 
-// grew compares the number of goroutines of each kind with the number before the latest run. now is nil if that run
-// left no goroutines.
+// grew updates l.everyRun and l.kept after a run by comparing the number of goroutines of each kind with the number
+// before the run. now is nil if the run left no goroutines.
 func (l *left) grew(now map[string]int) {
 	for kind := range l.everyRun {
 		l.kept = l.kept || now[kind] <= l.counts[kind]
@@ -140,8 +142,9 @@ func (l *left) grew(now map[string]int) {
 	l.counts = now
 }
 
-// kinds counts the goroutines of the program, except our own. The kind of a goroutine is its first function. If the
-// stack is too deep for the runtime's profile, it is the outermost known function.
+// kinds counts the goroutines of the program by kind, except those of locktest itself. The kind of a goroutine is the
+// name of its first function. If the stack is too deep for the runtime's profile, it is the outermost function in the
+// profile.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)

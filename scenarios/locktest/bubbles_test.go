@@ -17,7 +17,7 @@ func statistics() {
 	}
 }
 
-// Global state that a library creates on first use.
+// These variables are global state that a library creates on first use.
 var (
 	clockOnce, turnsOnce sync.Once
 	clockMu              sync.Mutex
@@ -25,7 +25,7 @@ var (
 	turns                chan struct{} // holds one element while a client is in Lock
 )
 
-// coarseClock maintains a clock with a resolution of one second.
+// coarseClock updates a global clock once per second.
 func coarseClock() {
 	for {
 		time.Sleep(time.Second)
@@ -46,8 +46,8 @@ func (l *shared) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestLeftoversOfARunMakeNoDifferenceToTheNext: what a library leaves behind does not change later runs. They equal the
-// runs of a lock that leaves nothing behind, even if the library has global state. Such state must not belong to the
+// TestLeftoversOfARunMakeNoDifferenceToTheNext: goroutines and global state that a library leaves behind do not change
+// later runs. These runs equal the runs of a lock that leaves nothing behind. Global state must not belong to the
 // bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
@@ -97,8 +97,8 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept: if a library leaves a goroutine in one run and not in the next, it may have
-// started that goroutine once for the whole program.
+// TestWhatARunDoesNotLeaveAgainMayBeKept: if a library leaves a goroutine behind in one run but not in the next, it may
+// have started that goroutine once for the whole program.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {

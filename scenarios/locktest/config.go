@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Config says what is tested, on which servers, and under which faults. A zero field means its default.
+// Config describes the lock to test, its servers and the faults. A zero field means its default.
 type Config struct {
 	// New creates the lock of one client. It is required. It is called on a goroutine of the client when the client
 	// first needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If New
@@ -32,8 +32,8 @@ type Config struct {
 	// the scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used.
 	// The flag -locktest.plan does the same.
 	Replay string
-	// Scenario is a scenario file whose lock has the protocol library. If it is set, the fields from Servers to
-	// Precautions must not be set.
+	// Scenario is the text of a scenario file whose lock has the protocol library. If it is set, the fields from
+	// Servers to Precautions must not be set.
 	Scenario string
 	// Servers are the lock servers; the default is one Redis that syncs every write.
 	Servers Servers
@@ -92,7 +92,8 @@ type Config struct {
 	// that runs in such a function, or was created by one, is not a failure. If it keeps a run from ending, the run is
 	// counted but not judged.
 	IgnoredGoroutines []string
-	// SkipTrial omits the trial run. This run comes before the seeds, has no faults and must succeed (see RunTrial).
+	// SkipTrial omits the trial run. The trial run comes before all others, has no faults and must succeed (see
+	// RunTrial).
 	SkipTrial bool
 	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, the plans of runs do not
 	// depend on earlier runs.
@@ -105,8 +106,8 @@ type Config struct {
 	// Laws are the laws that the lock must keep; by default, all laws except lease-exclusion, as far as a run can
 	// exercise them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
-	// Availability makes deadlock-freedom count as violated even if too few servers for a quorum remain and none will
-	// come back, which no lock can survive.
+	// Availability makes the test fail for a violation of deadlock-freedom even if too few servers for a quorum remain
+	// and none of the others will come back. No lock can survive that.
 	Availability bool
 
 	plan     *nemesis.Plan // the faults of every run; nil: random faults, or those of the scenario
@@ -139,7 +140,7 @@ func Kubernetes(n int) Servers { return Servers{kind: locks.OnKubernetes, n: n} 
 // Consul describes a cluster of n Consul servers.
 func Consul(n int) Servers { return Servers{kind: locks.OnConsul, n: n} }
 
-// text returns the value of the key servers in a scenario file.
+// text returns the value of the key "servers" in the scenario file.
 func (s Servers) text() string {
 	kind := cmp.Or(s.kind, locks.OnRedis)
 	text := fmt.Sprintf("%s: %d", kind, cmp.Or(s.n, 1))
@@ -193,10 +194,10 @@ func (s Servers) OfVersion(version string) Servers {
 	return s
 }
 
-// Faults lists kinds of faults, by their names in a scenario's mix: "pause", "cut".
+// Faults lists kinds of faults, with the names that the mix of a scenario uses: "pause", "cut".
 type Faults []string
 
-// Families of faults that break locks in similar ways. They are values for Config.Faults.
+// These are families of faults that break locks in similar ways. They are values for Config.Faults.
 var (
 	Pauses    = Faults{"pause"}                                  // processes are paused
 	Network   = Faults{"cut", "delay", "delay message", "break"} // links fail, messages are late, connections break
@@ -206,15 +207,15 @@ var (
 	Sessions  = Faults{"expire session"}                         // etcd and ZooKeeper end sessions of their clients
 )
 
-// Sets of laws that different kinds of locks can keep. They are values for Config.Laws. No lock with a lease keeps
-// mutual-exclusion under Pauses, since a paused holder cannot know that its lease has ended.
+// These are the sets of laws that different kinds of locks can keep. They are values for Config.Laws. No lock with a
+// lease keeps mutual-exclusion under Pauses, since a paused holder cannot know that its lease has ended.
 //
 // A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts if its servers have no replicas and sync every
 // write, if each attempt uses its own value, if it compares that value and deletes the key in one step (a script), and
 // if it reports how long it is valid ([Expiring], [LossNotifier]). A pause exposes locks that compare in one request
 // and delete in another. A lock whose tokens the resource compares keeps FencedLaws under these families, and under
-// Clocks as well. Put ServerDataLoss into Config.Without to exclude faults that lose data from Restarts: no lease and
-// no token counter survives them.
+// Clocks as well. Restarts includes faults in which a server loses its data. No lease and no token counter survives
+// them; put ServerDataLoss into Config.Without to exclude them.
 //
 // A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
 // Sentinel or a Cluster replaces a master by a replica that has not received all its writes. Under such faults, and
@@ -267,7 +268,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// fieldOf returns the field of a Config from which a line of the corresponding scenario text was generated.
+// fieldOf returns the names of the Config fields from which a line of the scenario text was generated.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients",
@@ -330,7 +331,7 @@ func (c *Config) text(name string) string {
 	return b.String()
 }
 
-// promised lists the promised laws as a scenario file does.
+// promised returns the promised laws in the syntax of a scenario file.
 func (c *Config) promised() string {
 	var list []string
 	for _, l := range c.promise().Laws {
@@ -369,7 +370,7 @@ func (c *Config) hold(ttl time.Duration) time.Duration {
 	return cmp.Or(c.Hold, ttl/2)
 }
 
-// promise returns the promise that consists of the laws that must hold.
+// promise returns the laws that must hold, as a checker.Promise.
 func (c *Config) promise() checker.Promise {
 	p := checker.Promise{Laws: c.Laws, Availability: c.Availability}
 	if len(p.Laws) == 0 {

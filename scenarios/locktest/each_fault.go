@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// undisturbed is the seed of the fault-free run whose single faults Config.EachFault tries.
+// undisturbed is the seed of the fault-free run to which Config.EachFault adds single faults.
 const undisturbed = 1
 
 // eachFaultRefused returns an error text if a Config has a field that cannot be used with EachFault, or "" if it has no
@@ -32,7 +32,7 @@ func (c *Config) eachFaultRefused() string {
 	return ""
 }
 
-// word returns the word used in the names of subtests: "seed" or "fault".
+// word returns the first part of the names of subtests: "seed" or "fault".
 func (c *Config) word() string {
 	if c.EachFault {
 		return "fault"
@@ -40,10 +40,10 @@ func (c *Config) word() string {
 	return "seed"
 }
 
-// name returns the name of a subtest.
+// name returns the name of a run's subtest, for example "seed=168".
 func (p *parent) name(seed uint64) string { return fmt.Sprintf("%s=%d", p.config.word(), seed) }
 
-// listed describes the single faults of the undisturbed run, as enumerated by one worker.
+// listed describes the single faults that can be added to the undisturbed run, as enumerated by one worker.
 type listed struct {
 	Longest []string // the longest fault at each place (start and target); place n is element n-1
 	Claim   verify.Claim
@@ -52,8 +52,9 @@ type listed struct {
 	file    string
 }
 
-// enumerate makes a worker list every place at which it can inject a single fault. It returns the numbers of all places
-// or, if asked is not empty, of the places in asked. If the worker fails, it returns none.
+// enumerate makes a worker list every place (start and target) at which it can inject a single fault. It returns the
+// numbers of all places, of the first few with -short, or only asked if that is not empty. If the worker fails, it
+// returns nil.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()
@@ -105,7 +106,8 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	return asked
 }
 
-// claim says what was enumerated, and how much of it was tried. It returns nil if faults were drawn at random.
+// claim returns a description of the faults that were enumerated and of how many were tried. It returns nil if faults
+// were drawn at random.
 func (p *parent) claim() document.Facts {
 	if p.listed == nil {
 		return nil
@@ -160,7 +162,8 @@ type singles struct {
 	seen    map[finding]bool
 }
 
-// enumerate performs the fault-free run, if the task names a file with the places of faults.
+// enumerate performs the fault-free run and enumerates its single faults. places is the path of a file with the places
+// (start and target) of faults that an earlier worker listed. If places is "", enumerate does nothing.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil
@@ -180,7 +183,7 @@ func (w *worker) enumerate(places string) error {
 	return json.Unmarshal(longest, &w.singles.places)
 }
 
-// list reports the single faults of the undisturbed run.
+// list sends the single faults of the undisturbed run to the parent process.
 func (w *worker) list() {
 	first, err := verify.NewSingles(w.scenario, undisturbed)
 	if err != nil {
@@ -204,14 +207,14 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errDoubt ends the runs of a place because the result of one of them cannot be trusted.
+// errDoubt stops the remaining runs at a place because the result of one of them cannot be trusted.
 var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
-// errNoCourse ends the runs of a place because the first of them failed and the others depend on it.
+// errNoCourse stops the remaining runs at a place because a run failed and the other runs depend on its history.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace performs and reports the runs of the single faults at a place. ok is false if the result of a run cannot be
-// trusted.
+// tryPlace performs and reports the runs of the single faults at a place (start and target). ok is false if the result
+// of a run cannot be trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ
@@ -240,8 +243,8 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	return !errors.Is(err, errDoubt)
 }
 
-// differs repeats the first run that has a finding. It reports whether the second run of the same plan differed from
-// the first.
+// differs repeats a run if it has a finding that no earlier run had. It reports whether the second run of the same plan
+// differed from the first.
 func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	found := map[finding]bool{}
 	for _, b := range r.Broken {

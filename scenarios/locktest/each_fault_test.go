@@ -81,8 +81,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber: a failure can be repeated with the number of its fault. Its shrunk plan can be
-// run from its file.
+// TestASingleFaultIsRepeatedByItsNumber: the name of a subtest contains the number of a fault, and that number repeats
+// the failure. The shrunk plan can be run from its file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {
@@ -120,8 +120,8 @@ func (l *fickle) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsReported: if a library's runs differ, faults that name a message are still tried, and
-// the others are counted.
+// TestALibraryWhoseRunsDifferIsReported: if equal runs of a library differ, faults that name a message are still tried.
+// The other faults are skipped, and the report says how many they are.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {
@@ -159,8 +159,8 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNeverStrikesIsReported: a fault is reported if its message is not sent in any run. A name that matches
-// two messages is refused, and both are listed.
+// TestAFaultThatNeverStrikesIsReported: if a fault names a message that no run sends, this is reported. A name that
+// matches two messages is refused, and both messages are listed.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",
@@ -180,8 +180,8 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	}
 }
 
-// TestEveryBrokenRunIsAccountedFor: a run that breaks a law is listed among the findings, or the summary says why the
-// run breaks no promise.
+// TestEveryBrokenRunIsAccountedFor: every run that breaks a law is either listed among the findings, or the summary
+// explains why it breaks no promise.
 func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	c := everyFault(newPlain)
 	c.Faults, c.Clients, c.Cycles, c.Laws = Faults{"shut down"}, 1, 1, []checker.Law{checker.DeadlockFreedom}

@@ -28,10 +28,10 @@ func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s (%s, seed %d) was not shrunk: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
-// longestSaid is the maximum number of characters of an error that are reported.
+// longestSaid is the maximum length of an error in a report, in characters.
 const longestSaid = 100
 
-// said returns the first line of an error for a report, shortened and without control characters.
+// said returns the first line of an error's text for a report, shortened and without control characters.
 func said(err error) string {
 	line, _, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	text := []rune(strings.Map(func(c rune) rune {

@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// refusing is a lock that can never be acquired. Its error says why.
+// refusing is a lock that can never be acquired. Lock returns an error that gives the reason.
 type refusing struct{ plain }
 
 func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestErrorsOfALibraryAreReported: the explanation quotes the error with which a lock refused an acquire or a release.
+// TestErrorsOfALibraryAreReported: if Lock or Unlock returns an error, the explanation quotes it.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock constructor
@@ -82,7 +82,7 @@ func (l *wordy) Unlock(context.Context) error {
 	return fmt.Errorf("error %d", failures)
 }
 
-// TestTheWordsOfALibraryAreNoDifference: runs that differ only in the texts of errors count as equal.
+// TestTheWordsOfALibraryAreNoDifference: two runs count as equal if they differ only in the texts of errors.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing}, SkipTrial: true,
 		New: making(func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} })})

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// clusterMutex is a mutex on a Redis Cluster. It asks the server that its key belongs to.
+// clusterMutex is a mutex on a Redis Cluster. It sends its requests to the server that stores its key.
 type clusterMutex struct {
 	*mutex
 	next int // which server is asked next if the current one does not answer
@@ -26,8 +26,8 @@ func newClusterMutex(c *locktest.Client) (locktest.Lock, error) {
 	return &clusterMutex{mutex: m}, nil
 }
 
-// ask sends a command. It follows a redirection, and turns to another server if there is no answer, or one such as
-// CLUSTERDOWN. In that case it returns an error, since a request without an answer may have been carried out.
+// ask sends a command and follows redirections. If there is no answer, or an error such as CLUSTERDOWN, it connects to
+// another server and returns an error, since a request without an answer may have been carried out.
 func (m *clusterMutex) ask(args ...string) (string, error) {
 	for range 3 {
 		m.conn.SetDeadline(time.Now().Add(500 * time.Millisecond))
@@ -48,7 +48,7 @@ func (m *clusterMutex) ask(args ...string) (string, error) {
 	return "", errors.New("too many redirections")
 }
 
-// turnTo connects to another server. If that fails, the next request fails as well.
+// turnTo connects to another server. If that fails, the next request will fail.
 func (m *clusterMutex) turnTo(address string) {
 	m.conn.Close()
 	if conn, err := m.client.Dial("tcp", address); err == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Each single pause of a small run is tried, instead of pauses at random. Few clients and cycles keep the number of
+// The test tries each single pause of a small run instead of random pauses. Few clients and cycles keep the number of
 // faults small.
 func ExampleConfig_eachFault() {
 	TestEachPause := func(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// placeTimeout is how long the place of a client that no longer asks stays in the queue of a fairMutex.
+// placeTimeout is how long a client keeps its place in the queue of a fairMutex after its last request.
 const placeTimeout = 2 * time.Second
 
-// fairMutex is a mutex with a queue on one Redis. A list has the places of the clients that wait, and a sorted set the
-// times at which they end by the server's clock. A client keeps its place by asking again.
+// fairMutex is a mutex with a queue on one Redis. A list contains the waiting clients in order. A sorted set contains
+// the time at which each place ends, by the server's clock. A client keeps its place by asking again.
 type fairMutex struct {
 	*mutex
 	ask string // the script that asks for the lock
@@ -40,7 +40,7 @@ end
 redis.call("zadd", KEYS[3], now + ARGV[3], ARGV[1])
 return 0`
 
-// leaveQueue also deletes the lock, if the client has got it without knowing.
+// leaveQueue also deletes the lock, in case the client has acquired it without knowing.
 const leaveQueue = `redis.call("lrem", KEYS[2], 0, ARGV[1])
 redis.call("zrem", KEYS[3], ARGV[1])
 if redis.call("get", KEYS[1]) == ARGV[1] then
@@ -74,14 +74,15 @@ func (f fairMutex) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// eval calls a script with the keys of the lock, its owner and more arguments.
+// eval runs a script with the keys of the lock, its owner value and further arguments.
 func (f fairMutex) eval(script string, args ...string) (string, error) {
 	key := f.client.Key
 	return f.do(append([]string{"EVAL", script, "3", key, key + ":queue", key + ":places", f.owner}, args...)...)
 }
 
-// A fair lock is tested with the time after which it gives up the place of a client that no longer waits. Clients must
-// then get the lock in the order in which they ask, and no such place may block the others for longer.
+// The Config of a fair lock states the time after which a client that no longer asks loses its place. The test then
+// requires that clients get the lock in the order in which they ask, and that no such place blocks other clients for
+// longer.
 func ExampleConfig_placeTimeout() {
 	TestFairMutex := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newFairMutex, PlaceTimeout: placeTimeout, TTL: lease,

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// fenced is a mutex that gets a fencing token while it is held.
+// fenced is a mutex whose holder gets a fencing token from a counter on the server.
 type fenced struct {
 	*mutex
 	token int64
@@ -41,8 +41,8 @@ func (f *fenced) Lock(ctx context.Context) error {
 
 func (f *fenced) FencingToken() int64 { return f.token }
 
-// With Fences the resource compares the tokens of its writes. It then refuses a late write from a client that was
-// paused past the end of its lease.
+// With Fences the resource compares the tokens of its writes. It refuses a late write from a client that was paused
+// past the end of its lease.
 func ExampleFenced() {
 	TestFenced := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newFenced, TTL: lease, Faults: locktest.Pauses,

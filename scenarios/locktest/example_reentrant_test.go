@@ -19,7 +19,8 @@ type reentrant struct {
 	enter, leave string // scripts
 }
 
-// These scripts return how many holds the owner has, or had before the release. If it has none, they return 0.
+// Each of these scripts returns the number of holds that the owner has or, in the case of release, had before. They
+// return 0 if the owner has none.
 const (
 	enterHold = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
@@ -41,7 +42,7 @@ func newReentrant(c *locktest.Client) (locktest.Lock, error) {
 	return reentrant{m, enterHold, leaveHold}, nil
 }
 
-// Lock waits for the lock. Then it calls a function that needs the lock as well, as the work of a client would.
+// Lock waits for the lock. Then it calls a function that acquires the same lock, as the work of a client might do.
 func (r reentrant) Lock(ctx context.Context) error {
 	r.n++
 	r.owner = fmt.Sprintf("%s/%d", r.client.Name, r.n)
@@ -59,8 +60,8 @@ func (r reentrant) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// within acquires the lock again and releases it. If the caller's hold has ended meanwhile, this is not its second
-// hold, and the caller must not continue.
+// within acquires the lock a second time and releases it. It returns an error if the caller's own hold has ended
+// meanwhile: then the caller must not continue.
 func (r reentrant) within() error {
 	holds, err := r.eval(r.enter)
 	if err != nil {
@@ -83,7 +84,7 @@ func (r reentrant) Unlock(context.Context) error {
 	return err
 }
 
-// eval calls a script with the key, the owner and the TTL. It returns the number that the script returns.
+// eval runs a script with the key, the owner and the TTL, and returns the script's number.
 func (r reentrant) eval(script string) (int, error) {
 	reply, err := r.do("EVAL", script, "1", r.client.Key, r.owner, fmt.Sprint(lease.Milliseconds()))
 	if err != nil {
@@ -92,7 +93,8 @@ func (r reentrant) eval(script string) (int, error) {
 	return strconv.Atoi(strings.TrimPrefix(reply, ":"))
 }
 
-// A reentrant lock is tested with an inner hold in every hold. The inner release must leave the lock to the caller.
+// The test of a reentrant lock acquires the lock again inside every hold. The release of the inner hold must not
+// release the outer one.
 func ExampleLock_reentrant() {
 	TestReentrant := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newReentrant, TTL: lease, Faults: locktest.Pauses,

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// permits is how many may hold a semaphore at the same time.
+// permits is the number of clients that may hold a semaphore at the same time.
 const permits = 2
 
-// semaphore keeps its permits in a sorted set on one Redis, each with the time at which it ends. One script removes the
-// permits that are over by the server's clock, counts the others, and adds its own if there is room.
+// semaphore stores its permits in a sorted set on one Redis, each with the time at which it expires. One script removes
+// the permits that have expired by the server's clock, counts the others, and adds a permit if there is room.
 type semaphore struct {
 	*mutex
 	script string

@@ -13,7 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// pool is the object from which a program gets the locks of all its keys. They take turns at its connection.
+// pool is the object from which a program gets the locks of all its keys. The locks share its connection and use it in
+// turn.
 type pool struct {
 	mu sync.Mutex
 	*mutex
@@ -34,7 +35,7 @@ func (p *pool) ask(args ...string) (string, error) {
 	return p.do(args...)
 }
 
-// obtain waits for the lock of a key.
+// obtain waits until it has acquired the lock of a key.
 func (p *pool) obtain(ctx context.Context, key string) error {
 	p.n++
 	owner := fmt.Sprintf("%s/%d", p.client.Name, p.n)
@@ -53,7 +54,7 @@ func (p *pool) obtain(ctx context.Context, key string) error {
 	return ctx.Err()
 }
 
-// giveBack releases the lock of a key. Its owner value is stored under the name kept.
+// giveBack releases the lock of a key. kept is the name under which the pool has stored the owner value.
 func (p *pool) giveBack(key, kept string) error {
 	const script = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 	reply, err := p.ask("EVAL", script, "1", key, p.owners[kept])
@@ -89,7 +90,7 @@ func ExampleShared() {
 	_ = TestPool
 }
 
-// forgetful is a lock of a pool with a mistake: the pool keeps one owner value for all keys.
+// forgetful is a lock of a faulty pool: the pool stores one owner value for all keys.
 type forgetful struct{ *pooled }
 
 func newForgetful(c *locktest.Client) (locktest.Lock, error) {
@@ -110,8 +111,8 @@ func (l *forgetful) Lock(ctx context.Context) error {
 
 func (l *forgetful) Unlock(context.Context) error { return l.giveBack(l.key, "last") }
 
-// TestAPoolIsOneObjectOfItsClient: all locks of a client get the same pool, so a pool that mixes up the owners of its
-// keys is found. No two clients get the same pool.
+// TestAPoolIsOneObjectOfItsClient: all locks of a client get the same pool. So the test finds a pool that mixes up the
+// owners of its keys. Different clients get different pools.
 func TestAPoolIsOneObjectOfItsClient(t *testing.T) {
 	own := func(open func(*locktest.Client) (locktest.Lock, error), pool func(locktest.Lock) *pool) locktest.Config {
 		return locktest.Config{Locks: []string{"account", "order"}, TTL: lease, Plan: []string{}, Seeds: 4,

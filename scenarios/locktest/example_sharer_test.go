@@ -11,8 +11,8 @@ import (
 )
 
 // readWrite is a read-write lock on one Redis. Each holder is a field of a hash, with its mode and the end of its lease
-// by the server's clock. One script removes the holders whose lease is over, and adds the client if nobody is in its
-// way.
+// by the server's clock. One script removes the holders whose lease has ended, and adds the client if no remaining
+// holder excludes it.
 type readWrite struct {
 	*mutex
 	read         bool
@@ -81,8 +81,8 @@ func (l readWrite) Shared() bool { return l.read }
 
 func (l readWrite) ValidUntil() time.Time { return l.validUntil }
 
-// A read-write lock reports which of its holds are shared. Two clients read and two write; readers may have the lock at
-// the same time.
+// A read-write lock reports which of its holds are shared. In this test, two clients read and the others write; readers
+// may have the lock at the same time.
 func ExampleSharer() {
 	TestReadWrite := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newReadWrite, Clients: 4, TTL: lease, Faults: locktest.Pauses,

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// locker is a lock object that the tasks of a client share. They take turns at its connection.
+// locker is a lock object that the tasks of a client share. They use its connection in turn.
 type locker struct {
 	mu sync.Mutex
 	*mutex
@@ -25,7 +25,7 @@ func newLocker(c *locktest.Client) (locktest.Lock, error) {
 	return &locker{mutex: m}, nil
 }
 
-// obtain waits for the lock and returns the owner value with which it was acquired.
+// obtain waits until it has acquired the lock, and returns the owner value that it has stored in the key.
 func (l *locker) obtain(ctx context.Context) (owner string, err error) {
 	l.mu.Lock()
 	l.n++
@@ -45,7 +45,7 @@ func (l *locker) obtain(ctx context.Context) (owner string, err error) {
 	return "", ctx.Err()
 }
 
-// giveBack deletes the key if it has an owner value.
+// giveBack deletes the key if it contains the given owner value.
 func (l *locker) giveBack(owner string) error {
 	const script = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 	reply, err := l.ask("EVAL", script, "1", l.client.Key, owner)
@@ -61,7 +61,7 @@ func (l *locker) ask(args ...string) (string, error) {
 	return l.do(args...)
 }
 
-// handle is the lock of one task. It keeps the owner value of its own acquisition.
+// handle is the lock of one task. It stores the owner value of the task's own acquisition.
 type handle struct {
 	*locker
 	owner string

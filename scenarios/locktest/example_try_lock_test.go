@@ -19,8 +19,8 @@ func newTryLock(c *locktest.Client) (locktest.Lock, error) {
 	return tryLock{m}, nil
 }
 
-// Lock deletes the key if it does not get the lock, because the server may have carried out a request without the
-// client knowing.
+// Lock deletes the key if it does not acquire the lock, because the server may have set the key although its answer was
+// lost.
 func (l tryLock) Lock(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	l.conn.SetDeadline(deadline)
@@ -45,8 +45,8 @@ func (l tryLock) cleanUp() {
 	l.conn.SetDeadline(time.Time{})
 }
 
-// With Patience the context of Lock ends after a while. What a lock leaves on the servers is judged, too: nobody may
-// wait for a key that belongs to no holder for longer than its lease.
+// With Patience the context of Lock ends after a while. The test also judges what Lock leaves on the servers when it
+// gives up: no client may have to wait for a key without a holder for longer than a lease.
 func ExampleConfig_patience() {
 	TestTryLock := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newTryLock, Patience: 3 * time.Second, TTL: lease,

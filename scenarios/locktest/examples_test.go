@@ -46,8 +46,8 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	}
 }
 
-// TestTheMutexOfTheExamplesIsNoExclusion: the mutex of the examples violates mutual-exclusion, but not lease-exclusion;
-// so the examples require only what a lease can keep.
+// TestTheMutexOfTheExamplesIsNoExclusion: the mutex of the examples violates mutual-exclusion, but not lease-exclusion.
+// Therefore the examples require only the laws that a lease can keep.
 func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses, Seeds: 20})
 	if ok && (r.Violated(checker.MutualExclusion) == 0 || r.Violated(checker.LeaseExclusion) > 0) {
@@ -55,8 +55,9 @@ func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	}
 }
 
-// TestWhatTheLocksOfTheExamplesCannotKeep: the examples whose comments say that a lease does not survive their faults
-// demand fewer laws for that reason, and a reentrant lock whose inner release deletes the key is found.
+// TestWhatTheLocksOfTheExamplesCannotKeep: some examples demand fewer laws because, as their comments say, no lease
+// survives their faults. This test shows that their locks break lease-exclusion. It also finds a reentrant lock whose
+// inner release deletes the key.
 func TestWhatTheLocksOfTheExamplesCannotKeep(t *testing.T) {
 	uncounted := func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReentrant(c)

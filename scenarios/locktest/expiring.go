@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// validity is the time until which an Expiring lock is valid while it is held. The lock is held from the return of Lock
-// to the call of Unlock.
+// validity tracks the time until which an Expiring lock is valid while it is held, from the return of Lock to the call
+// of Unlock.
 type validity struct {
 	*foreign
 	lock Expiring
@@ -18,8 +18,8 @@ type validity struct {
 	busy bool       // Extend is being called; the lock is asked again after Extend has returned
 }
 
-// follow asks a lock for its validity again while the lock is held. It does so when a server's answer has reached the
-// client, and at the time that the lock stated last, since the lock may have renewed itself.
+// follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. It asks the lock again
+// whenever a server's answer has reached the client, and at the end of the validity that the lock stated last.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {
@@ -41,8 +41,8 @@ func (v *validity) watch(env sim.Env) {
 	}
 }
 
-// ask asks the lock until when it is valid, and records the answer if it has changed. A time in the past does not
-// change the lease.
+// ask asks the lock until when it is valid, and records the answer if it has changed. An answer in the past is recorded
+// as the current time, or ignored if the recorded validity has ended already.
 func (v *validity) ask(env sim.Env) {
 	if v.over.Raised() || v.busy {
 		return

@@ -67,7 +67,7 @@ func (l *watchdog) ValidUntil() time.Time {
 }
 
 // TestALockIsValidForAsLongAsItSays: a lock is valid until the time that it states, even if it states a new time while
-// it is held. There are no faults, and the work takes longer than the TTL.
+// it is held. In this test, there are no faults, and the work takes longer than the TTL.
 func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		renews, claims   bool
@@ -100,8 +100,8 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client checks its lock. It
-// writes if the lock has renewed itself, and does not write otherwise.
+// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client asks its lock again until
+// when it is valid. It writes only if the lock has renewed itself.
 func TestAClientThatChecksItsLockAsksItAnew(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {
 		t.Run(want, func(t *testing.T) {

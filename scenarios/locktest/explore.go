@@ -111,7 +111,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	return r, true
 }
 
-// breaches merges the groups so that each pair of law and cause occurs once.
+// breaches merges groups of the same law and cause, so that each such pair occurs once.
 func (p *parent) breaches() (all []Breach) {
 	for _, g := range p.groups() {
 		b := Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed, Story: g.Story}
@@ -129,8 +129,8 @@ func (p *parent) breaches() (all []Breach) {
 	return all
 }
 
-// groupOf returns the violation that a breach describes, with its run. If no such run was made, the run has only a
-// seed.
+// groupOf returns the group that belongs to a breach. If none of the runs shows the breach, the group's run contains
+// only the breach's seed.
 func (p *parent) groupOf(b Breach) group {
 	for _, run := range p.runs {
 		for _, x := range run.Broken {

@@ -21,8 +21,8 @@ func (open) Unlock(context.Context) error { return nil }
 
 func newCareless(c *Client) (Lock, error) { return &careless{plain{c: c, ttl: 8 * time.Second}}, nil }
 
-// TestWhatIsExploredIsCutDownAndReplayed: the shrunk run of each breach in a Report shows this breach and no other
-// breach of the law. If the breach needs no fault, the shrunk run has none.
+// TestWhatIsExploredIsCutDownAndReplayed: the shrunk run of each breach in a Report shows that breach, and no other
+// breach of the same law. If the breach needs no fault, the shrunk run has none.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   constructor
@@ -87,7 +87,7 @@ func TestABreachThatIsNoneIsNotCutDown(t *testing.T) {
 	}
 }
 
-// opened is a lock that keeps a goroutine running until it is closed.
+// opened is a lock that keeps a goroutine running until its Close method is called.
 type opened struct {
 	plain
 	end chan struct{}
@@ -132,8 +132,8 @@ func (l *extended) Extend(ctx context.Context) error {
 
 var errNotHeld = errors.New("not held")
 
-// TestALockIsExtendedForAsLongAsItsWorkLasts: work that takes twice the TTL outlasts a lock that is not extended, but
-// not a lock that is extended.
+// TestALockIsExtendedForAsLongAsItsWorkLasts: work that takes twice the TTL breaks a lock that is not extended, but not
+// a lock that is extended.
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {

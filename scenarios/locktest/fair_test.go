@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// ofQueue returns a constructor of the example's lock with another script.
+// ofQueue returns a constructor of the example's fair lock that uses another script to ask for the lock.
 func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		m, err := openMutex(c)
@@ -19,8 +19,8 @@ func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 }
 
 // TestFairLocksKeepTheirOrder: a sound queue keeps its order. The test catches a queue that gives the lock to whichever
-// client asks first, a queue whose places never end, and a queue whose places end while their clients wait. A lock
-// without a queue promises no order, and is judged only if the test says that it does.
+// client asks first, a queue whose places never end, and a queue whose places end while their clients still wait. A
+// lock without a queue promises no order. Its order is judged only if the test sets PlaceTimeout.
 func TestFairLocksKeepTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		name   string

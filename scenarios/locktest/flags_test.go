@@ -19,7 +19,7 @@ import (
 // asked is the environment variable that makes the test binary run the tests whose output is checked here.
 const asked = "FENCEPOST_LOCKTEST_FLAGS"
 
-// TestOfFlags fails, like a user's test of a broken lock.
+// TestOfFlags stands in for a user's test of a broken lock: it fails.
 func TestOfFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestFlags")
@@ -30,8 +30,8 @@ func TestOfFlags(t *testing.T) {
 // form is a flag that a user's test might define.
 var form = flag.String("form", "", "which subtest TestOfOwnFlags has")
 
-// TestOfOwnFlags has a subtest whose name comes from a flag or from the process ID. In the latter case a worker process
-// cannot find the subtest.
+// TestOfOwnFlags has a subtest whose name comes from a flag or from the process ID. If it comes from the process ID, a
+// worker process cannot find the subtest.
 func TestOfOwnFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestAUsersFlagsReachTheProcessesOfTheRuns")
@@ -140,7 +140,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end before -timeout ends the test, which leaves time to report.
+// TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end some time before -timeout would end the test, so that the test
+// can still report.
 func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	over := time.Now().Add(-time.Second)
 	p := examine(t, Config{New: newPlain, Seeds: 5, SkipTrial: true, deadline: &over})
@@ -179,7 +180,7 @@ func TestTestsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestCoverageCountsTheProcessesOfTheRuns: code that runs only in the processes of the runs is counted as covered.
+// TestCoverageCountsTheProcessesOfTheRuns: code that runs only in worker processes counts as covered.
 func TestCoverageCountsTheProcessesOfTheRuns(t *testing.T) {
 	testkit.FullOnly(t) // builds a test binary with coverage
 	if os.Getenv(environment) != "" {

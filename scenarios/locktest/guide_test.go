@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// guided returns the Config of a test of a lock with a scenario's mix. It has one full block of 512 seeds and a few
-// seeds of the next block.
+// guided returns a Config that tests a lock with a scenario's mix of faults. It has one full block of 512 seeds and a
+// few seeds of the next block.
 func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {
@@ -34,8 +34,8 @@ func guided(t *testing.T, mix string, lock constructor) Config {
 		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"statistics"}}
 }
 
-// unlucky is a lock that fails in some runs, depending on the seed. Therefore, a run whose plan varies the plan of a
-// failing run also fails.
+// unlucky is a lock that fails in some runs. Whether it fails depends only on the seed, so a run whose plan is a
+// variation of a failing run's plan also fails.
 type unlucky struct {
 	careless
 	fail func()
@@ -135,7 +135,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestAGuidedRunIsCutDown: a guided run is shrunk from its own plan. The runs that guided it are not needed.
+// TestAGuidedRunIsCutDown: a guided run can be shrunk from its own plan alone, without the earlier runs that guided it.
 func TestAGuidedRunIsCutDown(t *testing.T) {
 	p := examine(t, guided(t, "guided: 80%", newCareless))
 	if p == nil {
@@ -158,7 +158,7 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers: all seeds of a block are assigned to the same worker, beginning with the block's first seed.
+// TestABlockIsOneWorkers: all seeds of a block go to the same worker, which begins with the block's first seed.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
@@ -183,7 +183,8 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided: if a library's runs differ, this is reported, and all seeds are run.
+// TestALibraryWhoseRunsDifferIsNotGuided: if equal runs of a library differ, the test reports this and draws the
+// remaining plans without guidance. All seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))
 	r, ok := Explore(t, c)

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// spinElsewhere spins on a thread other than the first thread of the process. Signals to the process are delivered to
-// the first thread.
+// spinElsewhere spins on a thread other than the first thread of the process, because signals to the process are
+// delivered to the first thread.
 func spinElsewhere() {
 	if syscall.Gettid() == syscall.Getpid() {
 		runtime.LockOSThread()
 		go spinElsewhere()
 		select {}
 	}
-	//lint:ignore SA5002 that is what is wrong
+	//lint:ignore SA5002 the loop is endless on purpose
 	for {
 	}
 }
@@ -34,8 +34,7 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 	}
 }
 
-// TestARunThatRestsIsNotWaitedFor: a run that does nothing is soon ended, because nothing in a run waits for real time
-// to pass.
+// TestARunThatRestsIsNotWaitedFor: a run that does nothing is soon ended, because nothing in a run waits for real time.
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// keys maps each key on the servers to the lock to which it belongs.
+// keys maps each key on the servers to its lock.
 type keys struct {
 	locks []history.Lock
 	of    map[history.Lock]title
 }
 
-// title identifies the lock to which a key belongs and, if the lock has several keys, which of them it is.
+// title identifies the lock of a key and, if the lock has several keys, which of them it is.
 type title struct {
 	lock   history.Lock
 	member string // empty if the lock has only this key
@@ -49,7 +49,7 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 }
 
 // unmatched returns an error if a fault of the runs would remove a key that is named like a lock, such as "evict key of
-// lock on redis-1 at 3s", but according to Config.Keys the lock's keys have other names.
+// lock on redis-1 at 3s", although Config.Keys gives the lock's keys other names.
 func (c *Config) unmatched(s *scenarios.Scenario) error {
 	if c.keys == nil {
 		return nil
@@ -75,11 +75,11 @@ func (c *Config) unmatched(s *scenarios.Scenario) error {
 	return nil
 }
 
-// connect assigns a server's record of a key to the lock to which the key belongs.
+// connect sets the lock and the member of a key event to those of the key in Config.Keys.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
-// lockOf returns the lock to which a recorded key belongs. If the key belongs to no lock, it returns a name that no
-// lock has.
+// lockOf returns the lock of a recorded key and the key's member name. If the key belongs to no lock, it returns a name
+// that no lock has.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// several is a lock with three keys that have a common prefix. The client that has two of them holds the lock.
+// several is a lock with three keys that have a common prefix. A client holds the lock if it has two of them.
 type several struct {
 	plain
 	key   []string
@@ -57,8 +57,8 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 	return err
 }
 
-// TestKeysOfOtherNames: the servers' records of the keys in Config.Keys are judged as records of the lock, each key
-// separately. Without Config.Keys, ownership is not judged, since it is unknown to which lock the keys belong.
+// TestKeysOfOtherNames: the test judges the servers' records of each key in Config.Keys as records of the lock. Without
+// Config.Keys it does not judge ownership, since it cannot tell to which lock the keys belong.
 func TestKeysOfOtherNames(t *testing.T) {
 	seeds := testkit.Size(3, 20)
 	for name, test := range map[string]struct {
@@ -107,7 +107,7 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 }
 
 // TestWhichLockAKeyIsOf: if a lock has a single key, that key has no member name. A key that belongs to no lock is not
-// confused with a lock of the same name.
+// mistaken for a lock of the same name.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {
@@ -135,8 +135,8 @@ func TestWhichLockAKeyIsOf(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAKeyFindsIt: a fault that removes the key with the name of a lock is refused if the lock's keys
-// have other names, because the fault would do nothing. Otherwise it is accepted.
+// TestAFaultThatNamesAKeyFindsIt: a fault that removes the key named like a lock is refused if the lock's keys have
+// other names, because it would do nothing. Otherwise it is accepted.
 func TestAFaultThatNamesAKeyFindsIt(t *testing.T) {
 	other := func(lock string) []string { return []string{"my:" + lock} }
 	same := func(lock string) []string { return []string{lock, lock + ":queue"} }

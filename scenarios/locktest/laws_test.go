@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// counted is a plain lock with a token. The token comes from a counter on its server, which it increments while it
+// counted is a plain lock with a fencing token. It gets the token by incrementing a counter on its server while it
 // holds the lock.
 type counted struct {
 	plain
@@ -67,8 +67,8 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	}
 }
 
-// TestTheLossOfAllServersIsNotPromised: if the only server never comes back, deadlock-freedom is reported as violated
-// but does not fail the test, unless Config.Availability is set.
+// TestTheLossOfAllServersIsNotPromised: if the only server never comes back, the report says that deadlock-freedom is
+// violated, but the test does not fail unless Config.Availability is set.
 func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	for _, promised := range []bool{false, true} {
 		t.Run(fmt.Sprint(promised), func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoToEveryLeaseIsSaidFirst: if a server's fault breaks every lock with a lease, the explanation says
-// this first, and the same run without the fault violates no law.
+// TestWhatServersDoToEveryLeaseIsSaidFirst: if a fault of a server breaks every lock with a lease, the explanation says
+// so first. The same run without the fault violates no law.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {
@@ -133,7 +133,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	}
 }
 
-// follower is a plain lock that switches to the other server if the current one answers as a replica.
+// follower is a plain lock that switches to the other server if the current one answers that it is a replica.
 type follower struct{ plain }
 
 func newFollower(c *Client) (Lock, error) { return &follower{plain{c: c, ttl: 8 * time.Second}}, nil }

@@ -22,7 +22,7 @@ func goroutines() []*remote.Goroutine {
 	return slices.DeleteFunc(remote.Goroutines(string(stacks[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
 }
 
-// ignores reports whether Config.IgnoredGoroutines names a function in which a goroutine runs.
+// ignores reports whether a goroutine runs in a function that Config.IgnoredGoroutines names.
 func (c *Config) ignores(g *remote.Goroutine) bool {
 	return slices.ContainsFunc(c.IgnoredGoroutines, g.In)
 }
@@ -33,7 +33,7 @@ func (w *worker) strangers() []*remote.Goroutine {
 	return slices.DeleteFunc(goroutines(), w.config.ignores)
 }
 
-// leakOf reports goroutines that are still running ten minutes after their run. It returns "" if there are none.
+// leakOf returns a report on goroutines that are still running ten minutes after their run, or "" if there are none.
 func (w *worker) leakOf(all []*remote.Goroutine) string {
 	if len(all) == 0 {
 		return ""
@@ -47,8 +47,8 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
-// leaked reports the goroutines that the runs have left behind, if there is at least one for each run. Otherwise it
-// returns "".
+// leaked returns the report on the goroutines that the runs have left behind. It returns "" if there are fewer of them
+// than runs.
 func (w *worker) leaked() string {
 	if w.failed || w.later || w.left.strangers < w.runs {
 		return ""
@@ -56,7 +56,7 @@ func (w *worker) leaked() string {
 	return w.left.leak
 }
 
-// closing says in which method the user must end a goroutine of the lock.
+// closing returns the method in which the user should end a goroutine of the lock, as a phrase for a report.
 func (w *worker) closing() string {
 	if w.closeless.Load() {
 		return "a method Close() error, which the Lock does not have"
@@ -64,7 +64,7 @@ func (w *worker) closing() string {
 	return "Close"
 }
 
-// failure says why a run could not be judged. If a call into the library did not return, it lists the goroutines of
+// failure explains why a run could not be judged. If a call into the library did not return, it lists the goroutines of
 // such calls.
 func (w *worker) failure(err error) string {
 	w.failed = true

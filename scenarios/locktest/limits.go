@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// limit is the reason why no lock with a lease could have kept a law. It is "" if a lock could have kept it.
+// limit is the reason why no lock with a lease could have kept a law. It is "" if a lock with a lease could have kept
+// it.
 type limit string
 
 const (
@@ -23,7 +24,7 @@ const (
 	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
 
-// waysOn contains, for each limit, the first sentences of the explanation.
+// waysOn maps each limit to the first sentences of its explanation, including what the user can do about it.
 var waysOn = map[limit]string{
 	pauses: `No lock with a lease survives a pause that keeps its holder at work until the lease is over. There are two
 solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no
@@ -61,11 +62,12 @@ confirmed it (WAIT), a fencing token from a store that loses nothing (Precaution
 or requiring no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
-// limitOf says why no lock with a lease could have kept the law that a run violated. There are three kinds of reasons.
-// The holder was paused, or its message was delayed, for longer than its lease. Or its session or its lease was ended,
-// and it could not know that or ignored it. Or its servers lost its key. A violation of resource-safety has the same
-// reason as one of mutual-exclusion, unless the stale write was sent in time. A clock that drifts by 1 % or less is not
-// such a reason, since a lock can subtract an allowance for that from its validity.
+// limitOf returns the reason why no lock with a lease could have kept the law that a run violated, or "" if a lock
+// could have kept it. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
+// longer than its lease. Second, its session or its lease was ended, and it could not know that or ignored it. Third,
+// its servers lost its key. A violation of resource-safety has the same reason as one of mutual-exclusion, unless the
+// stale write was sent in time. A clock that drifts by 1 % or less is not such a reason, since a lock can subtract an
+// allowance for that from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -95,8 +97,8 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	return ""
 }
 
-// hold is one grant of the lock and the critical section that follows, as its holder sees them. Positions are indexes
-// into the history's events.
+// hold is one grant of the lock and the critical section that follows it, from the holder's point of view. Positions
+// are indexes into the history's events.
 type hold struct {
 	*history.Event     // the acquire ok event
 	at             int // position
@@ -105,7 +107,7 @@ type hold struct {
 	until history.Time // end of its validity, as last stated
 }
 
-// holdAt returns the hold that began at a position.
+// holdAt returns the hold whose acquire event is at the given position.
 func holdAt(h *history.History, at int) *hold {
 	e := &h.Events[at]
 	g := &hold{Event: e, at: at, end: len(h.Events), until: e.Grant.Until}
@@ -123,8 +125,8 @@ func holdAt(h *history.History, at int) *hold {
 	return g
 }
 
-// holdsOf returns the holds among the witnesses of a finding, in chronological order. A request that took effect at the
-// resource stands for the hold in which it was made.
+// holdsOf returns the holds among the witnesses of a finding, in chronological order. If a witness is a request that
+// took effect at the resource, the hold in which the request was made is returned for it.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	shown := map[history.Attempt]bool{}
 	for i := range h.Events {
@@ -142,16 +144,16 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// over reports whether a hold had ended, by a release or by the end of its lease, when another client was granted the
+// over reports whether hold g had ended, by a release or by the end of its lease, when another client was granted the
 // lock.
 func (g *hold) over(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write, or one that overwrote an update, was sent in time. This is so if the
-// client sent it while it still held the lock, and the next client was granted the lock only after the release or the
-// end of the lease. No lock can stop such a write. Only a resource that compares fencing tokens can.
+// leftInTime reports whether a write that was stale, or that overwrote an update, was sent in time: the client sent it
+// while it still held the lock, and the next client was granted the lock only after the release or the end of the
+// lease. No lock can stop such a write. Only a resource that compares fencing tokens can.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
@@ -175,9 +177,9 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.over(h, o) })
 }
 
-// keptInside reports whether a holder stayed inside after the end of its lease because an answer of the resource was
-// late. It had sent the request in time, and was still waiting for the answer when the other client entered the
-// critical section.
+// keptInside reports whether a holder was still in the critical section after the end of its lease only because an
+// answer of the resource was late. It had sent the request in time, and was waiting for the answer when the other
+// client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -196,8 +198,8 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 }
 
 // tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
-// holder could notice that. A holder can notice it at its next keepalive. That is a third of the TTL after the session
-// has ended and after the faults have ended that separated the holder from the servers.
+// holder could notice. A holder notices at its next keepalive. That comes at the latest a third of the TTL after the
+// session has ended and after all faults that separated the holder from the servers have ended.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -228,8 +230,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether, before another client was granted the lock, the lock had notified its holder that the
-// lease was over.
+// toldOfItsEnd reports whether the lock had notified its holder of the end of the lease before another client was
+// granted the lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {
@@ -238,14 +240,16 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// notified reports whether a lock notified its holder that it was lost, and the clients do not stop working then.
+// notified reports whether a lock notified its holder of the loss although the clients are not configured to stop
+// working then.
 func notified(h *history.History, f *checker.Finding) bool {
 	return !h.Header.Applies(history.StopWhenLost) && slices.ContainsFunc(holdsOf(h, f), func(g *hold) bool {
 		return g.Process == f.About && (g.Grant.Open || g.Grant.Told)
 	})
 }
 
-// ended returns when the fault that began at a position ended, or the end of the run if that was not recorded.
+// ended returns when the fault that began at the given position ended. If that was not recorded, it returns the end of
+// the run.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {
@@ -258,8 +262,8 @@ func ended(h *history.History, at int) history.Time {
 // usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1 % of the TTL.
 const usualAllowance = 10_000
 
-// clockLimit is given the events that explain why a key expired early. If those are clock faults, and the usual
-// allowance does not cover all of them, it says of which kind the others are: jumps, or a drift.
+// clockLimit receives the indexes of the events that explain why a key expired early. If they are clock faults and the
+// usual allowance does not cover all of them, it returns the limit that applies to the others: jumps, or drift.
 func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })

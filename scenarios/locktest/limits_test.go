@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// storyOf returns a history of two clients and one server of a service. Leases last 9 s.
+// storyOf returns a history of two clients and one server of the given service. Leases last 9 s.
 func storyOf(t *testing.T, service history.Service, events ...history.Event) *history.History {
 	t.Helper()
 	h := &history.History{Header: history.Header{Servers: []history.Process{"server-1"}, Quorum: 1, Service: service,
@@ -68,8 +68,8 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 	return all
 }
 
-// TestLimitsAreNoFaultsOfTheLock tests each limit of a lease. For each, it also tests the most similar history in which
-// the lock or its user is at fault.
+// TestLimitsAreNoFaultsOfTheLock tests each limit of a lease. For each limit, it also tests the most similar history in
+// which the lock or its user is to blame.
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
@@ -187,9 +187,9 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	}
 }
 
-// TestWhatNoLockSurvivesIsSaidFirst: with a sound lock, a pause or a write that was sent in time is reported as a limit
-// of every lease. With a lock that all clients hold at once, the same plan shows what is wrong with the lock, and this
-// is reported first.
+// TestWhatNoLockSurvivesIsSaidFirst: if a lock is sound, a pause or a write that was sent in time is reported as a
+// limit of every lease. If all clients can hold the lock at once, the report on the same plan first says what is wrong
+// with the lock.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

@@ -122,7 +122,7 @@ func (c *Client) Dial(network, addr string) (net.Conn, error) {
 // Context returns a context that is canceled at the end of the run.
 func (c *Client) Context() context.Context { return c.guest.Context() }
 
-// host connects the library's locks with the simulated clients.
+// host connects the library's locks with the simulated clients of a run.
 type host struct {
 	*bubble.Driver // driver of the latest run
 	stacks         *sim.Stacks
@@ -140,9 +140,9 @@ type host struct {
 	tasks          int                           // the largest number of tasks of a client
 }
 
-// open creates the lock of a client. If New returns an error, all calls of the lock return this error. The run fails if
-// New returns neither a Lock nor an error, or the Lock of another client: clients represent processes, which share
-// neither memory nor connections.
+// open creates the lock of a client by calling New. If New returns an error, all calls of the returned lock fail with
+// this error. The run fails if New returns neither a Lock nor an error, or the Lock of another client: clients
+// represent processes, which share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
 	l, err := h.new(c)
 	if err != nil {
@@ -181,14 +181,14 @@ type unopened struct{ err error }
 func (u unopened) Lock(context.Context) error   { return u.err }
 func (u unopened) Unlock(context.Context) error { return u.err }
 
-// Prepare makes the simulated world of a run use the stacks and the clock of the bubble.
+// Prepare makes the simulated world of a run record the stacks of the bubble and use its clock.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
 	o.Keep = h.keep
 }
 
-// keep assigns a server's record of a key to the lock to which the key belongs. It also tells the driver what the
-// request did.
+// keep assigns a server's record of a key to the key's lock. If a request caused the event, it also passes the event to
+// the driver.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
 		return true
@@ -209,7 +209,7 @@ func (h *host) Begin(world *sim.World, servers []sim.ProcessID, front sim.Front)
 	h.Driver.Begin(world, servers, front)
 }
 
-// answer returns a signal that is raised when the next answer of a server has reached a client.
+// answer returns a signal that is raised when the next answer of a server reaches the client.
 func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	if h.waits == nil {
 		h.waits = map[sim.ProcessID]*sim.Signal{}
@@ -227,7 +227,7 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign returns the lock of one task of a client, as called by the simulation.
+// foreign returns the lock of one task of a client, in the form that the simulation calls.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	l := &foreign{answers: h.answer, guest: h.Guest(client), config: c, library: of, together: h.together}
 	l.caller = l.guest
@@ -243,13 +243,14 @@ func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library)
 	return l
 }
 
-// objectKey identifies the lock object of a client. A client that starts again has a new library, and so a new object.
+// objectKey identifies the lock object of a client. After a restart a client has a new library and therefore a new
+// object.
 type objectKey struct {
 	of   *locks.Library
 	lock history.Lock
 }
 
-// object is what New returned for a client. Its tasks share it.
+// object contains the Lock that New returned for a client. The tasks of the client share it.
 type object struct {
 	host    *host
 	opening chan struct{} // contains one element while a task creates the lock
@@ -258,14 +259,15 @@ type object struct {
 	closed  bool
 }
 
-// caller makes the calls of one task of a client.
+// caller performs the calls of one task into the library.
 type caller interface {
 	Begin(history.Attempt)
 	Try() (since sim.Time, granted []sim.ProcessID)
 	Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time)
 }
 
-// foreign is a lock whose methods run on a separate goroutine while the task of its client waits.
+// foreign is a lock of the library under test. Its methods run on a separate goroutine while the simulated task of its
+// client waits.
 type foreign struct {
 	*object
 	caller
@@ -277,11 +279,11 @@ type foreign struct {
 	lock    Lock // the lock of the task
 	// validity is nil if the lock does not report until when it is valid, or if it is not held.
 	validity *validity
-	// together says that all servers grant a lock together, as one service.
+	// together is set if all servers form one service that grants a lock.
 	together bool
 }
 
-// Acquire calls Lock.
+// Acquire calls Lock on the library's lock and records the result.
 func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	h := &locks.Hold{Attempt: l.library.Attempt(env)}
 	env.Point(sim.AcquireStart)
@@ -320,7 +322,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	return h, nil
 }
 
-// need creates the client's lock object and the task's lock if they do not exist yet.
+// need creates the client's lock object and the task's lock unless they exist already.
 func (l *foreign) need(ctx context.Context, client sim.ProcessID) {
 	if _, failed := l.lock.(unopened); l.lock != nil && !failed {
 		return
@@ -355,7 +357,7 @@ type state struct {
 	shared     bool
 }
 
-// stated asks a lock for everything that it can report. It runs on the goroutine of the library's call.
+// stated returns what the lock reports about its acquisition. It runs on the goroutine that called Lock.
 func (l *foreign) stated() (s state) {
 	if e, ok := l.lock.(Expiring); ok {
 		s.validUntil = e.ValidUntil()
@@ -372,8 +374,8 @@ func (l *foreign) stated() (s state) {
 	return s
 }
 
-// deadline returns the time until which a lock counts as valid. asked is the beginning of the round of requests that
-// acquired the lock.
+// deadline returns the time until which a lock counts as valid. asked is the time of the first request in the round
+// that acquired the lock.
 func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.validUntil.IsZero():
@@ -384,8 +386,8 @@ func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen waits for the library to report that the lock is lost. It then records the time and raises the returned
-// signal.
+// listen starts to wait for the library to report the loss of the lock, and returns a signal. When the lock is lost, it
+// sets *at to the time and raises the signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
@@ -398,7 +400,7 @@ func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	return raised
 }
 
-// Extend calls Extend.
+// Extend calls Extend on the library's lock and records the result.
 func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	x, can := l.lock.(Extender)
 	if !can {
@@ -426,7 +428,7 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	return nil
 }
 
-// Release calls Unlock.
+// Release calls Unlock on the library's lock and records the result.
 func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	var err error
 	if l.validity != nil {
@@ -441,7 +443,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered returns yes if err means that a server answered, and no if it means that no server did.
+// answered returns yes if err shows that a server has answered, and no otherwise.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no

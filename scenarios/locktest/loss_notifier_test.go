@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// telling is a lock that reports nothing but its loss, some time after its first request.
+// telling is a lock that reports only its loss, some time after its first request.
 type telling struct {
 	*plain
 	after time.Duration // 0: never
 	lost  chan struct{}
 }
 
-// announcing is a telling lock without plain's method ValidUntil.
+// announcing is a telling lock without the ValidUntil method that telling inherits from plain.
 type announcing struct{ l *telling }
 
 func (l announcing) Lock(ctx context.Context) error {
@@ -37,8 +37,8 @@ func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 // nothing is a plan whose only fault has no effect.
 const nothing = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen: a lock that is a LossNotifier but not Expiring counts as valid until
-// it reports its loss or its client crashes. It does not matter whether the client checks.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen: a LossNotifier that is not Expiring counts as valid until it reports
+// its loss or its client crashes, whether or not the client checks its validity.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {
@@ -73,7 +73,7 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 }
 
 // TestAClientThatChecksForLossDoesNotWrite: with ChecksValidity, a client notices the loss before it writes, even if
-// nothing interrupts its work.
+// the loss does not interrupt its work.
 func TestAClientThatChecksForLossDoesNotWrite(t *testing.T) {
 	for checks, writes := range map[bool]bool{false: true, true: false} {
 		name := map[bool]string{false: "does not check", true: "checks"}[checks]
@@ -90,7 +90,7 @@ func TestAClientThatChecksForLossDoesNotWrite(t *testing.T) {
 	}
 }
 
-// ending is a lock that reports its loss when the run is over.
+// ending is a lock that reports its loss only when the run is over.
 type ending struct{ announcing }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }

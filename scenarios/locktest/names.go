@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver returns a Resolver that asks h for the addresses of host names. It must be called outside a bubble.
+// resolver returns a Resolver that gets the addresses of host names from h. It must be called outside a bubble.
 func resolver(h *host) *net.Resolver {
-	// The first lookup in a process makes a channel that later ones share. If it were made in a bubble, it could not be
-	// used in another.
+	// The first lookup in a process makes a channel that later lookups share. If a bubble made it, no other bubble
+	// could use it.
 	none := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
 	first := net.Resolver{PreferGo: true, Dial: none}
 	first.LookupHost(context.Background(), "redis-1")
@@ -22,9 +22,9 @@ func resolver(h *host) *net.Resolver {
 		Dial: func(context.Context, string, string) (net.Conn, error) { return &nameServer{host: h}, nil }}
 }
 
-// nameServer is a connection to a name server that knows the servers of the current run. Redis Cluster reports the
-// names of its members, and some clients look them up. A query is answered at once, and a query for an unknown name
-// fails the run.
+// nameServer is a connection to a name server that knows the servers of the current run. It is needed because Redis
+// Cluster reports the host names of its members, and some clients look them up. A query is answered at once. A query
+// for an unknown name fails the run.
 type nameServer struct {
 	host   *host
 	answer []byte // the rest of the answer, behind its length
@@ -33,7 +33,7 @@ type nameServer struct {
 var errUnknownName = errors.New("the code under test looked up a host name: pass it the addresses in " +
 	"locktest.Client.Addrs")
 
-// Write receives a query, which is preceded by its length, as on every connection that is a stream.
+// Write receives a query. The length of the query precedes it, as in DNS over TCP.
 func (n *nameServer) Write(b []byte) (int, error) {
 	var query dnsmessage.Message
 	if err := query.Unpack(b[min(len(b), 2):]); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// servedBy returns the digests of some runs that a test binary performs in the given folder.
+// servedBy runs a test binary in the given folder and returns the digests of its runs.
 func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) {
 	t.Helper()
 	test, err := remote.Open(binary, folder, name)
@@ -70,8 +70,8 @@ func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestARelativePathOfATestBinaryIsOfThisFolder: the path is relative to the working directory of this process, not to
-// the folder in which the binary runs.
+// TestARelativePathOfATestBinaryIsOfThisFolder: a relative path of a test binary refers to the working directory of
+// this process, not to the folder in which the binary runs.
 func TestARelativePathOfATestBinaryIsOfThisFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pipeOf is the environment variable that contains the name of the pipe that the run of TestOfAnEndlessRun opens.
+// pipeOf is the environment variable with the path of a named pipe, which the run of TestOfAnEndlessRun opens.
 const pipeOf = "FENCEPOST_LOCKTEST_PIPE"
 
 // TestOfAnEndlessRun is a test whose run never ends.
@@ -28,8 +28,8 @@ func TestOfAnEndlessRun(t *testing.T) {
 	}})
 }
 
-// TestProcessesOfTheRunsEndWithTheirTest: when a test process is killed, its worker processes end too, although nobody
-// tells them to. The test notices this because the pipe closes when the last worker has ended.
+// TestProcessesOfTheRunsEndWithTheirTest: when a test process is killed, its worker processes end too, although they
+// receive no signal. This test notices their end because the pipe is closed when the last worker has ended.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return

@@ -49,8 +49,9 @@ func (l line) Unlock(context.Context) error {
 	return err
 }
 
-// TestWhatAClientThatGivesUpLeaves: with Patience, clients stop waiting. If they then remove themselves from the line,
-// the lock keeps its laws. If they stay in it, they block everybody. Without Patience, no client gives up.
+// TestWhatAClientThatGivesUpLeaves: with Patience, clients stop waiting. If they then remove themselves from the list,
+// the lock keeps its laws. If they stay in the list, they block all other clients. Without Patience, no client gives
+// up.
 func TestWhatAClientThatGivesUpLeaves(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// slots limits the number of workers of all tests that run at the same time.
+// slots limits the number of worker processes of all tests that run at the same time. Each worker occupies one element.
 var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
@@ -49,9 +49,9 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares distributes seeds, which are in ascending order, among at most the given number of workers in turn. If runs
-// guide plans, each block of seeds goes to one worker, beginning with the block's first seed, even if some of these
-// seeds were not requested.
+// shares distributes seeds, which are in ascending order, evenly among at most the given number of workers. If the
+// results of runs guide later plans, each block of seeds goes to one worker, which begins with the block's first seed
+// even if that seed was not requested.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -77,12 +77,12 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	return shares
 }
 
-// runsShare is the share of the time until the test's deadline that the runs may use. allShare is the share for all
-// work. The remaining time is for reporting.
+// runsShare is the fraction of the time until the test's deadline that the runs may use. allShare is the fraction for
+// all work. The remaining time is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
-// within returns a context that ends when the given share of the time until the test's deadline has passed, if there is
-// a deadline.
+// within returns a context that ends after the given fraction of the time until the test's deadline. If the test has no
+// deadline, neither has the context.
 func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 	deadline, has := p.t.Deadline()
 	if p.config.deadline != nil {
@@ -95,8 +95,8 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare runs the seeds in one worker after another. A worker is replaced if it dies, or if too many goroutines
-// are left in it. If a run fails and is not the first of its process, it is repeated in a separate process. If it
+// exploreShare runs the seeds in one worker after another. It replaces a worker that dies or in which too many
+// goroutines remain. If a run fails and is not the first of its process, it is repeated in a separate process. If it
 // succeeds there, the library must have kept state from one run to the next. From then on, each run gets its own
 // process.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
@@ -132,17 +132,17 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	}
 }
 
-// share is the list of seeds that are still to be run by a sequence of workers.
+// share is a list of seeds that still have to be run, by one worker after another.
 type share struct {
 	*parent
 	seeds []uint64
 	plans map[uint64]string // plans that an earlier worker drew, by seed
 	block block
-	// alone makes each run take place in a separate process; suspect does so for the next seed only.
+	// alone gives each run a separate process. suspect does so for the next seed only.
 	alone, suspect bool
 }
 
-// working is the progress of a worker.
+// working is the state of a worker, according to its reports.
 type working struct {
 	began        *uint64 // seed of the current run
 	plan         string  // plan of that run
@@ -171,7 +171,7 @@ func (s *share) task() (k task, err error) {
 	return k, err
 }
 
-// follow handles a report of a worker.
+// follow processes a report of a worker.
 func (s *share) follow(w *working, r report) {
 	switch {
 	case r.Plans != nil:
@@ -203,22 +203,22 @@ func (s *share) take(r ran) {
 	s.stopFor(r.Failure)
 }
 
-// finish removes a seed whose runs are all complete.
+// finish removes a seed from the list because all its runs are complete.
 func (s *share) finish(seed uint64) {
 	s.parent.finish(seed)
 	s.seeds = slices.DeleteFunc(s.seeds, func(other uint64) bool { return other == seed })
 	delete(s.plans, seed)
 }
 
-// block contains what is known about the runs in a worker's current block of seeds, beginning with the block's first
-// seed.
+// block contains the results of the runs in a worker's current block of seeds, in order from the block's first seed, as
+// far as later plans depend on them.
 type block []search.Shown
 
 // add records the run of the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
-// save writes what a worker needs to know to continue with a seed to a file in folder, and returns the file's path. It
-// returns "" if there is nothing to save.
+// save writes the results that a worker needs to continue with a seed to a file in folder, and returns the file's path.
+// It returns "" if there are no such results.
 func (b *block) save(folder string, seed uint64) (file string, err error) {
 	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
 	if len(known) == 0 {
@@ -236,7 +236,7 @@ func (b *block) save(folder string, seed uint64) (file string, err error) {
 // detector.
 const trialHung = 5 * time.Second
 
-// try performs the trial run. It records everything that is wrong in the run as a problem.
+// try makes a worker perform the trial run, and records the problems that the run shows.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -268,7 +268,7 @@ func (p *parent) problem(text string) {
 }
 
 // stopFor ends all runs if failure says that a wait for a mutex has stopped a run, since such a wait would stop other
-// runs too. It does nothing if Config.IgnoredGoroutines names the goroutine.
+// runs too. It does nothing if Config.IgnoredGoroutines names the waiting goroutine.
 func (p *parent) stopFor(failure string) {
 	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
 		p.mu.Lock()
@@ -314,7 +314,7 @@ func (p *parent) forget(seed uint64) {
 	p.runs = slices.DeleteFunc(p.runs, func(r ran) bool { return r.Seed == seed })
 }
 
-// spent adds the processor time of a process that has ended. It also updates the peak memory.
+// spent adds the processor time of a finished process to the total, and updates the peak memory use.
 func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do is like start, but discards the reports if they come from runs whose results cannot be trusted. In that case
-// another worker does the task again, with a separate process for each run.
+// do is like start, but does not use reports from runs whose results cannot be trusted. In that case another worker
+// repeats the task, with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	for {
 		var all []report
@@ -358,7 +358,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
 		"-locktest.plan=" + *planFlag}
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
-		// when it ends, this process adds the coverage files in that folder to its own
+		// when the worker ends, this process adds the coverage files in that folder to its own
 		args = append(args, "-test.gocoverdir="+folder)
 	}
 	args = append(args, passedOn()...)
@@ -400,7 +400,8 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 // passedOn returns the command-line arguments of this process that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the requested seed, if the pattern of -run selects the subtest WORD=SEED of the test.
+// seedAsked returns the seed in the pattern of the flag -run, if that selects the subtest WORD=SEED of the test. one
+// reports whether it does.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

@@ -58,8 +58,8 @@ func (p *parent) reportProblems() {
 	}
 }
 
-// examine performs the trial run and, if it succeeds, the other runs. It returns nil if another process performs the
-// runs, or if this process is a worker.
+// examine performs the trial run and, if it succeeds, the other runs. It returns nil in a worker process, which
+// performs its own task instead.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -104,8 +104,8 @@ func (p *parent) reportMissed() {
 	}
 }
 
-// begin reads a Config. In a worker process it does the worker's task and returns nil. seeds is set if a single plan is
-// to be run.
+// begin checks a Config and prepares the runs. In a worker process it performs the worker's task and returns nil. seeds
+// is set if a single plan is to be run.
 func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	t.Helper()
 	if fuzzed(t.Name()) {
@@ -223,7 +223,7 @@ func scenarioName(test string) string {
 // scenario is shrunk.
 const longestName = 40
 
-// standardSeeds and shortSeeds are the numbers of runs if the Config does not specify one: by default, and with -short.
+// standardSeeds and shortSeeds are the default numbers of runs without and with -short.
 const (
 	standardSeeds = 512 // one block of the search: if there are fewer runs, plans do not depend on other runs
 	shortSeeds    = 20
@@ -256,7 +256,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 // guides reports whether the plans of runs depend on the results of earlier runs.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
-// drawn returns the number of seeds whose plans are drawn, unless a single seed is requested.
+// drawn returns the number of seeds whose plans are drawn when no single seed is requested.
 func (c *Config) drawn() int {
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
@@ -288,7 +288,7 @@ type parent struct {
 	call   int
 	begun  time.Time
 	one    bool // a single seed is requested
-	// guided says that a seed's plan depends on the runs of earlier seeds of its block.
+	// guided is set if the plan of a seed depends on the runs of earlier seeds of its block.
 	guided bool
 
 	stop context.CancelFunc // function that ends the runs
@@ -307,7 +307,7 @@ type parent struct {
 }
 
 // group contains the runs with the same kind of violation. Runs in which a lock could have kept the law and runs in
-// which no lock could have kept it are in different groups.
+// which no lock could have kept it belong to different groups.
 type group struct {
 	broken
 	first ran
@@ -333,7 +333,7 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// cutDown describes how far a violation was shrunk.
+// cutDown describes, for each result of shrinking, how small the shrunk run is.
 var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
@@ -371,7 +371,7 @@ func (p *parent) story(g group) string {
 	return b.String() + p.again(r)
 }
 
-// again returns the facts, followed by the command that repeats the run of a seed.
+// again returns the facts as text, followed by the command that repeats the run of a seed.
 func (p *parent) again(r ran, facts ...document.Fact) string {
 	return written(func(to *text.Writer) {
 		document.Facts(facts).Text(to)
@@ -394,11 +394,11 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// timeUp is the reason reported for ending early when the time limit set by -timeout was reached.
+// timeUp is the reason that is reported if the time limit set by -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker do a task with a run that was already performed. It calls take with the worker's reports.
-// take returns whether a report is the result. If there is no result, why states the reason.
+// onceMore makes a worker perform task k with a run that was already made once. It passes the worker's reports to take,
+// which returns whether a report contains the result. If no report does, why states the reason.
 func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {

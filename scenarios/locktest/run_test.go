@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/features"
 )
 
-// plain is a lock that uses SET NX PX and DEL, in as few lines of Go as possible.
+// plain is a lock that uses SET NX PX and DEL. It is as short as possible.
 type plain struct {
 	c     *Client
 	conn  net.Conn
@@ -154,8 +154,7 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 }
 
-// TestSilenceIsOfWhatWasJudged: a run that is undecided does not count for the confidence bound, and neither does a law
-// that was not exercised.
+// TestSilenceIsOfWhatWasJudged: the confidence bound counts neither undecided runs nor laws that were not exercised.
 func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
 		for _, l := range checker.Laws {
@@ -234,7 +233,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// wrong is a lock that fails in some way during the second attempt of client-2.
+// wrong is a lock that misbehaves in a chosen way during the second attempt of client-2.
 type wrong struct {
 	plain
 	do func(ctx context.Context) error
@@ -262,7 +261,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 			[]string{"Lock of client-2 did not return within 10m0s after its context was cancelled and its " +
 				"connections were broken"}},
 		"spins": {func(context.Context) error {
-			//lint:ignore SA5002 that is what is wrong
+			//lint:ignore SA5002 the loop is endless on purpose
 			for {
 			}
 		}, []string{"the run did not end within 300ms of ", "run_test.go"}},
@@ -298,7 +297,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 	}
 }
 
-// impatient is a lock that panics if a server answers slowly.
+// impatient is a lock that panics if a server takes long to answer.
 type impatient struct{ plain }
 
 func (l *impatient) Lock(ctx context.Context) error {
@@ -309,7 +308,7 @@ func (l *impatient) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALockThatPanicsUnderSomeFaults: runs in which the lock does not panic are judged as usual.
+// TestALockThatPanicsUnderSomeFaults: if a lock panics in some runs, the other runs are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{
 		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
@@ -372,8 +371,8 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 	}
 }
 
-// TestALeakIsReported: the trial run reports a leak. If the trial run is skipped, the other runs report it. Ignored
-// goroutines are not reported.
+// TestALeakIsReported: the trial run reports a goroutine that the lock leaves behind. If the trial run is skipped, the
+// other runs report it. Ignored goroutines are not reported.
 func TestALeakIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		skipTrial bool
@@ -430,8 +429,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, that call of Lock returns the error, and the next
-// one calls New again. The run can be judged.
+// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, that call of Lock fails with the error, and the next
+// call of Lock calls New again. The run can be judged.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	// each client acquires the lock 3 times
 	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {
@@ -462,7 +461,8 @@ func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	}
 }
 
-// TestServersAreOfTheVersionThatIsAskedFor: the servers have the requested version, and unknown versions are refused.
+// TestServersAreOfTheVersionThatIsAskedFor: the servers have the version that the Config requests. Unknown versions are
+// refused.
 func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	for text, want := range map[string]string{"": "7.0", "7.0": "7.0", "8": "8", "tair": "tair"} {
 		c := Config{Servers: Redis(1).OfVersion(text)}
@@ -477,13 +477,13 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// stranded dials a server whose host is down before its first Lock.
+// stranded is a lock that dials a server whose host is down before its first Lock.
 type stranded struct {
 	*plain
 	dialed bool
 }
 
-// Lock panics, which fails the run, if a dial does not end when it should.
+// Lock panics if a dial does not end when it should. The panic fails the run.
 func (l *stranded) Lock(ctx context.Context) error {
 	if l.c.Name != "probe" && !l.dialed { // the server is up again by the time the probe acquires the lock
 		l.dialed = true
@@ -536,15 +536,15 @@ func (l *closing) Close() error {
 	return l.plain.Close()
 }
 
-// TestAProbeThatAsksAgainHasALockOfItsOwn: if a fault strikes while the probe holds the lock, the probe asks again. It
-// then uses a new lock, which it gets from New, and not the one that it has closed.
+// TestAProbeThatAsksAgainHasALockOfItsOwn: if a fault strikes while the probe holds the lock, the probe acquires the
+// lock again. For this it gets a new Lock from New, because it has closed the first one.
 func TestAProbeThatAsksAgainHasALockOfItsOwn(t *testing.T) {
 	const again = "the probe asks again"
 	for name, last := range map[string]int{"asks again": 1, "with a lock of its own": 9} {
 		t.Run(name, func(t *testing.T) {
 			made := 0
 			p := examine(t, Config{Servers: Redis(1).Replicated(1), Seeds: 1, SkipTrial: true, Cycles: 2,
-				// this message tells the replica about the probe's key
+				// this message informs the replica of the probe's key
 				Plan: []string{"delay message 13 of redis-1 -> redis-1-replica-1 by 1s"},
 				Laws: []checker.Law{checker.FaultTolerance},
 				New: func(c *Client) (Lock, error) {

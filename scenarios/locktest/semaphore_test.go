@@ -26,8 +26,9 @@ func ofScript(script string) func(*locktest.Client) (locktest.Lock, error) {
 }
 
 // TestSemaphoresAreJudgedByTheirPermits: a sound semaphore keeps the laws of a lease, with two holders at once. The
-// test catches a script that allows one holder too many, one that never checks, and one that uses the clocks of its
-// clients. It also catches the sound semaphore if the Config states one permit less than it has.
+// test catches a script that allows one holder too many, one that never checks the number of holders, and one that uses
+// the clients' clocks. It also catches the sound semaphore if Config.Permits is one less than the number of permits
+// that it has.
 func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 	twice := []checker.CauseKind{checker.GrantedTwice}
 	for _, test := range []struct {

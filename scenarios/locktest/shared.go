@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// common is what the locks of one client have in common.
+// common contains the object that the locks of one client share.
 type common struct {
 	turn   chan struct{} // contains one element while a lock uses the fields below
 	object any           // nil: not made yet
@@ -42,7 +42,7 @@ func Shared[T any](c *Client, open func() (T, error)) (T, error) {
 	return object, nil
 }
 
-// sharedBy returns what the locks of a client have in common in this run.
+// sharedBy returns the object that the locks of a client share in this run.
 func (h *host) sharedBy(client history.Process) *common {
 	if h.common[client] == nil {
 		h.common[client] = newCommon()

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// The scripts of a read-write lock that counts its holders. If a holder calls Unlock after its lease has ended, it
-// subtracts one that belongs to another holder.
+// These are the scripts of a read-write lock that counts its holders. If a holder calls Unlock after its lease has
+// ended, the count is reduced although another client is the holder.
 const (
 	takeCounted = `local mode = redis.call("hget", KEYS[1], "mode")
 if mode and (mode == "write" or ARGV[3] == "write") then return 0 end
@@ -42,7 +42,7 @@ func (l *alternating) Unlock(ctx context.Context) error {
 	return err
 }
 
-// of returns a function that creates a readWrite and changes it.
+// of returns a New function that creates a readWrite lock and passes it to change.
 func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReadWrite(c)
@@ -54,8 +54,8 @@ func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.L
 }
 
 // TestReadWriteLocksAreJudgedByTheirHolds: a sound read-write lock keeps the laws of a lease while several readers hold
-// it. The test catches a lock that counts its holders, one that lets writers in beside readers, and one that does not
-// report that its holds are shared.
+// it. The test catches a lock that only counts its holders, one that admits writers while readers hold it, and one that
+// does not report that its holds are shared.
 func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	scripts := func(take, remove string) func(*locktest.Client) (locktest.Lock, error) {
 		return of(func(l readWrite) locktest.Lock {
@@ -95,8 +95,8 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	}
 }
 
-// TestSharedHoldsInTheTrial: in the trial run, two simultaneous shared holds are correct, but a shared hold beside an
-// exclusive one is not. A semaphore has no shared holds.
+// TestSharedHoldsInTheTrial: in the trial run, two simultaneous shared holds are correct, but a shared hold at the same
+// time as an exclusive one is not. A semaphore has no shared holds.
 func TestSharedHoldsInTheTrial(t *testing.T) {
 	readers := of(func(l readWrite) locktest.Lock {
 		l.read = true

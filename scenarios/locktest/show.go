@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// showPassed reports a run without violations, with its timeline, if only its seed was requested. The report belongs to
-// a subtest with the name of the seed. Only -v prints it.
+// showPassed reports a run without violations, with its timeline, if only its seed was requested. The report is the log
+// of a subtest with the name of the seed, so go test prints it only with -v.
 func (p *parent) showPassed() {
 	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return
@@ -21,7 +21,7 @@ func (p *parent) showPassed() {
 	})
 }
 
-// shown makes a worker describe a run. If this fails, shown returns the reason instead.
+// shown makes a worker describe a run and returns the description. If that fails, shown returns the reason instead.
 func (p *parent) shown(r ran) (words string) {
 	why := p.onceMore(r, task{Show: true}, func(r report) bool {
 		words = cmp.Or(r.Text, words)
@@ -43,7 +43,7 @@ func (w *worker) show(seed uint64) {
 	say(report{Text: text})
 }
 
-// describe performs the run of a seed and returns the usual report on it.
+// describe performs the run of a seed again and returns the usual report on it.
 func (w *worker) describe(seed uint64) (string, error) {
 	result, err := w.runner.Run(w.plan(seed))
 	if err != nil {

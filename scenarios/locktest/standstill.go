@@ -12,15 +12,15 @@ import (
 // lookEvery is the real time between two checks of a run's goroutines.
 const lookEvery = 100 * time.Millisecond
 
-// watchMutexes ends the process, with a dump of its goroutines, soon after a wait for a mutex has stopped virtual time.
-// With versions of Go in which such a wait does not stop virtual time, it does nothing.
+// watchMutexes starts to watch for a wait for a mutex that stops virtual time. Soon after one it ends the process with
+// a dump of its goroutines. With versions of Go in which such a wait does not stop virtual time, it does nothing.
 func watchMutexes() {
 	if !bubble.MutexesPass() {
 		go endAtStandstill()
 	}
 }
 
-// endAtStandstill ends the process when two consecutive dumps show the same standstill.
+// endAtStandstill ends the process when two consecutive dumps of its goroutines show the same standstill.
 func endAtStandstill() {
 	text := make([]byte, 1<<20)
 	for before := ""; ; {

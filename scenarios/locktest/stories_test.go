@@ -13,7 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed is a lock whose release compares only as many characters of its owner value as the value of the key has.
+// prefixed is a lock whose release compares only a prefix of its owner value: as many characters as the value of the
+// key has.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])
@@ -50,8 +51,8 @@ func (l *seizing) Lock(ctx context.Context) error {
 	return err
 }
 
-// tidy is a lock that deletes, after each failed attempt, a key that the attempt may have left. However, it uses the
-// same value in its next attempt.
+// tidy is a lock that deletes, after each failed attempt, a key that the attempt may have left. However, its next
+// attempt uses the same value.
 type tidy struct{ plain }
 
 func (l *tidy) Lock(ctx context.Context) error {
@@ -68,7 +69,7 @@ func (l *tidy) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// limited is a lock that is released two seconds after it was acquired, even if the work is not finished.
+// limited is a lock that releases itself two seconds after it was acquired, even if the work is not finished.
 type limited struct {
 	plain
 	limit plain // lock with the connection of the timer
@@ -125,8 +126,8 @@ func (l *patient) Unlock(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// TestStoriesOfForeignLocks: the explanation for a lock whose code is unknown says what its requests show. It does not
-// advise a remedy that, according to the requests, is already in place.
+// TestStoriesOfForeignLocks: if a lock's code is unknown, the explanation says what its requests show. It does not
+// suggest a remedy that the requests show to be in place already.
 func TestStoriesOfForeignLocks(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

@@ -26,7 +26,7 @@ type failure struct {
 	text  func() string // called when the failure is reported, since shrinking takes a while
 }
 
-// failures returns the distinct failures of the lock, sorted by rank.
+// failures returns the distinct kinds of failures of the lock, sorted by rank.
 func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
 		if r.Failure == "" || r.Ignored {
@@ -69,7 +69,7 @@ func (g *group) rank() rank {
 	return ofLaws
 }
 
-// alike reports whether two lines are equal except for numbers.
+// alike reports whether two lines differ at most in their numbers.
 func alike(a, b string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -160,8 +160,8 @@ func (p *parent) summary() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// closest describes how close the runs came to violating the laws that were not violated. It adds the command that
-// shows the run that came closest.
+// closest describes how close the runs came to violating each law that was not violated, and adds the command that
+// shows the closest run.
 func (p *parent) closest() document.Facts {
 	var all search.Closest
 	for _, r := range p.runs {
@@ -176,9 +176,9 @@ func (p *parent) closest() document.Facts {
 	return facts
 }
 
-// confidence says how rare violations must be, given that these runs did not show any. It is about the promised laws
-// that were exercised and never violated. Runs whose plans depend on other runs do not count. It returns "" if there is
-// no such law, if there were too few runs for a bound, or if the faults were not random.
+// confidence returns an upper bound on how often violations can occur, given that these runs showed none. It is about
+// the promised laws that were exercised and never violated. Runs whose plans depend on other runs do not count. It
+// returns "" if there is no such law, if there were too few runs for a bound, or if the faults were not random.
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -219,7 +219,7 @@ func (p *parent) unsimulated() map[string]int {
 	return all
 }
 
-// situations counts, for each situation of a lock that package features describes, the runs in which it occurred.
+// situations counts the runs in which each situation of a lock occurred. Package features defines the situations.
 func (p *parent) situations() map[string]int {
 	all := map[string]int{}
 	for _, r := range p.runs {
@@ -230,7 +230,7 @@ func (p *parent) situations() map[string]int {
 	return all
 }
 
-// tried says how many of the possible situations of a lock occurred in the runs.
+// tried returns a sentence about how many of the possible situations of a lock occurred in the runs.
 func (p *parent) tried() string {
 	all, once := p.situations(), 0
 	for _, n := range all {
@@ -243,8 +243,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided returns the number n of runs in which every law was decided. free is the number of those whose plans did not
-// depend on other runs.
+// decided returns the number n of runs in which every law was decided. free is the number of those runs whose plans did
+// not depend on other runs.
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {
@@ -279,7 +279,7 @@ func index(failures []failure) document.Table {
 // width is the width of a report in the output of a test, in columns. It takes go test's indentation into account.
 const width = 100
 
-// written returns the output of write, as text of that width.
+// written calls write and returns the text that it has written, at most width columns wide.
 func written(write func(to *text.Writer)) string {
 	var b strings.Builder
 	write(document.TextOptions{Width: width}.Writer(&b))

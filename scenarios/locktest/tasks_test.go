@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// inObject is a lock that stores the owner value in the object that the tasks share, as in
-// https://github.com/redis/redis-py/issues/416. It has no ForTask.
+// inObject is a lock that stores the owner value in the object that the tasks share, like
+// https://github.com/redis/redis-py/issues/416. It has no ForTask method.
 type inObject struct {
 	locker *locker
 	owner  string
@@ -40,7 +40,7 @@ func (o *inObject) Unlock(context.Context) error {
 	return o.locker.giveBack(owner)
 }
 
-// byClient is a lock that a client may acquire again while it has it. So one task mistakes the hold of another task for
+// byClient is a lock that a client may acquire again while it holds it. So one task mistakes another task's hold for
 // its own.
 type byClient struct{ locker *locker }
 
@@ -68,7 +68,7 @@ return 1`
 
 func (b byClient) Unlock(context.Context) error { return b.locker.giveBack(b.locker.client.Name) }
 
-// piped is a lock whose requests are all sent by one goroutine.
+// piped is a lock that sends the requests of all tasks on one goroutine.
 type piped struct {
 	*inObject
 	requests chan func()
@@ -100,7 +100,7 @@ func (p *piped) Close() error {
 	return p.locker.Close()
 }
 
-// handless is a lock that has no handle for its second task.
+// handless is a lock whose ForTask returns no Lock for the second task.
 type handless struct{ *inObject }
 
 func (h handless) ForTask(n int) locktest.Lock {
@@ -111,9 +111,9 @@ func (h handless) ForTask(n int) locktest.Lock {
 }
 
 // TestTasksShareTheLockObjectOfTheirClient: a lock with an owner value for each acquisition keeps every promise of a
-// lease, under all families of faults that it survives. If the owner value is in the shared object, the next task
-// overwrites it, and the first task then deletes the key of the second. If a lock only compares which client has it, it
-// lets both tasks in.
+// lease, under all families of faults that leases survive. If the owner value is in the shared object, the next task
+// overwrites it, and the first task then deletes the key of the second. If a lock compares only which client holds it,
+// it lets two tasks in at once.
 func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	removed := checker.Cause{Kind: checker.RemovedByNonOwner}
 	overwritten := checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}
@@ -154,7 +154,7 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 }
 
 // TestALockThatCannotBeSharedIsAFailure: the run fails and is not judged if a request cannot be attributed to a task,
-// or if a task has no lock.
+// or if ForTask returns no Lock for a task.
 func TestALockThatCannotBeSharedIsAFailure(t *testing.T) {
 	for _, test := range []struct {
 		name, want string

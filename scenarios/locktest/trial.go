@@ -21,26 +21,26 @@ import (
 // clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the servers' records
 // and by the results of calls. It checks the following:
 //
-//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. It
-//     may ask as seldom as it likes meanwhile.
+//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. How often
+//     it sends requests meanwhile does not matter.
 //   - Lock waits while another client has the lock, for at least a second, or an eighth of the TTL if that is shorter.
-//     After that it may give up with an error; it is then called again.
-//     If it returns nil and both holds are shared ([Sharer]), both clients call Unlock, and the trial ends. Exclusive
-//     locks go through the whole trial: let New make them for clients whose names begin with "worker".
+//     After that it may give up with an error; it is then called again. If it returns nil and both holds are shared
+//     ([Sharer]), both clients call Unlock, and the trial ends. Exclusive locks go through the whole trial: let New
+//     make them for clients whose names begin with "worker".
 //   - A Lock whose context is cancelled while another client has the lock does not return nil.
-//   - Unlock returns nil and frees the lock. On each server that has a key of the lock from its holder, some key of the
+//   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
 //     lock must change before that key expires: it is deleted, or overwritten by whatever the lock writes for "free".
-//     If the next client acquires the lock before the key expires, the lock was released in some other way.
-//     Elections of Kubernetes are not checked for it: by default they let the lease run out.
+//     If the next client acquires the lock before the key expires, the lock was released in some other way, which is
+//     accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
 //   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
-//     [LossNotifier] has closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the third
-//     client acquires the lock. Whatever the late Unlock of the second client returns, it does not touch the key of the
-//     third, if Config.Laws include ownership. If the key is prolonged, the second client keeps the lock until it calls
-//     Unlock.
+//     [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
+//     third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
+//     the key of the third client if Config.Laws include ownership. If the key is prolonged, the second client keeps
+//     the lock until it calls Unlock.
 //   - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
 //     fails.
 //   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
-//   - Nothing runs on after everything was closed.
+//   - No goroutine is still running after everything was closed.
 //
 // Run and Explore perform the trial run before their first seed, and perform no other run if it fails.
 func RunTrial(t *testing.T, c Config) {
@@ -60,7 +60,7 @@ func RunTrial(t *testing.T, c Config) {
 // owner value mistakes one client for another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
-// trial is the run without faults, together with its own clients.
+// trial is the fault-free trial run (see RunTrial).
 type trial struct {
 	*worker
 	ttl   time.Duration
@@ -76,14 +76,14 @@ type trial struct {
 	seen  []history.Event // the servers' records of keys
 }
 
-// freed says how the lock became free. It is zero until a client has had the lock.
+// freed describes how the lock became free. It is the zero value until a client has released or lost the lock.
 type freed struct {
 	at  sim.Time
 	how string // for example "Unlock of worker-10 has returned"
 	by  *held
 }
 
-// hand is a client of the trial, with what happened to it.
+// hand is a client of the trial, with its lock and its periods as holder.
 type hand struct {
 	*bubble.Guest
 	name    sim.ProcessID
@@ -103,7 +103,7 @@ type held struct {
 	next     sim.Time // when the next waiting client got the lock; Never: it did not get it; 0: no client waited
 }
 
-// last returns the client's latest period with the lock.
+// last returns the latest period in which the client had the lock.
 func (h *hand) last() *held { return h.held[len(h.held)-1] }
 
 // had reports whether the client had the lock at a given time.
@@ -111,7 +111,7 @@ func (h *hand) had(at sim.Time) bool {
 	return slices.ContainsFunc(h.held, func(x *held) bool { return x.from <= at && at < x.to })
 }
 
-// try performs the trial run and reports the problems that it shows. If one problem explains others, it comes first.
+// try performs the trial run and reports the problems that it found. If one problem explains others, it comes first.
 func (w *worker) try() {
 	s := *w.scenario
 	t := &trial{worker: w, ttl: s.Clients[0].Lock.TTL, key: s.Clients[0].Lock.Key}
@@ -147,7 +147,7 @@ func (w *worker) try() {
 	}
 }
 
-// Prepare makes the trial observe the servers' records of keys during the run.
+// Prepare makes the trial receive the servers' records of keys during the run.
 func (t *trial) Prepare(o *sim.Options) {
 	t.host.Prepare(o)
 	o.Keep = func(e *history.Event) bool {
@@ -166,11 +166,11 @@ func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
 	t.began = time.Now()
 }
 
-// now returns the current time in the world.
+// now returns the current virtual time, counted from the start of the run.
 func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
 
-// Client makes the task of the last client run the script. The tasks of the other clients wait until the script has
-// ended.
+// Client makes the task of the last client run the script. The tasks of the other clients only wait until the script
+// has ended.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
@@ -186,7 +186,7 @@ func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	}
 }
 
-// Server returns the scenario's own server.
+// Server returns the server unchanged.
 func (t *trial) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
 // Foreign returns true, because the lock's code is unknown.
@@ -236,7 +236,7 @@ func (t *trial) script(ctx context.Context) {
 	}
 }
 
-// trialPatience limits the duration of a call that need not wait for another client.
+// trialPatience is the maximum duration of a call that need not wait for another client.
 const trialPatience = 20 * time.Second
 
 // patience is how long a Lock that had to wait may take after the lock has become free.
@@ -245,7 +245,7 @@ func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 // least returns the minimum time for which Lock must wait while another client has the lock.
 func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
 
-// calling is a call to a method of a Lock.
+// calling is a call to a method of a Lock, on its own goroutine.
 type calling struct {
 	what   string
 	asked  time.Time
@@ -256,7 +256,7 @@ type calling struct {
 	took time.Duration
 }
 
-// within waits up to d for a call to return, and reports whether it did.
+// within waits for a call to return, for at most d, and reports whether it did.
 func (c *calling) within(d time.Duration) bool {
 	select {
 	case <-c.done:
@@ -274,7 +274,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call starts a call of one of a client's methods on a separate goroutine.
+// call starts to call a method of a client's lock on a separate goroutine.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -286,7 +286,7 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 	return c
 }
 
-// locks starts a call of Lock.
+// locks starts to call Lock for a client.
 func (t *trial) locks(h *hand) *calling {
 	return t.call(h, "Lock", func(ctx context.Context) error {
 		if h.lock == nil {
@@ -311,7 +311,7 @@ func (t *trial) locks(h *hand) *calling {
 	})
 }
 
-// unlocks calls Unlock and waits for at most trialPatience for it to return.
+// unlocks calls Unlock for a client and waits for at most trialPatience for it to return.
 func (t *trial) unlocks(h *hand) *calling {
 	x := h.last()
 	x.to = t.now()
@@ -333,7 +333,7 @@ const (
 )
 
 // await waits until Lock returns nil, returns an error too early, or patience has passed. If Lock returns an error
-// after it has waited long enough, it is called again. await returns the latest call.
+// after it has waited long enough, await calls it again. It returns the latest call and its state.
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
@@ -347,7 +347,7 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits for Lock to return nil while the lock is free, and reports whether it did.
+// have waits for Lock to return nil when the lock is free, and reports whether it did.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)
@@ -372,8 +372,9 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	return came == granted
 }
 
-// excludes calls Lock while another client has the lock, and checks that it waits. If it does not, excludes returns
-// false. Two shared holds end the trial, because the rest is about a lock that has one holder.
+// excludes calls Lock while another client has the lock, and checks that it waits. It returns false if Lock does not
+// wait. It also returns false if both holds are shared: two shared holds end the trial, because the other checks are
+// for locks with one holder.
 func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	c, came := t.await(h, t.locks(h), t.least())
 	switch {
@@ -394,7 +395,7 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	return c, false
 }
 
-// impatient reports a Lock that gave up too early.
+// impatient adds the problem that a call of Lock gave up too early.
 func (t *trial) impatient(c *calling, holder *hand) {
 	had := "had the lock"
 	if t.over(holder) {
@@ -404,8 +405,8 @@ func (t *trial) impatient(c *calling, holder *hand) {
 		"done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
-// obeys cancels the context of a Lock while another client has the lock, and checks that Lock does not return nil. Lock
-// may continue to wait.
+// obeys cancels the context of a call of Lock while another client has the lock, and checks that Lock does not return
+// nil. Lock may continue to wait.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()
 	if !c.within(t.least()) || c.err != nil || t.over(holder) {
@@ -440,7 +441,7 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a LossNotifier has reported its loss within half a TTL after its key expired.
+// tells checks that a LossNotifier has closed Lost at the latest half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
 	_, loses := h.lock.(LossNotifier)
 	keys, ended := t.expired(h)
@@ -474,7 +475,7 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// outcome describes how a call returned, or says that it did not return within patience.
+// outcome describes how a call returned. If it did not return within patience, outcome says so.
 func outcome(c *calling, patience time.Duration) string {
 	switch {
 	case !c.within(patience):

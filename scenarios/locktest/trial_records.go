@@ -47,11 +47,11 @@ func (t *trial) standing(a history.Attempt, events []history.Event) (keys []hist
 	return keys
 }
 
-// stands reports whether a client still holds a key on some server.
+// stands reports whether a client still has a key of the lock on some server.
 func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
 
 // expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. It
-// returns no keys if the lease has not ended by expiry.
+// returns no keys if the lease has not ended, or has ended in another way.
 func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	if t.stands(h) {
 		return nil, 0
@@ -76,7 +76,7 @@ func (t *trial) over(h *hand) bool {
 	return len(keys) > 0
 }
 
-// robbed reports whether another client deleted a client's last key.
+// robbed reports whether another client deleted the last key of the given client.
 func (t *trial) robbed(h *hand) (robbed bool) {
 	for _, e := range t.recorded() {
 		if e.Of == h.attempt {
@@ -100,7 +100,8 @@ func (t *trial) renewals(h *hand) string {
 	return "though it had been renewed before"
 }
 
-// records returns the problems that the servers' records show. If one problem explains others, it comes first.
+// records returns the problems that are visible in the servers' records. If one problem explains others, it comes
+// first.
 func (t *trial) records() (problems []string) {
 	events := t.recorded()
 	if len(events) == 0 {
@@ -141,16 +142,17 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// keyInUse reports that a holder deleted its own key, or that a key belongs to the clients that wait. It returns "" if
-// neither is the case. If a holder deletes its own key and another client then sets it, that client has the lock and
-// does not wait.
+// keyInUse returns the problem that a holder deleted its own key, or that a key belongs to the clients that wait. It
+// returns "" if neither is the case. The first problem comes first because, if a holder deletes its own key and another
+// client then sets it, that client has the lock and does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
-// givenAway reports that a client deleted the last of its own keys before it called Unlock, as the release of an inner
-// hold may do. It returns "" if no client did so, or if this had no effect: no other client got the lock, and Unlock
-// did not fail. If the release of a lock sets a key, such as a list with a token, no key exists while the lock is held.
+// givenAway returns the problem that a client deleted the last of its own keys before it called Unlock, as the release
+// of an inner hold may do. It returns "" if no client did so, or if this had no effect: no other client got the lock,
+// and Unlock did not fail. If the release of a lock sets a key, such as a list with a token, having no key while the
+// lock is held is normal.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -195,8 +197,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client whose Lock returned nil during the period x, in which client h had the lock. Only the
-// part of x from the time after on counts. It returns nil if there is no such client.
+// gotMeanwhile returns a client whose Lock returned nil while client h had the lock, in the part of period x that
+// begins at time after. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {
@@ -208,8 +210,8 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	return nil
 }
 
-// waitersKey reports a key that a client sets while it waits, and that no client holds while it has the lock, such as a
-// queue or a set of waiting clients. It returns "" if there is no such key.
+// waitersKey returns the problem that Config.Keys names a key that a client sets while it waits and that no holder has,
+// such as a queue or a set of waiting clients. It returns "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	held := t.heldKeys(events)
 	for _, e := range events {
@@ -239,8 +241,9 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 	return held
 }
 
-// signalKey reports a key that Unlock sets to wake a waiting client. No client has such a key when it gets the lock,
-// and the first client, which need not wait, takes nothing out of it. It returns "" if there is no such key.
+// signalKey returns the problem that Config.Keys names a key that Unlock sets to wake a waiting client. No client has
+// such a key when it gets the lock, and the first client, which need not wait, does not consume it. It returns "" if
+// there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -262,7 +265,7 @@ func (t *trial) signalKey(events []history.Event) string {
 	return ""
 }
 
-// handOf returns the client of an attempt, or nil if it is not one of the trial's clients.
+// handOf returns the client that made an attempt, or nil if it is not one of the trial's clients.
 func (t *trial) handOf(a history.Attempt) *hand {
 	for _, h := range t.hand {
 		if h.attempt == a {
@@ -272,8 +275,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL reports that none of the first client's keys has the TTL of the Config. It returns "" if some key has it, or
-// if the lock states an end of its validity that matches.
+// otherTTL returns the problem that none of the first client's keys has the TTL of the Config. It returns "" if some
+// key has it, or if the lock states an end of its validity that matches.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -300,9 +303,9 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused reports that a client deleted, extended or overwrote the key of another client that had the lock. It returns
-// "" if no client did so, or if ownership is not promised. A Lock that overwrites a key is reported elsewhere when it
-// returns, because two clients have the lock then.
+// misused returns the problem that a client deleted, extended or overwrote the key of another client that had the lock.
+// It returns "" if no client did so, or if ownership is not promised. If it was Lock that overwrote the key, the
+// problem is reported elsewhere, because two clients have the lock then.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -336,7 +339,7 @@ func (t *trial) misused(events []history.Event) string {
 	return ""
 }
 
-// gaveBack reports whether a record results from a request of a client that had already called Unlock.
+// gaveBack reports whether a client caused a record after it had called Unlock.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
@@ -351,8 +354,8 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareOwn says how a client finds out whether a key is its own before it does something to it, after a request that
-// did it to the key of another client.
+// compareOwn suggests how a client can make sure that a key is its own before it deletes or extends it (do). e is the
+// event in which a client did that to another client's key.
 func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
@@ -366,10 +369,10 @@ func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do
 	return compare
 }
 
-// owner returns the client of an attempt.
+// owner returns the name of the client that made an attempt.
 func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
 
-// value returns the value that an attempt has set a key to.
+// value returns the value to which an attempt has set a key.
 func value(events []history.Event, key history.Lock, of history.Attempt) string {
 	for i := range events {
 		if e := &events[i]; e.F == history.KeySet && e.Lock == key && e.Of == of {
@@ -379,8 +382,9 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 	return ""
 }
 
-// unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client did not get
-// the lock, or got it only after the keys expired. It returns "" if there are no such keys. RunTrial states the rule.
+// unreleased returns the problem that an Unlock returned nil but left keys unchanged, so that the next client did not
+// get the lock, or got it only after the keys expired. It returns "" if there are no such keys. The comment of RunTrial
+// states the rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""
@@ -428,7 +432,7 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 }
 
 // leftAlone describes what happened to a key after Unlock, if its server recorded no other change of the lock's keys
-// before the next client had the lock. Otherwise it returns "".
+// until the next client had the lock. Otherwise it returns "".
 func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
 	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
 	prolonged := ""
@@ -438,7 +442,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 		case e.Time >= x.next:
 			return ""
 		case e.Process != k.Process && !t.together:
-		// the request may have been on its way already
+		// the request to extend the key may have been under way already
 		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until:
 			prolonged = fmt.Sprintf("and was extended %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:
@@ -453,7 +457,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 	return cmp.Or(prolonged, "and it has not been changed since")
 }
 
-// countUntil returns the number of events up to a given time. The events are in chronological order.
+// countUntil returns the number of events up to and including a given time. The events are in chronological order.
 func countUntil(events []history.Event, at sim.Time) int {
 	n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time > at })
 	if n < 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported. If a lock is released
-// in an unusual way, or if other clients do not acquire it for another reason, this is not reported.
+// TestTheTrialRunSeesWhatUnlockDoes: the trial run reports an Unlock that returns nil and changes nothing. It reports
+// nothing if a lock is released in an unusual way, or if other clients do not acquire it for another reason.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
@@ -114,8 +114,8 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesAKeyThatItsHolderDeletes: a client that deletes its own key before it calls Unlock gives the lock
-// away. The report says so, whatever the kind of lock, and does not mistake the key for one of a queue.
+// TestTheTrialRunSeesAKeyThatItsHolderDeletes: a client that deletes its own key before it calls Unlock gives up the
+// lock. The report says so for every kind of lock, and does not mistake the key for that of a queue.
 func TestTheTrialRunSeesAKeyThatItsHolderDeletes(t *testing.T) {
 	inner := func(outer, unlock func(context.Context, *trying) error) func(context.Context, *trying) error {
 		return func(ctx context.Context, l *trying) error {
@@ -155,7 +155,7 @@ func TestTheTrialRunSeesAKeyThatItsHolderDeletes(t *testing.T) {
 	}
 }
 
-// late makes an acquire ask for the first time after two seconds.
+// late returns a Lock that waits two seconds before its first request.
 func late(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		time.Sleep(2 * time.Second)
@@ -172,7 +172,8 @@ func strictly(ctx context.Context, l *trying) error {
 	return err
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf: a LossNotifier must report its loss after its key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf: the trial run reports a LossNotifier that does not report its loss after
+// its key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
 	told := func(after time.Duration) constructor {
@@ -208,7 +209,7 @@ type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a constructor of the same lock with a different Unlock.
+// both returns a constructor of locks with the same Lock and the given Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
@@ -216,7 +217,7 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// never returns a constructor of the same lock with an Unlock that does nothing and returns nil.
+// never returns a constructor of locks with the same Lock, and with an Unlock that does nothing and returns nil.
 func never(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.
@@ -247,15 +248,15 @@ var takeFree = granting(`local v = redis.call("get",KEYS[1]) if v == false or v 
 
 const setFree = `if redis.call("get",KEYS[1]) == ARGV[1] then redis.call("set",KEYS[1],"free") return 1 end return 0`
 
-// takeHash sets a hash field that names the owner, and a field that says only that there is a writer. giveHash removes
-// the owner's field, and deletes the hash if only the other field remains.
+// takeHash acquires a lock by setting two fields of a hash: one names the owner, and the other says only that there is
+// a writer. giveHash removes the owner's field, and deletes the hash if only the other field remains.
 var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end redis.call("hset",KEYS[1],"mode","w")
 	redis.call("hset",KEYS[1],ARGV[1],"1") redis.call("pexpire",KEYS[1],ARGV[2]) return 1`)
 
 const giveHash = `local n = redis.call("hdel",KEYS[1],ARGV[1])
 	if redis.call("hlen",KEYS[1]) == 1 then redis.call("del",KEYS[1]) end return n`
 
-// seldom makes an acquire give up after a short time, and retry every seven seconds.
+// seldom returns a Lock that makes a short attempt every seven seconds.
 func seldom(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		for ctx.Err() == nil {
@@ -281,7 +282,7 @@ func setnx(ctx context.Context, l *trying) error {
 	return ctx.Err()
 }
 
-// numbered acquires the lock and then increments a counter.
+// numbered acquires the lock and then increments a counter, like a lock with tokens.
 func numbered(ctx context.Context, l *trying) error {
 	err := l.plain.Lock(ctx)
 	if err == nil {
@@ -293,7 +294,7 @@ func numbered(ctx context.Context, l *trying) error {
 	return err
 }
 
-// popToken acquires the lock by taking a token out of a list. The first client has put it there. pushToken puts it
+// popToken acquires the lock by removing a token from a list. The first client creates the token. pushToken puts it
 // back.
 func popToken(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
@@ -312,7 +313,8 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing makes the clients of a run wait for each other within the process before they ask a server.
+// sharing returns a constructor of locks whose clients first wait for each other within the process, before they send a
+// request to a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}
 	return wrapped(lock, func(l Lock) Lock {
@@ -348,8 +350,8 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
-// handing is a lock that the clients of one process pass to each other. While one of them is waiting, the key stays on
-// the server.
+// handing returns a constructor of locks that the clients of one process hand over to each other. While one of them is
+// waiting, the key stays on the server.
 func handing() constructor {
 	var waiting atomic.Int32
 	kept := false
@@ -384,7 +386,7 @@ func (l *handed) Lock(ctx context.Context) error {
 	return l.inProcess.Lock(ctx)
 }
 
-// deafWaiter is a lock whose waiting clients ask again only when a successful Unlock wakes them.
+// deafWaiter returns a constructor of locks whose waiting clients retry only when a successful Unlock wakes them.
 func deafWaiter() constructor {
 	var free chan struct{}
 	return func(c *Client) (Lock, error) {
@@ -411,7 +413,7 @@ func deafWaiter() constructor {
 	}
 }
 
-// queueing is a lock that keeps its waiting clients in a queue under another key.
+// queueing returns a constructor of locks that keep their waiting clients in a queue under another key.
 func queueing(join, suffix string) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		l.do(ctx, join, l.c.Key+suffix, l.c.Name)
@@ -425,7 +427,7 @@ func queueing(join, suffix string) constructor {
 	}, nil)
 }
 
-// signaling makes locks that wake a waiting client with an element of a list.
+// signaling makes locks whose Unlock wakes a waiting client by adding an element to a list.
 var signaling = made(func(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; l.do(ctx, "BLPOP", l.c.Key+":signal", "1") {
 		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {
@@ -439,7 +441,7 @@ var signaling = made(func(ctx context.Context, l *trying) error {
 	redis.call("rpush", KEYS[1] .. ":signal", "1")
 	return redis.call("pexpire", KEYS[1] .. ":signal", 8000)`, "lock"))
 
-// fifth is a lock on five servers that is released only on the first two.
+// fifth makes a lock on five servers that Unlock releases on the first two only.
 func fifth(c *Client) (Lock, error) {
 	l := &partial{}
 	for i := range 5 {

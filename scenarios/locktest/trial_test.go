@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// trying is a plain lock in which Lock, Unlock or both can be replaced.
+// trying is a plain lock whose Lock, Unlock or both can be replaced.
 type trying struct {
 	plain
 	lock, unlock func(ctx context.Context, l *trying) error
@@ -52,7 +52,8 @@ func once(ctx context.Context, l *trying) error {
 const beginning = `if string.sub(redis.call("get",KEYS[1]) or "",1,string.len(ARGV[1])) == ARGV[1] then
 	return redis.call("del",KEYS[1]) else return 0 end`
 
-// own uses the client's name as the owner value of all its attempts.
+// own returns a constructor of locks whose owner value is the client's name in all attempts. release is the script that
+// releases the lock.
 func own(release string) constructor {
 	return func(c *Client) (Lock, error) {
 		return &trying{plain: plain{c: c, ttl: 8 * time.Second},
@@ -72,7 +73,7 @@ func own(release string) constructor {
 	}
 }
 
-// renewing renews its key every two seconds until it is released.
+// renewing makes a lock that renews its key every two seconds until it is released.
 func renewing(c *Client) (Lock, error) {
 	stop := make(chan struct{})
 	return &trying{plain: plain{c: c, ttl: 8 * time.Second},
@@ -99,12 +100,13 @@ func renewing(c *Client) (Lock, error) {
 		}}, nil
 }
 
-// made returns a constructor of plain locks with the given methods.
+// made returns a constructor of plain locks with the given Lock and Unlock.
 func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
-// TestTheTrialRun: the first line of the report states the problem. For a sound lock there is no report.
+// TestTheTrialRun: the first line of the trial's report states the problem of a faulty lock. For a sound lock there is
+// no report.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		Config
@@ -173,8 +175,8 @@ func TestTheTrialRun(t *testing.T) {
 	}
 }
 
-// checkTrial performs the trial run. The first problem must begin with want; if want is empty, there must be no
-// problem.
+// checkTrial performs the trial run. The text of the first problem must begin with want; if want is empty, there must
+// be no problem.
 func checkTrial(t *testing.T, c Config, want string) {
 	t.Helper()
 	p, _ := begin(t, c)
@@ -248,7 +250,7 @@ func spinning(context.Context, *trying) error {
 	return nil
 }
 
-// givingUp is a lock whose acquire returns an error after a while.
+// givingUp returns a constructor of locks whose Lock returns an error after the given time.
 func givingUp(after time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		ctx, cancel := context.WithTimeout(ctx, after)
@@ -257,7 +259,7 @@ func givingUp(after time.Duration) constructor {
 	}, nil)
 }
 
-// polling is a lock that retries at the given interval.
+// polling returns a constructor of locks that retry at the given interval.
 func polling(every time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error { return acquire(ctx, l, every) }, nil)
 }
@@ -285,13 +287,13 @@ func sayingNil(ctx context.Context, l *trying) error {
 // deaf is a Lock that ignores its context.
 func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
 
-// lasting is a lock whose key has the given TTL.
+// lasting returns a constructor of locks whose key has the given TTL.
 func lasting(ttl time.Duration) constructor {
 	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }
 
-// outliving is a lock that its holder relies on for eight seconds, while its key expires much later unless it is
-// deleted. A sorted set whose scores are the ends of leases behaves like this.
+// outliving makes a lock whose holder relies on it for eight seconds, while its key expires much later unless it is
+// deleted. A lock in a sorted set whose scores are the ends of leases behaves like this.
 func outliving(c *Client) (Lock, error) {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
@@ -312,7 +314,7 @@ func TestARunWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestNoSeedIsRunAfterATrialThatFailed: after a failed trial run, no seed is run.
+// TestNoSeedIsRunAfterATrialThatFailed: if the trial run fails, no seed is run.
 func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 	for skipTrial, want := range map[bool]int{false: 0, true: 3} {
 		t.Run(fmt.Sprint(skipTrial), func(t *testing.T) {
@@ -348,7 +350,7 @@ func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongWithAConfigIsSaidOfItsField: an error in a Config names the field.
+// TestWhatIsWrongWithAConfigIsSaidOfItsField: the message about an error in a Config names the field.
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights: did you mean pause or client pause?`: {Faults: Faults{"paus"}},
@@ -408,9 +410,8 @@ violations that no lock with a lease can prevent
 	}
 }
 
-// TestAMutexThatStopsARunEndsTheRuns: if a wait for a mutex stops a run, all runs end, unless IgnoredGoroutines names
-// the function. With a version of Go in which such a wait stops virtual time, every run would come to a standstill
-// otherwise.
+// TestAMutexThatStopsARunEndsTheRuns: if a wait for a mutex stops virtual time in a run, all runs end, unless
+// IgnoredGoroutines names the function. Otherwise, every later run would come to a standstill too.
 func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
@@ -427,7 +428,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestOneIsSingular: a count of 1 is followed by a singular noun, and no period comes before a comma.
+// TestOneIsSingular: a count of 1 is followed by a singular noun. No period comes before a comma.
 func TestOneIsSingular(t *testing.T) {
 	outcomes := make([]checker.Outcome, len(checker.Laws))
 	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)
@@ -446,7 +447,7 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary has only ten lines.
+// TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary is only ten lines long.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
 	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})
 	if p == nil {

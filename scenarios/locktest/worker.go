@@ -42,30 +42,31 @@ type task struct {
 	List   bool `json:",omitempty"` // only list the single faults
 	Alone  bool `json:",omitempty"` // perform each run in a separate process
 	Show   bool `json:",omitempty"` // only describe the run of the first seed
-	// Plans, if set, contains the plan of each of the seeds, as drawn by an earlier worker.
+	// Plans, if set, maps each of the seeds to its plan, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
 	// Places is the path of a file with the places (start and target) of single faults, with Config.EachFault. A seed
 	// is then the number of a place.
 	Places string `json:",omitempty"`
-	// Shown is the path of a file with what earlier workers know about the runs in the first seed's block, if plans
-	// depend on earlier runs.
+	// Shown is the path of a file with the results of earlier runs in the first seed's block, if plans depend on
+	// earlier runs.
 	Shown string `json:",omitempty"`
 }
 
-// finding identifies a kind of violation: runs with equal findings are reported as one.
+// finding identifies a kind of violation. Runs with equal findings are reported together.
 type finding struct {
 	Law     checker.Law
 	Cause   checker.Cause
 	Limited bool `json:",omitempty"` // no lock with a lease could have kept the law
 }
 
-// findingOf returns the kind of a violation, and why no lock with a lease could have kept the law.
+// findingOf returns the kind of a violation, and the reason why no lock with a lease could have kept the law, if there
+// is one.
 func findingOf(h *history.History, v checker.Verdict, f checker.Finding) (finding, limit) {
 	l := limitOf(h, v, f)
 	return finding{f.Law, f.Cause, l != ""}, l
 }
 
-// in reports whether a history shows the kind of violation.
+// in reports whether a history shows this kind of violation.
 func (f finding) in(h *history.History) bool {
 	v := checker.Check(h)
 	on := v.Of(f.Law)
@@ -96,7 +97,7 @@ type report struct {
 	Plans map[uint64]string `json:",omitempty"`
 }
 
-// ran is the result of one seed.
+// ran is the result of the run of one seed.
 type ran struct {
 	Seed       uint64
 	Digest     sim.Digest
@@ -110,18 +111,18 @@ type ran struct {
 	Unsimulated []string `json:",omitempty"`
 	Failure     string   // failure of the lock's own code: it panicked, or did not return
 	Differs     bool     // a second run of the seed had a different result
-	// Ignored says that Failure mentions a function in Config.IgnoredGoroutines.
+	// Ignored is set if Failure mentions a function in Config.IgnoredGoroutines.
 	Ignored bool `json:",omitempty"`
 	// Kind is the kind of the fault that the run injects. It is set only for Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
 	// Plan is the plan of a run that broke a law or failed, with Config.EachFault. If runs guide plans, the plan is in
 	// Shown instead.
 	Plan string `json:",omitempty"`
-	// Shown is what later plans need to know about the run, if runs guide plans.
+	// Shown is the information about the run on which later plans depend, if runs guide plans.
 	Shown *search.Shown `json:",omitempty"`
 	// Missed lists the messages that faults name but that were never sent, if the faults were not drawn.
 	Missed []nemesis.Missed `json:",omitempty"`
-	// Refused says why the plan cannot be run: a name in it matches several requests.
+	// Refused is the reason why the plan cannot be run: a name in it matches several requests.
 	Refused string `json:",omitempty"`
 }
 
@@ -143,11 +144,11 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	// ignore errors: if nobody reads the output any more, there is nothing else to do
+	// ignore errors: if nobody reads the output anymore, there is nothing else to do
 	_ = remote.Say(os.Stdout, os.Stderr, b)
 }
 
-// serve performs runs for another process until no more are requested.
+// serve performs runs for another process until that process requests no more.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	collectBetweenRuns()
 	offline()
@@ -158,7 +159,7 @@ func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	}
 }
 
-// work does a task.
+// work performs a task in a worker process and reports the results.
 func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	remote.EndWithParent(os.Stdin)
 	collectBetweenRuns()
@@ -195,7 +196,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	}
 }
 
-// goElsewhere makes each further run take place in a separate process.
+// goElsewhere makes each further run take place in a process of its own. end stops these processes.
 func (w *worker) goElsewhere(test string) (end func(), err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -218,7 +219,7 @@ func (w *worker) goElsewhere(test string) (end func(), err error) {
 	return each.Close, nil
 }
 
-// collectBetweenRuns turns garbage collection off, except for the explicit calls in the code.
+// collectBetweenRuns turns automatic garbage collection off, so that only explicit calls collect garbage.
 func collectBetweenRuns() { debug.SetGCPercent(-1) }
 
 // answer performs the run that another process requests.
@@ -251,7 +252,7 @@ func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	return a
 }
 
-// turnTo makes the next runs use the scenario with the given text.
+// turnTo changes the scenario of the next runs to the one with the given text.
 func (w *worker) turnTo(text string) error {
 	if text == string(w.scenario.Text()) {
 		return nil
@@ -265,11 +266,11 @@ func (w *worker) turnTo(text string) error {
 	return err
 }
 
-// worker performs runs one after another.
+// worker performs runs one after another in a worker process.
 type worker struct {
 	*host
 	t *testing.T
-	// a channel created outside any bubble: a goroutine that waits for it stops its bubble's clock
+	// a channel made outside any bubble: if a goroutine waits for it, the clock of the goroutine's bubble stops
 	never    chan struct{}
 	left     left
 	random   *source
@@ -322,7 +323,8 @@ func (w *worker) drawPlans(k task) (err error) {
 	return w.goOn(k.Seeds[0], k.Shown)
 }
 
-// goOn reads what earlier workers know about the runs in the block of a seed.
+// goOn reads the results of earlier runs in the block of a seed from a file, so that drawing plans can continue from
+// there.
 func (w *worker) goOn(seed uint64, file string) error {
 	if file == "" {
 		return nil
@@ -341,13 +343,13 @@ func (w *worker) goOn(seed uint64, file string) error {
 // Begin starts a run and seeds the random numbers for it.
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.random.seed(world.Seed())
-	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
+	//lint:ignore SA1019 nothing else seeds the global source that libraries use
 	rand.Seed(int64(world.Seed())) // works with GODEBUG=randseednop=0, as workers have it
 	w.host.Begin(world, servers, w.scenario.Servers.Front())
 }
 
-// source replaces crypto/rand in a worker. It can be seeded again even while code left over from an earlier run reads
-// from it.
+// source replaces crypto/rand in a worker. It can be seeded again even while code of an earlier run still reads from
+// it.
 type source struct {
 	mu  sync.Mutex
 	own *mathrand.ChaCha8
@@ -429,12 +431,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is the number of plans that a worker passes on before it ends. Without them, the next worker would spend a run
-// to draw them.
+// ahead is the number of drawn plans that a worker passes on before it ends. Otherwise the next worker would spend a
+// run to draw them.
 const ahead = 100
 
-// passOn reports the plans that were drawn for the next seeds. It does not pass on guided plans, because they depend on
-// runs that have not been performed yet.
+// passOn sends the plans that were drawn for the next seeds to the parent process. It does not send guided plans,
+// because they depend on runs that have not been performed yet.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil || w.guides() {
 		return
@@ -511,7 +513,7 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 	return out, v
 }
 
-// shrinkRuns is the maximum number of runs to shrink a violation. That many runs take about ten seconds.
+// shrinkRuns is the maximum number of runs used to shrink a violation. That many runs take about ten seconds.
 const shrinkRuns = 500
 
 // shrink shrinks a violation and reports the result.
@@ -532,7 +534,7 @@ func (w *worker) shrink(seed uint64, f finding) {
 	say(report{Problem: err.Error()})
 }
 
-// describe runs the shrunk plan once more and adds the usual report.
+// describe runs the shrunk plan once more and returns it with the usual report.
 func describe(small *search.Shrunk) (shrunk, error) {
 	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
 		Ending: small.Ending}
