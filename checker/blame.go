@@ -207,6 +207,9 @@ type pending struct {
 	implied bool
 }
 
+// isData reports whether the request reads or writes the protected data.
+func (c *pending) isData() bool { return c.f == history.Read || c.f == history.Write }
+
 // calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
 // background. Of these renewals, the list contains only one that was still in progress when the lease ended. It omits
 // that one too if the request that took effect late is the holder's release.
@@ -274,12 +277,12 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 // heldUp finds what kept a holder inside too long. This may be the request that took effect late, a missing extension,
 // or the reads and writes whose answers the holder waited for. An extension that had failed by then counts too, because
 // the lease would not have ended if it had succeeded. heldUp also returns the faults that delayed the requests or their
-// answers.
+// answers. A request that was sent after the lease had ended counts if the same fault also delayed an earlier one.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
-	var delays []delay
+	var delays, later []delay
 	extended := false // the last extension arrived, so it cannot be the reason why the lease ended
 	for _, c := range slices.Backward(calls) {
-		acts := c.ret == l.left && c.ret != trace.Open
+		acts, late := c.ret == l.left && c.ret != trace.Open, c.call > l.met || t.Time(c.call) > l.ended
 		switch {
 		case acts:
 			var alone []delay
@@ -289,20 +292,32 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 			if faults := enoughOf(t.excess(l), alone); faults != nil {
 				return c, true, faults
 			}
-		case c.call > l.met, c.f == history.Release, t.Time(c.call) > l.ended:
-		case c.f == history.Extend:
-			if extended = extended || c.ok && t.Time(c.ret) <= l.ended; extended {
+			if !c.isData() {
 				continue
 			}
-			if faults := t.parting(l.grant, t.hanging(l, &c)); len(faults) > 0 {
-				return c, false, faults
-			}
-		default:
+			fallthrough
+		case c.isData():
 			for _, f := range t.delaying(l.grant, &c, l.met) {
-				if d := t.delayOf(f, &c); d.length() > 0 {
+				switch d := t.delayOf(f, &c); {
+				case d.length() == 0:
+				case late:
+					later = append(later, d)
+				default:
 					held, delays = c, append(delays, d)
 				}
 			}
+		case late, c.f == history.Release, extended:
+		case c.ok && t.Time(c.ret) <= l.ended:
+			extended = true
+		default:
+			if faults := t.parting(l.grant, t.hanging(l, &c)); len(faults) > 0 {
+				return c, false, faults
+			}
+		}
+	}
+	for _, d := range later {
+		if slices.ContainsFunc(delays, func(other delay) bool { return other.fault == d.fault }) {
+			delays = append(delays, d)
 		}
 	}
 	if faults = enoughOf(t.excess(l), delays); faults == nil {

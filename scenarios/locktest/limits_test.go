@@ -88,6 +88,18 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			[]history.Event{does(11e9, "client-1", history.Invoke, history.Release),
 				does(12e9, "client-2", history.Invoke, history.Release)})
 	}
+	leaves := func(p history.Process, at history.Time) history.Event {
+		return does(at, p, history.Invoke, history.Release)
+	}
+	twice := func(sent history.Time) []history.Event {
+		return joined([]history.Event{fault(0, "delay client-1 -> resource by 7s at 0s for 30s")},
+			acquired("client-1", 1e9, 9e9), []history.Event{does(sent, "client-1", history.Invoke, history.Read),
+				gone(10e9)}, acquired("client-2", 10e9+1e6, 19e9),
+			[]history.Event{does(sent+7e9, "client-1", history.OK, history.Read),
+				does(sent+7e9, "client-1", history.Invoke, history.Write),
+				does(sent+14e9, "client-1", history.OK, history.Write), leaves("client-1", sent+14e9),
+				leaves("client-2", 30e9)})
+	}
 	lost := func(sent history.Time) []history.Event {
 		read := does(2e9, "client-1", history.OK, history.Read)
 		write := does(12e9, "resource", history.OK, history.Apply)
@@ -105,9 +117,6 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 			{Time: 41e8, Process: "server-1", F: history.KeyGone, Of: "client-1/1", By: "client-1/1",
 				Why: history.Deleted}}, next[1:], []history.Event{other,
 			does(7e9, "client-2", history.Invoke, history.Release), write})
-	}
-	leaves := func(p history.Process, at history.Time) history.Event {
-		return does(at, p, history.Invoke, history.Release)
 	}
 	for _, test := range []struct {
 		name    string
@@ -162,6 +171,10 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 				does(2e9, "client-1", history.Invoke, history.Write), gone(10e9)}, acquired("client-2", 11e9, 19e9),
 				[]history.Event{does(14e9, "client-1", history.OK, history.Write), leaves("client-1", 141e8),
 					leaves("client-2", 15e9)}), messages},
+		{"a link delays each request to the resource, the second one after the lease's end", history.Redis,
+			checker.MutualExclusion, twice(35e8), messages},
+		{"a link delays only requests that the holder sends after its lease's end", history.Redis,
+			checker.MutualExclusion, twice(94e8), ""},
 		{"the holder asks the resource when its lease is over", history.Redis, checker.MutualExclusion,
 			joined(acquired("client-1", 1e9, 9e9), []history.Event{
 				does(95e8, "client-1", history.Invoke, history.Write), gone(10e9)}, acquired("client-2", 11e9, 19e9),
