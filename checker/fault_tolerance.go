@@ -175,11 +175,40 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	if t.facts.turnedAway = op == history.Acquire && t.asksOn(a, end); t.facts.turnedAway {
 		story += t.turnedAwayStory(a.Process, t.Time(call)+t.History.Header.Bound)
 	}
+	if key := t.ownKey(a, end); op == history.Acquire && key != nil {
+		t.facts.earlierTry = true
+		story += sentence(" A key of %s itself, set at %v on %s, was still there, and %s asked again.", a.Process,
+			t.Time(key.set), t.History.Events[key.set].Process, a.Process)
+		w = append(w, key.set)
+	}
 	t.facts.spent = op == history.Acquire && t.Spent(a.Lock, end)
 	t.facts.far = t.fastest(a) > t.History.Header.Bound/6
 	t.facts.refused = refused
 	t.facts.unanswered = answered && op == history.Release && outcome == history.Info
 	b.violated(t, cause, story, w)
+}
+
+// ownKey finds a key, at position end, that an earlier request of an acquire has set and that blocks the acquire: its
+// client sent another request later, and was not granted the lock. It returns nil if there is none. If each of several
+// servers has a key of its own, a later request may be one to another server, so only a later key counts.
+func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
+	keys, due := t.standing(a.Lock, end+1), t.Time(a.Call)+t.History.Header.Bound
+	if a.Ret != trace.Open {
+		due = min(due, t.Time(a.Ret))
+	}
+	for n := range t.blocking(keys) {
+		k := &keys[n]
+		if t.ProcessOf(k.of) != a.Process || a.Grant >= 0 && t.Grants[a.Grant].Attempt == k.of {
+			continue
+		}
+		later := slices.ContainsFunc(keys[n+1:], func(o standingKey) bool {
+			return o.keeper == k.keeper && t.ProcessOf(o.of) == a.Process
+		})
+		if later || len(t.units()) == 1 && t.asks(a.Process, t.Time(k.set), due) {
+			return k
+		}
+	}
+	return nil
 }
 
 // outcomeText describes how an operation ended that did not succeed within the bound.

@@ -12,6 +12,11 @@ const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
 	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, the retry period and the " +
 		"timeout of a request, by as much as the fastest clock gains on the slowest."
+	// undoTry and findNode are for a client whose own earlier request set the key that it now waits for.
+	undoTry = "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
+		"hold that it counted."
+	findNode = "After a connection broke, look for an existing node of the same client before creating another: the " +
+		"request without an answer may have been carried out."
 	stopRenewing = "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while " +
 		"it is renewed."
 	renewToTheLast = "Let only the last release of a lock end its renewal: a function that gives back the lock that " +
@@ -341,9 +346,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
 			"the key of the attempt is deleted: until then everybody waits behind that key.",
 			when: ofDetail(SessionLives)},
-		{text: "After a connection broke, look for an existing node of the same client before creating another: " +
-			"the request without an answer may have been carried out.", only: onZooKeeper,
-			when: all(ofDetail(SessionLives), func(s *situation) bool { return s.earlierTry })},
+		{text: findNode, only: onZooKeeper, when: all(ofDetail(SessionLives), isEarlierTry)},
 		{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
 			when: all(ofDetail(KeptProlonged), func(s *situation) bool { return !s.leftSection })},
 		{text: stopRenewing, when: all(ofDetail(KeptProlonged), func(s *situation) bool { return s.leftSection })},
@@ -423,19 +426,21 @@ var remedies = map[CauseKind][]advice{
 	TooSlow: {
 		{text: "Remove the place of a client that gives up.", when: all(leavesPlaces, not(isFar))},
 		{text: withExpiry, unless: history.Expiry, when: isSpent},
+		{text: findNode, only: onZooKeeper, when: isEarlierTry},
+		{text: undoTry, when: isEarlierTry},
 		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 			unless: history.ShortTimeout, only: byMajority,
-			when: all(not(isFar), not(isRefused))},
+			when: all(not(isFar), not(isRefused), not(isEarlierTry))},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
 			only: asOne,
-			when: all(not(isFar), not(isRefused), not(isTurnedAway), not(isSpent))},
+			when: all(not(isFar), not(isRefused), not(isTurnedAway), not(isSpent), not(isEarlierTry))},
 		takenByWhat,
 		{text: slowNetwork, when: func(s *situation) bool {
-			return !s.spent && (s.far || !s.refused && !leavesPlaces(s) && s.Applies(history.ShortTimeout) &&
+			return !s.spent && !s.earlierTry && (s.far || !s.refused && !leavesPlaces(s) && s.Applies(history.ShortTimeout) &&
 				len(s.faults) == 0)
 		}},
 		{text: "Let an acquire ask for longer before it gives up.",
-			when: all(isRefused, not(isFar), not(isTurnedAway), not(leavesPlaces))},
+			when: all(isRefused, not(isFar), not(isTurnedAway), not(leavesPlaces), not(isEarlierTry))},
 		{text: "Release on every server, even if one of them does not answer.",
 			only: byMajority,
 			when: all(isUnanswered, strikesServer)},
@@ -456,8 +461,7 @@ var remedies = map[CauseKind][]advice{
 	},
 	ReleaseWithoutEffect: {
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis, when: all(isExtended, not(isUnanswered))},
-		{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, " +
-			"or the hold that it counted.", when: all(not(isUnanswered), keepsKey, isEarlierTry)},
+		{text: undoTry, when: all(not(isUnanswered), keepsKey, isEarlierTry)},
 		{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
 			when: all(not(isUnanswered), keepsKey, not(isEarlierTry))},
 		{text: slowNetwork, when: isUnanswered},

@@ -381,6 +381,25 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry e
 9s client-1 release ok
 10.001s redis-1 key-gone of=client-1/1 why=expired
 `, []string{"Let the release delete"}, nil, []string{"round trip"}},
+	// A client waits behind a key that an earlier request of its own has set. It may also be the key of a request whose
+	// answer was lost, after which the client has not asked again.
+	{"waits behind its own node", FaultTolerance, TooSlow, `
+header clients=client-1 servers=zookeeper-1 quorum=1 ttl=10s bound=3s service=zookeeper measures=expiry end=60s
+1s client-1 acquire invoke
+1.1s zookeeper-1 key-set of=client-1/1 member=lock-1 until=never
+1.2s zookeeper-1 key-set of=client-1/1 member=lock-2 until=never
+`, []string{"look for an existing node", "undo what it may have done"},
+		[]string{"A key of client-1 itself, set at 1.100 s on zookeeper-1"}, []string{"timeout"}},
+	{"asks again after its own key was set", FaultTolerance, TooSlow, `
+header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry asked=client-1@3s end=60s
+1s client-1 acquire invoke
+1.1s redis-1 key-set of=client-1/1 until=11.1s
+`, []string{"undo what it may have done"}, []string{"client-1 asked again"}, []string{"timeout"}},
+	{"does not ask again after its own key was set", FaultTolerance, TooSlow, `
+header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry asked=client-1@1100ms end=60s
+1s client-1 acquire invoke
+1.1s redis-1 key-set of=client-1/1 until=11.1s
+`, []string{"timeout far below the TTL"}, nil, []string{"undo what it may"}},
 	// Either two masters issue the same token, or one master does, from a counter that all grants share.
 	{"tokens of two masters", TokenOrder, TokenRepeated, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry,grant-token
