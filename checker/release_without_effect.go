@@ -57,11 +57,11 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		quoted(t.Locks[g.Lock].Name), called, g.Until)
 	switch {
 	case g.Done > r.End:
-		s += sentence(" The release had not returned %v later, and", t.Time(r.End)-called)
+		s += sentence(" The release had not returned %v later,", t.Time(r.End)-called)
 	case t.Time(g.Done) == called:
-		s += sentence(" The release returned %s at once, but", t.returned(g.Done))
+		s += sentence(" The release returned %s at once,", t.returned(g.Done))
 	default:
-		s += sentence(" The release returned %s after %v, but", t.returned(g.Done), t.Time(g.Done)-called)
+		s += sentence(" The release returned %s after %v,", t.returned(g.Done), t.Time(g.Done)-called)
 	}
 	var servers []history.Process
 	witness := []int{g.OK, g.Release, g.Done, r.End}
@@ -73,11 +73,15 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		}
 		witness = append(witness, int(at))
 	}
+	link := "and"
+	if g.Done <= r.End && t.History.Events[g.Done].Type == history.OK {
+		link = "but"
+	}
 	key, stays := "its key", "was left as it was: it"
 	if len(r.Left) > 1 {
 		key, stays = "its keys", "were left as they were: the first"
 	}
-	s += sentence(" %s on %s %s", key, list(servers), stays)
+	s += sentence(" %s %s on %s %s", link, key, list(servers), stays)
 	if e := &t.History.Events[r.End]; e.F == history.KeyGone {
 		s += sentence(" expired at %v.", e.Time)
 	} else {

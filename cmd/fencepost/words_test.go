@@ -18,7 +18,7 @@ var plainer = map[string]string{
 	"a run breaks it": "share of runs",
 	"broken by a run": "share of runs",
 	"open unseen":     "undecided unchecked",
-	"a lock in use":   "while the lock was held or asked for",
+	"a lock in use":   "while an affected client held or asked for a lock",
 	"as stated to":    "as the client was told",
 	"let events":      "host delay",
 	"not told by":     "not recorded",

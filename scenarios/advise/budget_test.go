@@ -182,3 +182,25 @@ func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasNotJudgedNeedsNoConclusion checks advice for a lock whose holder crashes and keeps it forever. No run
+// exercises the promises, so it is not known whether there is anything to fix.
+func TestWhatWasNotJudgedNeedsNoConclusion(t *testing.T) {
+	s, err := scenarios.Parse("stuck.yaml", []byte(`
+name: stuck
+servers: {redis: 1}
+lock: {protocol: setnx, ttl: 5s, value: fixed}
+work: {cycles: 2, writes: 1, hold: 1s}
+promise: [resource-safety, ownership]
+faults: [crash client-1 after acquired]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := within(t, context.Background(), s, 1_000_000, 1)
+	said := a.conclusion()
+	if a.Standing() != document.Undecided || strings.Contains(said, "nothing to fix") ||
+		!strings.Contains(said, "not every run could be judged") {
+		t.Errorf("%v: %s", a.Standing(), said)
+	}
+}

@@ -155,6 +155,8 @@ func (a *Report) advice() string {
 	switch {
 	case len(a.Broken) == 0 && stopped:
 		return what + " have broken no promise so far."
+	case len(a.Broken) == 0 && len(a.doubts()) > 0:
+		return what + " have broken no promise, but not every run could be judged."
 	case len(a.Broken) == 0:
 		return what + " break no promise: there is nothing to fix."
 	case len(a.Mending) == 0 && a.Singles == 0 && stopped:

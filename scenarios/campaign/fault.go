@@ -20,7 +20,7 @@ type Fault struct {
 }
 
 // WhileHeld describes faults that struck at a time when they could have an effect.
-const WhileHeld = "while the lock was held or asked for"
+const WhileHeld = "while an affected client held or asked for a lock"
 
 // Planned is a fault that is part of every run's plan. It counts the runs in which the fault struck, and those in which
 // it struck WhileHeld.

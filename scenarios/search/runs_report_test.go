@@ -196,7 +196,7 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 		`fencepost_distinct_runs{scenario="a \"b\""} 5`,
 		`fencepost_law_runs{scenario="a \"b\"",law="token-order",outcome="violated"} 2`,
 		`fencepost_fault_runs{scenario="a \"b\"",fault="pause client-1",number="1",` +
-			`effect="struck while the lock was held or asked for"} 4`} {
+			`effect="struck while an affected client held or asked for a lock"} 4`} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is missing in\n%s", want, text)
 		}

@@ -22,7 +22,7 @@ const (
 // String returns the reason in words that can follow the fault. It returns "" for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
-		StruckInVain: "struck while the lock was neither held nor asked for"}[i]
+		StruckInVain: "struck while no affected client held or asked for a lock"}[i]
 }
 
 // idleness returns the reason why a planned fault was idle, or Active.
@@ -87,7 +87,7 @@ func (r *Run) idle() string {
 }
 
 // IdleFaults says how many of the faults never struck (in one run, or in any of several), and how many struck only
-// while the lock was neither held nor requested. It returns "" if there are none.
+// while no affected client held or requested a lock. It returns "" if there are none.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

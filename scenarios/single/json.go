@@ -29,7 +29,7 @@ type RunObject struct {
 	Simulated int64                       `json:"simulated_ns" doc:"true time at the end of the run"`
 	Metrics   map[string]*float64         `json:"metrics" of:"measure" doc:"by name; null without a value"`
 	Notes     []string                    `json:"notes,omitempty" doc:"what a reader must know of the run"`
-	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while the lock was neither held nor asked for"`
+	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while no affected client held or asked for a lock"`
 }
 
 // IdleFault is a fault of the plan that certainly had no effect.
