@@ -436,8 +436,8 @@ var remedies = map[CauseKind][]advice{
 			when: all(not(isFar), not(isRefused), not(isTurnedAway), not(isSpent), not(isEarlierTry))},
 		takenByWhat,
 		{text: slowNetwork, when: func(s *situation) bool {
-			return !s.spent && !s.earlierTry && (s.far || !s.refused && !leavesPlaces(s) && s.Applies(history.ShortTimeout) &&
-				len(s.faults) == 0)
+			return !s.spent && !s.earlierTry && (s.far || !s.refused && !leavesPlaces(s) &&
+				s.Applies(history.ShortTimeout) && len(s.faults) == 0)
 		}},
 		{text: "Let an acquire ask for longer before it gives up.",
 			when: all(isRefused, not(isFar), not(isTurnedAway), not(leavesPlaces), not(isEarlierTry))},
