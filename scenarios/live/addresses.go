@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// request is a request on a connection whose reply has not arrived yet.
+// request is a request that was sent on a connection and whose reply has not arrived yet.
 type request struct {
 	left         sim.Time // when the request left the client
 	namesServers bool     // whether the reply names servers by their addresses
@@ -19,8 +19,8 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
-// given lists the keys of a scenario whose values work passes on to a user's client. All others of lock and work say
-// nothing to it.
+// given lists the scenario keys whose values work passes on to a user's client. The client does not get any other value
+// under lock and work.
 var given = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold", "work.locks", "work.take"}
 
 // work returns the environment variables that describe the work of a user's client.
@@ -44,7 +44,7 @@ func (k *client) work() []string {
 }
 
 // reached maps the addresses of servers in the simulated world to the ports through which the client reaches them. It
-// is nil for Fencepost's own clients, and if no reply of a server names another server.
+// returns nil for Fencepost's own clients, and if no reply of a server can name another server.
 func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// whole sends a command and returns the complete next value.
+// whole sends a command and returns the complete reply.
 func (w *wire) whole(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -37,7 +37,7 @@ func (w *wire) next() string {
 	return string(b)
 }
 
-// follows is a client that expects the Sentinel and the servers to name only addresses that the client can reach,
+// follows is a client that checks that the Sentinel and the servers name only addresses that the client can reach,
 // before and after a failover.
 func follows(redis, resource *wire, lock string) {
 	master, replica := portOf("FENCEPOST_REDIS_1"), portOf("FENCEPOST_REDIS_2")
@@ -138,8 +138,8 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseCountsOn checks that the grant is the latest one that a master or its replicas have given. If there are
-// several attempts, it must be the grant of the last one.
+// TestWhatALeaseCountsOn checks that a lease is counted from the latest grant that a master or its replicas have given.
+// If there were several attempts, it must be the grant to the last one.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {
@@ -186,8 +186,8 @@ func TestWhatALeaseCountsOn(t *testing.T) {
 	}
 }
 
-// TestAClientIsGivenTheAddressesOfItsServers checks that a client finds the address of each server in a variable named
-// after the server, and that the documentation for authors of clients lists that variable.
+// TestAClientIsGivenTheAddressesOfItsServers checks that a client finds the address of each server in an environment
+// variable named after the server, and that the documentation for authors of clients lists this variable.
 func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{etcd: 3}, lock: {protocol: etcd}":               "FENCEPOST_ETCD=http://a:1,http://b:2",

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// placed are faults of two clients that use redis-py's lock on one server, with a TTL of 2 s.
+// placed are lists of faults for a run of two clients that use redis-py's lock on one server, with a TTL of 2 s.
 var placed = []string{
 	"pause client-1 for 3s after before-write",
 	"",
@@ -40,9 +40,9 @@ var placed = []string{
 	"break client-1 | redis-1 before the answer to the EVALSHA",
 }
 
-// TestAProgramComesOutAlikeInRealAndInVirtualTime: under placed faults, the same program breaks and keeps the same laws
-// in real time as in virtual time, by the same causes. If a run in real time comes out otherwise, it is repeated, twice
-// at most, because a stall of the host may decide it.
+// TestAProgramComesOutAlikeInRealAndInVirtualTime: under the faults in placed, the same program breaks and keeps the
+// same laws in real time as in virtual time, by the same causes. If a run in real time has another outcome, it is
+// repeated, at most twice, because a stall of the host may be the reason.
 func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	const text = "name: alike\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
 		"work: {hold: 300ms}\nlimit: 30s\n"
@@ -91,7 +91,7 @@ func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	}
 }
 
-// laws lists what became of each law, with the causes.
+// laws returns the outcome of each law, with the causes.
 func laws(v checker.Verdict) string {
 	var lines []string
 	for _, f := range v.Findings {

@@ -16,8 +16,8 @@ import (
 
 // Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. Another
 // process of this program, the parent, starts it and runs the servers. The child's world contains only this client and
-// uses the same clock as the parent. The child sends the parent the client's records and the points that the client
-// passes, and waits until each of these reports is acknowledged.
+// uses the same clock as the parent. The child sends the client's records to the parent, and the points that the client
+// passes. It waits until the parent has acknowledged each of these reports.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -44,7 +44,7 @@ func Child() error {
 	return c.run()
 }
 
-// child is the only client in the world of such a process.
+// child is the client in the world of a child process.
 type child struct {
 	id      sim.ProcessID
 	birth   birth
@@ -116,7 +116,7 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 	return begin.Duration() - env.Monotonic()
 }
 
-// setClock changes the client's clocks as a notification from the parent says.
+// setClock changes the client's clocks as the parent's notification text says.
 func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":

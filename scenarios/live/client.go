@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// client is a process that acts as a client of the scenario in the simulated world. It is a [sim.Outside].
+// client is a client of the scenario whose work is done by a process of the host. It is a [sim.Outside].
 type client struct {
 	stage   *stage
 	id      sim.ProcessID
@@ -51,7 +51,7 @@ type client struct {
 	control  *state   // for Fencepost's own clients: the connection that carries notifications about the clocks
 }
 
-// hold is the state of one client with respect to one lock.
+// hold is the state of a client with respect to one lock: whether it has the lock, and what the servers have granted.
 type hold struct {
 	step    word
 	attempt history.Attempt // the latest attempt
@@ -123,8 +123,8 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring returns the settings of a client's ports for a protocol other than Redis'. Only processes in the client's
-// process group can use such ports.
+// wiring returns the settings of a client's ports for a protocol other than that of Redis. Only processes in the
+// client's process group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
 		return nil
@@ -153,13 +153,13 @@ func (k *client) begin(i int) {
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// At this time the plan starts. The first client must also pass the points at which faults may strike.
+	// The plan starts at this time. The first client must also pass the points at which faults may strike.
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// These are the maximum delays of a client's begin. A client begins later than planned if the clients before it are not
-// served yet, because in virtual time they are served first. patient applies to Redis, and morePatient to services in
-// which an acquire needs several requests.
+// These are the maximum delays of a client's start of work. A client starts later than planned if the servers have not
+// yet served the clients before it, because in virtual time those are served first. patient applies to Redis, and
+// morePatient to services in which an acquire needs several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -172,7 +172,8 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn calls f, the client's first section, once each client before it is served or paused, or has taken too long.
+// inTurn calls f, which starts the client's first section, once each client before it is served or paused, or has taken
+// too long.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&
@@ -186,7 +187,7 @@ func (k *client) inTurn(f func()) {
 	k.then(f)
 }
 
-// exited handles the end of the process. By then, everything that the process had sent has been handled.
+// exited handles the end of the process. It is called after everything that the process has sent.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -211,7 +212,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished describes the work that the client has left undone if it ends now, or returns "" if there is none.
+// unfinished describes the work that remains undone if the client ends now. It returns "" if there is none.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -227,7 +228,7 @@ func (k *client) unfinished() string {
 	return ""
 }
 
-// advice says what to do about a client that has ended, or that has not made its first report in time.
+// advice tells the user what to do about a client that has ended, or that has not made its first report in time.
 func (k *client) advice() string {
 	if refused := k.strangers(); refused != "" || k.isReady() || k.stage.Command == "" {
 		return refused
@@ -235,8 +236,8 @@ func (k *client) advice() string {
 	return ": a client must send this command to FENCEPOST_RESOURCE before it asks for the lock (see fencepost live -h)"
 }
 
-// strangers says how many connections to the client's ports were refused because they did not give the password. The
-// client itself may have opened them.
+// strangers describes how many connections to the client's ports were refused because they did not give the password.
+// The client itself may have opened them. It returns "" if there were none.
 func (k *client) strangers() string {
 	if k.traced != nil {
 		return k.denied()
@@ -253,7 +254,7 @@ func (k *client) strangers() string {
 		"were refused: %d; give the client's library the whole URL)", n)
 }
 
-// fails ends the run because of something wrong that the client did.
+// fails ends the run because of an error of the client.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
@@ -268,7 +269,7 @@ func (k *client) end() {
 }
 
 // Crashed kills the process. If the process had already ended by itself, the time of its end is unknown. alive is the
-// last time at which the process is known to have been alive.
+// last time at which the process was certainly alive.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -276,7 +277,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume continues the process, and then performs the actions that were postponed during its pause.
+// Resume continues the process, and then performs the actions that the pause has postponed.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world
@@ -289,7 +290,7 @@ func (k *client) Resume() {
 	})
 }
 
-// Jumped notifies one of Fencepost's own clients that its wall clock has jumped.
+// Jumped notifies the client that its wall clock has jumped by d, if it is one of Fencepost's own.
 func (k *client) Jumped(d time.Duration) {
 	if k.traced != nil {
 		k.traced.Jump(d)
@@ -298,7 +299,7 @@ func (k *client) Jumped(d time.Duration) {
 	k.clock("JUMP", int64(d))
 }
 
-// Drifted notifies one of Fencepost's own clients that its clocks now run at another rate.
+// Drifted notifies the client that its clocks now run at another rate, if it is one of Fencepost's own.
 func (k *client) Drifted(ppm int64) {
 	if k.traced != nil {
 		k.traced.Drift(ppm)
@@ -315,8 +316,8 @@ func (k *client) clock(what string, n int64) {
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
 }
 
-// then calls f on behalf of the client. If the client is paused, then waits for the end of the pause. It does nothing
-// if the client has crashed.
+// then calls f, an action of the client. If the client is paused, f is called after the pause. If the client has
+// crashed, f is not called.
 func (k *client) then(f func()) {
 	w := k.stage.world
 	switch {
@@ -328,7 +329,7 @@ func (k *client) then(f func()) {
 	}
 }
 
-// pass makes the client pass a point, at which faults may strike, and then calls f.
+// pass records that the client passes a point, at which faults may strike, and then calls f.
 func (k *client) pass(p sim.Point, f func()) {
 	k.stage.world.Pass(k.id, p)
 	k.then(f)
@@ -345,14 +346,14 @@ func (k *client) recordGrant(e history.Event, g sim.Grant) {
 	k.stage.world.RecordGrant(k.id, e, g)
 }
 
-// tail keeps the end of a process's output.
+// tail stores the end of a process's output.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 	lost int // number of bytes that were dropped before text
 }
 
-// These are the number of bytes of a client's output that are kept, and the number of bytes that an error shows.
+// mostKept is the number of bytes of a client's output that are stored. mostSaid is how many of them an error shows.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
@@ -370,7 +371,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// replace replaces the output that was kept so far with p.
+// replace replaces the stored output with p.
 func (t *tail) replace(p []byte) {
 	t.mu.Lock()
 	t.text, t.lost = nil, 0
@@ -378,7 +379,7 @@ func (t *tail) replace(p []byte) {
 	t.Write(p)
 }
 
-// all returns the output that was kept, with the passwords of URLs removed. If something was dropped, it says how much.
+// all returns the stored output, without the passwords of URLs. If a part of the output was dropped, it says how much.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -389,7 +390,7 @@ func (t *tail) all() string {
 	return text
 }
 
-// last returns the last n bytes of the output, with the passwords of URLs removed.
+// last returns the last n bytes of the output, without the passwords of URLs.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mode is the environment variable that makes the test binary act as a client. Its value says as which client.
+// mode is the environment variable that makes the test binary act as a client. Its value selects the client.
 const mode = "FENCEPOST_TEST_CLIENT"
 
-// inherited is an environment variable of this process. All clients must inherit it.
+// inherited is an environment variable of this process that all clients must inherit.
 const inherited = "FENCEPOST_TEST_INHERITED"
 
 func TestMain(m *testing.M) {
@@ -70,7 +70,7 @@ func callTo(variable string) (w *wire, password string) {
 	return &wire{c, bufio.NewReader(c)}, password
 }
 
-// ask sends a command. If the answer is a string, ask returns its content, and otherwise the first line of the answer.
+// ask sends a command and returns the reply: the content of a string, or the first line of any other reply.
 func (w *wire) ask(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -90,10 +90,10 @@ func (w *wire) ask(args ...string) string {
 
 const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 
-// thinks is the time that a client waits between two sections.
+// thinks is the time that a client spends between two sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client such as a user might write: it uses SET NX PX on one Redis. how says what it does wrong.
+// beClient is a client as a user might write it: it uses SET NX PX on one Redis. how selects what it does wrong.
 func beClient(how string) {
 	switch how {
 	case "queues":
@@ -161,7 +161,7 @@ func beClient(how string) {
 const entered = "entered"
 
 // prolongs is a client that extends its lock as often as it can while it works, and writes at the end. It stops
-// extending if an answer takes too long. If reports is set, it reports its extensions.
+// extending if a reply takes too long. If reports is set, it reports its extensions.
 func prolongs(redis, resource *wire, lock string, reports bool) {
 	say := func(words ...string) {
 		if reports {

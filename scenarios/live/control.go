@@ -20,7 +20,7 @@ func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	return k, err
 }
 
-// say sends a report, and calls then when the reply arrives.
+// say sends a report, and calls then when the answer arrives.
 func (k *control) say(then func(answer []byte), args ...string) {
 	k.waiting = append(k.waiting, then)
 	k.Say(args)
@@ -42,7 +42,7 @@ func (k *control) took(kind byte, what []byte) {
 	}
 }
 
-// ended ends the client. It is called when the process that started the client is gone.
+// ended ends the client. It is called when the process that started the client has ended.
 func (k *control) ended() {
 	k.of.loop.Fail(fmt.Errorf("the run of client %s has ended", k.of.id))
 }

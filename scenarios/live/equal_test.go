@@ -19,10 +19,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// equalVariable makes a process of the test binary print the runs of a command; its value is the number of seeds.
+// equalVariable is an environment variable that makes a process of the test binary print the runs of a command. Its
+// value is the number of seeds.
 const equalVariable = "FENCEPOST_TEST_EQUAL"
 
-// equalCommand is the variable for the command.
+// equalCommand is the environment variable that contains the command.
 const equalCommand = "FENCEPOST_TEST_COMMAND"
 
 // onOne, onCluster and onThree are the scenarios of the runs that are compared.
@@ -34,7 +35,7 @@ const (
 )
 
 // TestEqualSeedsGiveEqualRunsInEachLanguage: under random faults, runs with equal seeds make the same calls, three
-// times in one process, and in another process. If they do not, the error names the first call that differs.
+// times in one process and once more in another process. If they do not, the error names the first call that differs.
 func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(equalVariable)); err == nil {
 		printRuns(t, os.Getenv(equalCommand), n)
@@ -103,7 +104,7 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 	}
 }
 
-// runsOf returns what another process prints of the runs of a command.
+// runsOf starts another process that runs a command, and returns what it prints about the runs.
 func runsOf(t *testing.T, command string, seeds int) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -128,11 +129,11 @@ func runsOf(t *testing.T, command string, seeds int) string {
 	return runs.String()
 }
 
-// firstEqual is the first seed of the runs that are compared. After 256 seeds in a row, the programs are started again.
+// firstEqual is the first seed of the runs that are compared. The programs are started again after 256 seeds in a row.
 const firstEqual = 156
 
-// printRuns makes the runs of a command with some seeds, each three times, and prints a line for each seed, with a hash
-// of its calls.
+// printRuns runs a command three times with each of some seeds, and prints a line for each seed with a hash of its
+// calls.
 func printRuns(t *testing.T, command string, seeds int) {
 	text := onOne
 	if strings.HasSuffix(command, " cluster") {
@@ -170,7 +171,7 @@ func printRuns(t *testing.T, command string, seeds int) {
 	v.idle = append(v.idle, m)
 }
 
-// printRun makes one run three times and prints a line about it.
+// printRun performs one run three times and prints a line about it.
 func (v *Virtual) printRun(s *scenarios.Scenario, p nemesis.Plan, t *traced.Tracer) error {
 	first, err := v.run(s, p, scenarios.Wanted{}, t, true)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// yes is the grant of one server to an attempt: a key of the lock that a request of the attempt has set on the server.
+// yes is the grant of one server to an attempt: a key of the lock that a request of the attempt has set on that server.
 // A master and its replicas count as one server, and only the latest grant from them counts.
 type yes struct {
 	server sim.ProcessID
@@ -20,8 +20,8 @@ type yes struct {
 	said   bool          // whether the reply has arrived
 }
 
-// keep is called for each event. It reports whether the history keeps the event. It tracks the owners of keys, and
-// drops events about keys that do not belong to locks of the scenario.
+// keep is called for each event, and reports whether the event should be in the history. It tracks the owners of keys,
+// and drops events about keys that do not belong to locks of the scenario.
 func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
@@ -52,9 +52,9 @@ func (st *stage) keep(e *history.Event) bool {
 	return true
 }
 
-// lockOf returns the lock to which a key belongs, or "" if there is no such lock. It assumes the ways in which
-// libraries name keys: the lock's name is the whole key, or the part before the key's last slash, each with or without
-// a path in front.
+// lockOf returns the lock to which a key belongs, or "" if there is no such lock. It expects the names that libraries
+// give to keys: the lock's name is the whole key, or the part before the key's last slash, each with or without a path
+// in front.
 func (st *stage) lockOf(key string) history.Lock {
 	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
 	for _, lock := range st.locks {
@@ -67,7 +67,7 @@ func (st *stage) lockOf(key string) history.Lock {
 	return ""
 }
 
-// place identifies where a key exists: the server, the lock and the member.
+// place identifies a key on a server: the server, the lock and the member.
 type place struct {
 	server sim.ProcessID
 	lock   history.Lock
@@ -84,7 +84,7 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) b
 	return false
 }
 
-// keyed updates the client's grants when its current attempt has set, extended or removed a key.
+// keyed updates the client's grants after its current attempt has set, extended or removed a key.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {
@@ -109,13 +109,13 @@ func (k *client) keyed(e *history.Event) {
 		y := h.yes[at]
 		y.server, y.until, y.said = e.Process, e.Until, false
 	case e.F == history.KeyGone && e.By == h.attempt && h.step == acquiring && h.yes[at].server == e.Process:
-		// the client has released the key before it tries again
+		// the client released this key in order to try again
 		h.yes = slices.Delete(h.yes, at, at+1)
 	}
 }
 
-// seat returns the first server of the group that holds the same data as the given server. It returns the server itself
-// if it is in no group.
+// seat returns the first server of the group of servers that hold the same data as the given server. If the server is
+// not in a group, seat returns the server itself.
 func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	for _, group := range st.groups {
 		if slices.Contains(group, server) {
@@ -125,8 +125,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle drops grants with another owner value than the given one. They belong to earlier rounds of requests, which the
-// client believes to have failed.
+// settle drops grants whose owner value differs from the given one. They belong to earlier rounds of requests, which
+// the client believes to have failed.
 func (h *hold) settle(value string) {
 	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {
@@ -134,7 +134,8 @@ func (h *hold) settle(value string) {
 	}
 }
 
-// answered records that the reply to a request of an attempt has arrived. sent is when the request left the client.
+// answered records that the reply to a request of an attempt has arrived. sent is the time at which the client sent the
+// request.
 func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	for _, y := range h.yes {
 		if y.server == server && !y.said {
@@ -146,9 +147,9 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of a service whose members keep one log and grant a lock together. The client requested the
-// lock at the start of the attempt, has had it at the latest since its report, and keeps it for the stated validity. If
-// no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
+// agreed returns the grant of servers that keep one log and grant a lock together. The client requested the lock at the
+// start of the attempt, has had it at the latest since its report, and keeps it for the stated validity. If no validity
+// was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -172,8 +173,8 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when each answered request left the client. Such a request extends a ZooKeeper session to the TTL from
-// then on, unless the session is over. Its answer also tells the client which keys it has set.
+// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session to the
+// TTL from then on, unless the session is over. Its answer also tells the client which keys it has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -198,8 +199,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines the grants of the servers so far into one grant; ok is false if there is none. The client may have
-// decided as soon as a quorum had granted the lock.
+// grant combines the grants that the servers have given so far into one grant. ok is false if there are none. The
+// client may have decided as soon as a quorum had granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

@@ -30,7 +30,7 @@ func holds(redis, resource *wire, lock string, do func()) {
 	resource.ask("FENCEPOST", "RELEASED", lock, "v")
 }
 
-// hostile lists clients that misbehave. Each runs as client-1, and a well-behaved client runs as client-2.
+// hostile maps names to clients that misbehave. Each runs as client-1, and a well-behaved client runs as client-2.
 var hostile = map[string]func(redis, resource *wire, lock string){
 	"silent":  func(_, resource *wire, _ string) { resource.in.ReadByte() },
 	"at once": func(_, _ *wire, _ string) {},
@@ -63,7 +63,7 @@ var hostile = map[string]func(redis, resource *wire, lock string){
 	},
 	"ends inside": func(redis, resource *wire, lock string) { holds(redis, resource, lock, func() { os.Exit(0) }) },
 	"ends unnoticed": func(redis, resource *wire, lock string) {
-		// the run learns that the client has ended only when client-2 is inside its section
+		// the run learns that client-1 has ended only when client-2 is inside its section
 		holds(redis, resource, lock, func() {
 			for redis.ask("GET", entered) != "1" {
 				time.Sleep(5 * time.Millisecond)
@@ -202,8 +202,8 @@ const (
 	goesOn  = "goes on"
 )
 
-// TestHostileClients checks that the error or report names each hostile client and what it did. If the run had begun,
-// its history is kept, and the other client completes all of its sections unless the run must end early.
+// TestHostileClients checks that the error or the report names each hostile client and what it did. If the run had
+// begun, its history must be kept, and the other client must complete all its sections, unless the run must end early.
 func TestHostileClients(t *testing.T) {
 	tried := map[string]bool{}
 	for i, test := range []struct{ how, comes, want string }{
@@ -353,7 +353,7 @@ func kept(t *testing.T, how, comes string, r *Result) {
 	}
 }
 
-// TestAnEndThatIsNobodysFaultKeepsTheHistory checks that a run whose servers fail returns its history together with an
+// TestAnEndThatIsNobodysFaultKeepsTheHistory checks that a run whose servers fail returns both its history and an
 // error. The history must not be judged.
 func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
 	r, err := runOn(t, scenario(t, "set-nx-px"), "works", failing{})
@@ -362,7 +362,7 @@ func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
 	}
 }
 
-// failing is a Fleet whose servers fail at the end.
+// failing is a Fleet whose End method fails.
 type failing struct{ Simulated }
 
 func (failing) End() error { return errors.New("redis-1 is gone") }

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holdings counts the resources of the host that this process has.
+// holdings counts the resources of the host that this process uses: memory, files and processes.
 type holdings struct {
 	files     int // open files
 	processes int // children, including those that have ended and that nobody has waited for
@@ -21,7 +21,7 @@ type holdings struct {
 	children  int // memory of the children, in bytes
 }
 
-// held counts the resources that this process has now. Garbage in memory does not count.
+// held counts the resources that this process uses now. Garbage in memory does not count.
 func held(t *testing.T) (h holdings) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -52,8 +52,8 @@ func held(t *testing.T) (h holdings) {
 }
 
 // TestRunsOfProgramsLeaveNothing: many runs of programs need no more memory, files and processes than a few runs, and
-// all of these are released at the end. Nothing is left in the folder for temporary files. Some clients are paused or
-// killed by faults, and one kind starts other processes. At full size there are 1,000 runs.
+// all of these are released at the end. No files remain in the folder for temporary files. Faults pause or kill some of
+// the clients, and one kind of client starts other processes. At full size there are 1,000 runs.
 func TestRunsOfProgramsLeaveNothing(t *testing.T) {
 	command := redisPy(t)
 	script := filepath.Join(t.TempDir(), "start.sh")

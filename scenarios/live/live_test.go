@@ -23,7 +23,7 @@ import (
 )
 
 // scenario returns a scenario with two clients of a lock with a TTL of one second, and with the given lines. The
-// clients check the elapsed time. Without that check, their lease would count from the answer, and a stall of the host
+// clients check the elapsed time. Without that check, their lease would count from the reply, and a stall of the host
 // would make it outlast the key.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
@@ -48,7 +48,7 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 	return s
 }
 
-// start starts a process keeper for the test.
+// start starts a process keeper for a test.
 func start(t testing.TB) *process.Keeper {
 	t.Helper()
 	k, err := process.Start()
@@ -59,8 +59,8 @@ func start(t testing.TB) *process.Keeper {
 	return k
 }
 
-// run runs a scenario. The clients are processes of the test binary: a user's client if how is not empty, otherwise
-// Fencepost's own.
+// run runs a scenario. The clients are processes of the test binary: if how is not empty, they are user's clients that
+// behave as it says, otherwise they are Fencepost's own.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	return runOn(t, s, how, Simulated{})
@@ -123,7 +123,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		// client-2 acquires the lock after client-1 at the latest in the second cycle
+		// client-2 acquires the lock after client-1, at the latest in the second cycle
 		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
 		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs checks that one of Fencepost's own clients, after a pause in its work, sees on its
-// clock that its lease is over.
+// TestAClientOfOurOwnSeesHowLateItIs checks that one of Fencepost's own clients sees on its clock, after a pause in its
+// work, that its lease is over.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -172,8 +172,8 @@ func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestWhatComesInAPauseComesFirst checks that one of Fencepost's own clients, after a pause, receives the answers that
-// arrived during it before its timeouts fire.
+// TestWhatComesInAPauseComesFirst checks that one of Fencepost's own clients receives the replies that arrived during a
+// pause before its timeouts fire.
 func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -191,7 +191,8 @@ func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	}
 }
 
-// TestSectionsExclude checks that no violation is reported for a sound lock, whichever client uses it.
+// TestSectionsExclude checks that no violation is reported for a sound lock, with a user's clients and with Fencepost's
+// own.
 func TestSectionsExclude(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ protocol, client, more string }{
@@ -226,8 +227,8 @@ func TestSectionsExclude(t *testing.T) {
 	}
 }
 
-// TestMeasuresAreThoseThatRequestsShow checks that the safety measures of a user's client are derived from its requests
-// and not from the scenario's protocol.
+// TestMeasuresAreThoseThatRequestsShow checks that the safety measures of a user's client are inferred from its
+// requests and not from the scenario's protocol.
 func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -256,7 +257,7 @@ func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	}
 }
 
-// TestGrantsAreWhatTheServersGave checks the times of grants (since, granted and until) for a client that states no
+// TestGrantsAreWhatTheServersGave checks the times of grants (since, granted and until) if the client states no
 // validity.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	t.Parallel()
@@ -320,7 +321,7 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 }
 
 // TestWhatCannotBeDoneIsRefused checks that a fault that cannot be carried out is refused before anything starts, with
-// its line and the reason. The test has no process keeper, so nothing could start.
+// its line and the reason. Because the test has no process keeper, nothing could be started.
 func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	user := func(faults string) Options {
 		s := scenario(t, "set-nx-px", "faults: ["+faults+"]")
@@ -355,9 +356,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt checks that a fault that names a message strikes the request or the answer, or
-// another target at the same time. This holds for a user's client and for Fencepost's own. If the message is never
-// sent, the report lists the messages that were sent.
+// TestAFaultThatNamesAMessageStrikesIt checks faults that name a message, with a user's client and with Fencepost's
+// own. Such a fault must strike the request or the reply, or another target at the same time. If the message is never
+// sent, the report must list the messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -386,7 +387,7 @@ func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	}
 }
 
-// without is a Fleet of servers that do not have clocks of their own.
+// without is a Fleet of servers that do not have their own clocks.
 type without struct{ Simulated }
 
 func (without) Can(f *nemesis.Fault) error {
@@ -402,7 +403,7 @@ type asBytes struct{ Simulated }
 func (asBytes) Front(sim.Front) sim.Front { return etcdserver.Bytes{} }
 
 // TestAnExtensionThatFailedIsBlamed checks that the report names a failed extension as the cause, together with the
-// fault that prevented it. The report about a user's client says as much as one about Fencepost's own.
+// fault that prevented it. The report about a user's client must be as detailed as one about Fencepost's own.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
@@ -424,7 +425,7 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 }
 
 // TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than a client waits for
-// an answer.
+// a reply.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
@@ -434,7 +435,7 @@ func TestAStallThatMayDecideIsReported(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that a warning is printed only if a stall of the host could decide the run.
+// TestWarnings checks that a warning is printed only if a stall of the host could change the outcome of the run.
 func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// Virtual performs runs in virtual time for scenarios whose clients are programs. The processes of a run belong to one
-// thread of the host, so Virtual keeps a thread for each of the runs that are performed at the same time.
+// Virtual performs runs in virtual time for scenarios whose clients are programs. All processes of a run belong to the
+// same thread of the host, so Virtual keeps one thread for each of the runs that are performed at the same time.
 type Virtual struct {
 	words   []string // the words of the command that starts a client
 	dir     string
@@ -48,7 +48,7 @@ type machinist struct {
 	done chan struct{} // closed when the processes of the thread have ended
 }
 
-// Code returns scenario code that performs the runs with v.
+// Code returns the scenarios.Code for performing runs with v.
 func (v *Virtual) Code() *scenarios.Code {
 	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed, Given: given}
 }
@@ -94,7 +94,7 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// everyTwice determines how many runs are repeated: one in everyTwice, to check that equal seeds give equal runs.
+// everyTwice is how often a run is repeated to check that equal seeds give equal runs: one in everyTwice runs.
 const everyTwice = 32
 
 // carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a
@@ -129,7 +129,7 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wa
 	return result.Result, nil
 }
 
-// run performs one run on this thread, and records its calls if they are to be compared.
+// run performs one run on this thread. If compare is set, it records the run's calls.
 func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted, t *traced.Tracer, compare bool) (
 	*Result, error,
 ) {
@@ -175,8 +175,8 @@ func differs(seed uint64, a, b *traced.Call) error {
 		"client depends on something on the host that differs from run to run", seed, show(a), show(b))}
 }
 
-// wordsOf splits a command into words. It understands quotes, and returns an error for everything else that is special
-// to a shell.
+// wordsOf splits a command into words. It understands quotes. It returns an error for any other character that is
+// special to a shell.
 func wordsOf(command string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune

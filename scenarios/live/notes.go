@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the length, in bytes, of the longest argument of a command that a run accepts. A history contains a
-// value and a member in one line of at most 1 MiB, and may need six bytes for each of their bytes.
+// mostArgument is the maximum length, in bytes, of an argument of a command in a run. A history contains a value and a
+// member in one line of at most 1 MiB, and may need six bytes for each of their bytes.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -43,18 +43,17 @@ func recordable(value string) string {
 	return "0x" + hex.EncodeToString([]byte(value))
 }
 
-// incidents collects distinct observations that the reader of a report must know about, and counts how often each
-// occurred.
+// incidents collects distinct observations for the reader of a report, and counts how often each occurred.
 type incidents struct {
 	keys  []string
 	texts map[string]string
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept. Further ones are only counted, all together.
+// mostIncidents is the maximum number of distinct incidents that are kept. All others are only counted together.
 const mostIncidents = 50
 
-// add counts an incident. For each key only the first text is kept.
+// add counts an incident. If add is called several times with the same key, only the first text is kept.
 func (n *incidents) add(key, text string) {
 	if n.times == nil {
 		n.texts, n.times = map[string]string{}, map[string]int{}
@@ -91,7 +90,7 @@ var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICA
 // greetings are commands that client libraries send when they connect, even to servers that do not know them.
 var greetings = []string{"HELLO", "CLIENT", "COMMAND", "AUTH"}
 
-// refused records that the user's client got an error reply, because the client may ignore it.
+// refused records that a lock server returned an error to the user's client, because the client may ignore the error.
 func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 	if len(args) == 0 || len(answer) == 0 || answer[0] != '-' || k.stage.Command == "" {
 		return
@@ -106,7 +105,8 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns the start of a text on one line, with control characters and the passwords of URLs removed.
+// shown returns the first characters of a text on one line, at most most, without control characters and the passwords
+// of URLs.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// What a program sees if nothing has happened before that, and at last if its key was lost.
+// These are lines that a program prints if nothing unusual happens, and the last line if its key was lost.
 var (
 	firstTwo = []string{"0.0 0.0 0.0 client-1", "1.0 1.0 0.0 client-1"}
 	keyLost  = []string{"2.0 2.0 0.0 nobody", "3.0 3.0 0.0 nobody", fifth}
@@ -23,7 +23,7 @@ var (
 
 const third, fourth, fifth = "2.0 2.0 0.0 client-1", "3.0 3.0 0.0 client-1", "4.0 4.0 0.0 nobody"
 
-// seen says what a program sees under faults of each kind, after the first two lines.
+// seen lists faults of each kind with the lines that a program prints under them, after its first two lines.
 var seen = []struct{ faults, sees []string }{
 	{nil, []string{third, fourth, fifth}},
 	{[]string{"pause client-1 for 3s at 2500ms"}, []string{third, "5.5 5.5 0.0 nobody", "6.5 6.5 0.0 nobody"}},
@@ -42,7 +42,7 @@ var seen = []struct{ faults, sees []string }{
 		"2.0 2.0 0.3 client-1", "3.3 3.3 0.0 client-1", "4.3 4.3 0.0 nobody"}},
 	{[]string{"break client-1 | redis-1 before the answer to the 3rd GET"}, []string{
 		"2.0 2.0 0.0 ConnectionError", fourth, fifth}},
-	// The server's answers to the new connection, to AUTH, INCR and GET are slow.
+	// The server's replies to the new connection, and to AUTH, INCR and GET, are slow.
 	{[]string{"break client-1 | redis-1 before the answer to the 3rd GET",
 		"delay redis-1 -> client-1 by 100ms at 2500ms for 1s"}, []string{"2.0 2.0 0.0 ConnectionError",
 		"3.0 3.0 0.4 client-1", "4.4 4.4 0.0 nobody"}},
@@ -52,7 +52,7 @@ var seen = []struct{ faults, sees []string }{
 	{[]string{"drift redis-1 clock by +500000ppm from 0s"}, []string{third, "3.0 3.0 0.0 nobody", fifth}},
 	{[]string{"crash redis-1 losing everything at 1500ms, restart after 1s"}, []string{
 		"2.0 2.0 0.5 TimeoutError", "3.5 3.5 0.0 nobody", "4.5 4.5 0.0 nobody"}},
-	// The server's host is up, and refuses the connection.
+	// The server's host is up, and refuses connections.
 	{[]string{"shut down redis-1 at 1500ms, restart after 1s"}, []string{"2.0 2.0 0.0 ConnectionError", fourth,
 		fifth}},
 	// The old master becomes a replica.
@@ -67,9 +67,10 @@ var seen = []struct{ faults, sees []string }{
 		"3.5 3.5 0.0 nobody", "4.5 4.5 0.0 nobody"}},
 }
 
-// TestEachKindOfFaultStrikesAProgram: a program sees what each kind of fault does to it, to its server and to the
-// network. It asks for a key that its server keeps for 3.5 s, five times, and waits for a second each time. It writes
-// how far its monotonic clock and its wall clock have advanced, how long the answer took, and the answer.
+// TestEachKindOfFaultStrikesAProgram checks that a program observes the effects of each kind of fault on itself, on its
+// server and on the network. The program reads a key that its server keeps for 3.5 s, five times, and waits for a
+// second each time. It prints how far its monotonic clock and its wall clock have advanced, how long the reply took,
+// and the reply.
 func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 	redisPy(t) // what the program needs
 	const text = "name: seen\nservers: {redis: 1, replicas: 1, reconfigure-after: 200ms, persistence: " +
@@ -106,8 +107,8 @@ func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 	}
 }
 
-// TestTheSessionOfAProgramExpires: if the session of a program that uses kazoo's lock expires at the servers, another
-// one gets the lock while the first is at work.
+// TestTheSessionOfAProgramExpires: if the servers let the session of a program that uses kazoo's lock expire, another
+// program gets the lock while the first one works.
 func TestTheSessionOfAProgramExpires(t *testing.T) {
 	if err := exec.Command(python, "-c", "import redis, kazoo.recipe.lock").Run(); err != nil {
 		testkit.Lacks(t, fmt.Errorf("%s has no kazoo: %w", python, err))

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// zeroVariable is the environment variable that tells Fencepost's own clients when the world's time is zero, in ns on
-// the host's monotonic clock.
+// zeroVariable is the environment variable that gives Fencepost's own clients the time at which the world's time is
+// zero, in ns on the host's monotonic clock.
 const zeroVariable = "FENCEPOST_ZERO"
 
 // Fencepost's own clients send these commands, on connections whose replies are framed.
@@ -38,14 +38,14 @@ type record struct {
 	Grant *grant `json:",omitempty"`
 }
 
-// grant is a sim.Grant whose marks are replaced by times.
+// grant is a sim.Grant that contains times in place of marks.
 type grant struct {
 	Since, Granted sim.Time
 	Until          sim.Deadline
 	Counted        []sim.ProcessID
 }
 
-// own carries out a command of one of Fencepost's own clients.
+// own carries out a command that one of Fencepost's own clients has sent.
 func (s *state) own(args []string) {
 	s.framed = true
 	k, st := s.client, s.client.stage
@@ -93,14 +93,14 @@ func (s *state) acknowledge() { s.reply(nil) }
 
 func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
-// recorded adds an event of one of Fencepost's own clients to the history.
+// recorded adds an event that one of Fencepost's own clients has reported to the history.
 func (k *client) recorded(r *record) {
 	if r.Grant == nil {
 		k.record(r.Event)
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	// the clock of the client's world may be slightly ahead, by the time that it took to set the clock
+	// the clock of the client's world may be slightly ahead, because setting the clock took time
 	granted := min(g.Granted, w.Now())
 	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(min(g.Since, granted)), Granted: w.Mark(granted), Until: g.Until,
 		Counted: g.Counted})

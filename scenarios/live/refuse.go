@@ -16,7 +16,7 @@ type RefusedError struct {
 	Reason string
 }
 
-// Error says what is refused, and why.
+// Error returns what is refused, and why.
 func (e *RefusedError) Error() string {
 	if e.Line == "" {
 		return e.Reason
@@ -24,7 +24,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed lists the points that a user's client passes. Its reports show that it passes them.
+// passed lists the points that a user's client passes, as its reports show.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 

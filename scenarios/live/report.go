@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// word is the first word of a report, which says what has happened.
+// word is the first word of a report. It says what has happened.
 type word string
 
 const (
@@ -26,7 +26,7 @@ const (
 	released  word = "RELEASED"
 )
 
-// grammar lists, for each word, what may follow it in addition to the lock.
+// grammar lists, for each first word of a report, what may follow it in addition to the lock.
 var grammar = []struct {
 	word    word
 	attempt bool

@@ -96,7 +96,7 @@ func TestReportingNamesAllWords(t *testing.T) {
 	}
 }
 
-// rig returns a stage with one client, without processes.
+// rig returns a stage with one client, for tests without processes.
 func rig() (*stage, *client) {
 	st := &stage{standing: map[place]string{}, locks: []history.Lock{"lock"}}
 	st.world = sim.New(1, sim.Options{Endless: true, Keep: st.keep})
@@ -168,8 +168,8 @@ func TestWhatServersGrant(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestItIs checks that a request belongs to an earlier attempt if it contains an owner value of that
-// attempt whose key still exists. Every other request belongs to the latest attempt.
+// TestWhoseRequestItIs checks that a request is assigned to an earlier attempt if it contains an owner value of that
+// attempt whose key still exists. Every other request is assigned to the latest attempt.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -209,7 +209,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 }
 
 // TestClientsBeginInTurn checks that a client begins only when the clients before it are served, paused or crashed, but
-// that it does not wait for long.
+// does not wait for them for long.
 func TestClientsBeginInTurn(t *testing.T) {
 	acquire := func(of history.Type) func(*stage, *client) {
 		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }
@@ -240,8 +240,8 @@ func TestClientsBeginInTurn(t *testing.T) {
 	}
 }
 
-// TestOwnerValuesAreForgotten checks that a run of any length stores only a few owner values, and that a value used for
-// all attempts stays known.
+// TestOwnerValuesAreForgotten checks that only a few owner values are stored, however long a run is, and that a value
+// used for all attempts stays known.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	h := &hold{}
 	for i := range 100 {
@@ -255,7 +255,7 @@ func TestOwnerValuesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestTimesCountFromTheBegin checks that rebase shifts all times except those that are Never.
+// TestTimesCountFromTheBegin checks that rebase shifts all times except Never.
 func TestTimesCountFromTheBegin(t *testing.T) {
 	h := &history.History{Header: history.Header{End: 90}, Events: []history.Event{
 		{Time: 20, F: history.KeySet, Until: history.Never},

@@ -19,18 +19,18 @@ import (
 
 // Fleet is the set of lock servers of a run.
 type Fleet interface {
-	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called before
-	// anything starts, even for faults that strike other processes.
+	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called for every
+	// fault of the plan, before anything starts.
 	Can(f *nemesis.Fault) error
 	// Front returns the front end through which the user's clients reach the servers. own is the front end of the
-	// simulated servers, which may be nil.
+	// simulated servers, or nil if they have none.
 	Front(own sim.Front) sim.Front
-	// Server returns the server that replaces a simulated lock server or Sentinel. It returns own, the simulated one,
-	// if that is to be used.
+	// Server returns the server that replaces own, a simulated lock server or Sentinel. It returns own if it should not
+	// be replaced.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Begin starts the servers. It passes everything that they do to the simulated world to the loop.
+	// Begin starts the servers. It uses the loop to pass everything that they do to the simulated world.
 	Begin(l *realtime.Loop) error
-	// End stops everything that Begin has started. It is called once, when the loop has ended, even if Begin failed.
+	// End stops everything that Begin has started. It is called once, after the loop has ended, even if Begin failed.
 	End() error
 }
 
@@ -52,7 +52,7 @@ func (Simulated) Begin(*realtime.Loop) error { return nil }
 // End does nothing, because there is nothing to stop.
 func (Simulated) End() error { return nil }
 
-// Options determine how a scenario is run.
+// Options describe a run: the scenario, its servers, and its clients.
 type Options struct {
 	Scenario *scenarios.Scenario
 	Command  string          // shell command that starts the user's client; empty: use the scenario's own protocol
@@ -68,7 +68,7 @@ type Options struct {
 	wanted   scenarios.Wanted
 }
 
-// Patience is the time in which programs must start. It includes a margin.
+// Patience is the maximum time that programs may take to start. It includes a margin.
 const Patience = 30 * time.Second
 
 // Result is the result of a run.
@@ -143,7 +143,8 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	return result, st.failed
 }
 
-// tooLittle says which clients ended before their work was done, or returns "" if there are none.
+// tooLittle returns a sentence that names the clients that ended before their work was done. It returns "" if there are
+// none.
 func (st *stage) tooLittle() string {
 	if len(st.crashes.keys) == 0 {
 		return ""
@@ -190,7 +191,7 @@ func rebase(h *history.History, zero sim.Time) {
 	shift(&h.Header.End)
 }
 
-// notes lists what the reader of the report must know about the run.
+// notes returns what the reader of the report must know about the run.
 func (st *stage) notes(stall string) []string {
 	late, notes := st.loop.Late(), st.crashes.list()
 	if st.virtual == nil {
@@ -221,8 +222,8 @@ func (st *stage) notes(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled returns a note if a stall of the host may have decided the run, because it was longer than some client waits
-// for a reply. Otherwise it returns "".
+// stalled returns a note if a stall of the host may have changed the outcome of the run, because it was longer than
+// some client waits for a reply. Otherwise it returns "".
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -233,7 +234,7 @@ func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	return ""
 }
 
-// mostQuoted is the maximum number of bytes of a client's output in a note.
+// mostQuoted is the maximum number of bytes of a client's output that a note quotes.
 const mostQuoted = 300
 
 func rounded(d time.Duration) time.Duration {
@@ -246,13 +247,14 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// leastTTL and leastSlack are the smallest values at which a stall of the host is unlikely to decide a run.
+// leastTTL and leastSlack are the smallest values at which a stall of the host is unlikely to change the outcome of a
+// run.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings describes how a stall of the host might decide a run of s.
+// warnings returns warnings that a stall of the host may change the outcome of a run of s, and why.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

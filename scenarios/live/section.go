@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// report handles a report of the user's client. The function ok sends the answer.
+// report handles a report of the user's client. It calls ok to send the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
 		return fmt.Errorf("%s is not one of its locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
@@ -103,8 +103,8 @@ func (h *hold) allows(r *report) error {
 	return nil
 }
 
-// mostOld is the maximum number of owner values of earlier attempts that are kept, to recognize late requests of those
-// attempts.
+// mostOld is the maximum number of owner values of earlier attempts that are kept. They are needed to recognize late
+// requests of those attempts.
 const mostOld = 16
 
 // asks handles ACQUIRING: the client begins an attempt. The first attempt of each client waits until all clients are
@@ -130,7 +130,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 	begin()
 }
 
-// age adds the owner values of the current attempt to the owner values of earlier attempts.
+// age moves the owner values of the current attempt to those of earlier attempts.
 func (h *hold) age() {
 	for _, v := range h.values { // some clients use one value for all attempts
 		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})
@@ -148,8 +148,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 	k.pass(sim.Acquired, ok)
 }
 
-// grants records an event with the grant that the servers have given. If no grant was observed, it records the event
-// alone.
+// grants records an event with the grant that the servers have given. If no grant is known, it records the event alone.
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	var g sim.Grant
 	var ok bool
@@ -166,7 +165,7 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 	k.stage.ungranted++
 }
 
-// extends records that an extension begins, unless one is already under way.
+// extends records that an extension begins, unless one is already in progress.
 func (k *client) extends(h *hold, lock history.Lock) {
 	if !h.extending {
 		h.extending, h.asked = true, k.stage.world.Now()
@@ -194,7 +193,7 @@ func (k *client) leaves(h *hold, r *report, ok func()) {
 	})
 }
 
-// hasFinished reports whether the client has had all its sections, and holds nothing and waits for nothing.
+// hasFinished reports whether the client has completed all its sections, and neither holds nor waits for a lock.
 func (k *client) hasFinished() bool {
 	want, had := k.config.Work.Cycles, 0
 	if k.config.Work.Take != scenarios.TakeOne {

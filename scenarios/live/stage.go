@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// stage runs a scenario with processes of the host as its clients. It is a [scenarios.Cast], and the handler of the
-// front end.
+// stage runs a scenario with processes of the host as its clients. It is a [scenarios.Cast], and it handles what the
+// clients send to the front end.
 type stage struct {
 	Options
 	seed    uint64
@@ -55,10 +55,10 @@ type hostClock interface {
 	Close()
 }
 
-// apart is the time between the starts of the user's clients.
+// apart is the time between the starts of two of the user's clients.
 const apart = 30 * time.Millisecond
 
-// Within carries out a run. Time passes in the simulated world as it does on the host.
+// Within carries out a run. In real time, it needs no special environment.
 func (st *stage) Within(run func()) { run() }
 
 // Prepare makes the world use the host's wall clock.
@@ -70,14 +70,14 @@ func (st *stage) Prepare(o *sim.Options) {
 	}
 }
 
-// Client returns the task of a client, which waits for the client's process to end.
+// Client returns the main function of a client's task, which waits for the client's process to end.
 func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) {
 	k := newClient(st, c, start)
 	st.clients = append(st.clients, k)
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the server that the fleet uses in place of own.
+// Server returns the server that the fleet uses instead of own.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -91,11 +91,11 @@ func (st *stage) onRedis() bool { return st.Scenario.Servers.RedisNodes() }
 // Foreign reports whether the clients are the user's programs.
 func (st *stage) Foreign() bool { return st.Command != "" }
 
-// prime makes each Redis master write something, and removes it again. A real server that has been idle syncs to disk
+// prime makes each Redis master write a key and delete it again. A real server that has been idle syncs to disk
 // immediately at the first write (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the
 // scenario, so with appendfsync everysec the first sync comes at least a second later.
 func (st *stage) prime() {
-	// the key belongs to no lock, but it begins like the keys of the run
+	// the key belongs to no lock, but it begins like the keys of the locks
 	key := string(st.locks[0]) + ":fencepost:begin"
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
@@ -159,13 +159,14 @@ func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is n
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
 // wholeSecond returns the next time at which the wall clocks show a whole second, as they do at the start of a run in
-// virtual time. The fraction of a second affects the fsync once a second, and TTLs, which are in ms.
+// virtual time. The fraction of a second affects when the fsync once a second takes place, and TTLs, which are in ms.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is the minimum time between telling Fencepost's own clients when the scenario starts, and that start.
+// notice is the minimum time between the notification of Fencepost's own clients when the scenario starts, and that
+// start.
 const notice = 50 * time.Millisecond
 
 // ready reports whether the scenario can begin: all clients are ready, and all their connections are set up.
@@ -199,7 +200,7 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes. It keeps the first failure for [Run], which still needs the history. It may be called more
+// End ends the processes. It keeps the first failure for [Run], which also needs the history. It may be called more
 // than once.
 func (st *stage) End() error {
 	if st.over || st.loop == nil {
@@ -226,7 +227,7 @@ func (st *stage) client(id sim.ProcessID) *client {
 	return st.clients[at]
 }
 
-// listen opens the ports of a client, and returns environment variables with their addresses.
+// listen opens the ports of a client, and returns environment variables that contain their addresses.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
 	if st.virtual != nil {
@@ -264,13 +265,13 @@ func (st *stage) listen(k *client) ([]string, error) {
 	return env, nil
 }
 
-// wires reports whether a server uses a protocol other than Redis'.
+// wires reports whether a server uses a protocol other than that of Redis.
 func (st *stage) wires(server sim.ProcessID) bool {
 	return st.callers != nil && server != history.Resource
 }
 
-// variableOf returns the name of the environment variable for the address of a server. Lock servers are numbered in
-// order.
+// variableOf returns the name of the environment variable for the address of a server. It numbers lock servers in
+// order; numbered counts them.
 func variableOf(server sim.ProcessID, numbered *int) string {
 	switch server {
 	case history.Resource:
@@ -298,7 +299,7 @@ func (e *ClientError) Error() string {
 	return text
 }
 
-// The methods below implement the handler of the front end.
+// With the methods below, the stage handles what the clients send to the front end.
 
 // Asked handles a request of a client.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
@@ -321,10 +322,10 @@ func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 		"connection was closed", c.Client, c.Server, b))
 }
 
-// beginsTLS reports whether bytes are the beginning of a TLS handshake.
+// beginsTLS reports whether b is the beginning of a TLS handshake.
 func beginsTLS(b []byte) bool { return len(b) > 1 && b[0] == 22 && b[1] == 3 }
 
-// Forwarded records a request that simulated etcd does not support.
+// Forwarded records that a client sent a request that simulated etcd does not support.
 func (st *stage) Forwarded(c *realtime.Conn, args []string) {
 	if etcd.NotSimulated(args[0]) {
 		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s sent %s, which is not simulated and was "+
@@ -338,7 +339,7 @@ func (st *stage) Declined(c *realtime.Conn, why error) {
 		"connection was closed", c.Client, c.Server, why))
 }
 
-// Received passes bytes from a server to the client.
+// Received passes bytes of a server on to the client.
 func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)
 	if !ok {
@@ -348,7 +349,7 @@ func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s.received(b, to)
 }
 
-// Ended resets or closes the client's connection, in the same way as the server did.
+// Ended resets or closes the client's connection, depending on how the server ended it.
 func (st *stage) Ended(c *realtime.Conn, how sim.Status) {
 	s, ok := c.State.(*state)
 	if ok {

@@ -24,8 +24,8 @@ type state struct {
 	multi  bool         // whether MULTI has been sent and EXEC has not
 	about  history.Lock // the lock whose key was named last; during a transaction, since MULTI
 
-	// These fields are used for a connection of the user's client to the resource, which carries out one command after
-	// another:
+	// The fields below are used if a user's client is connected to the resource. Such a connection carries out one
+	// command after another.
 	busy  bool
 	last  sim.Time // when the last answer was sent; 0 before the first answer
 	queue [][]string
@@ -55,9 +55,9 @@ func (s *state) asked(args []string) {
 }
 
 // ask sends a request of the user's client to a lock server. The run answers some requests itself, and such an answer
-// must keep its place among the server's replies. Therefore ask sends a PING instead of such a request. If the answer
-// is an error, it sends a command that does not exist, so that the server aborts a transaction. The run's answer then
-// replaces the server's reply.
+// must keep its place among the server's replies. Therefore ask sends a PING instead of such a request, and the run's
+// answer later replaces the server's reply. If the answer is an error, ask sends a command that does not exist instead
+// of PING, so that the server aborts a transaction.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {
@@ -96,7 +96,7 @@ func (s *state) answered(to *sim.Incoming) (sent request) {
 	return sent
 }
 
-// received passes bytes from the server to the client.
+// received passes bytes of the server on to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
 	sent := s.answered(to)
 	s.client.refused(s.conn.Server, sent.args, b)
@@ -138,11 +138,11 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	return h.attempt
 }
 
-// looks lists commands that may name several keys and that do not change them.
+// looks lists commands that may name several keys and that do not change these keys.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
-// lockOf returns the lock that a request is about: the lock whose key it names. A request that names no key, such as
-// EXEC, is about the lock that was named last on the same connection, or else about the lock that the client requested
+// lockOf returns the lock to which a request belongs: the lock whose key it names. A request that names no key, such as
+// EXEC, belongs to the lock that was named last on the same connection, or else to the lock that the client requested
 // last.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
@@ -170,7 +170,7 @@ func (s *state) lockOf(args []string) history.Lock {
 	return cmp.Or(s.about, k.latest)
 }
 
-// command carries out a command of the user's client to the resource.
+// command carries out a command that the user's client has sent to the resource.
 func (s *state) command(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {

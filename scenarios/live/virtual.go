@@ -16,8 +16,8 @@ import (
 )
 
 // virtual runs the clients of one run in virtual time. It is the clock of the run's loop: while the loop waits, the
-// clients run. It is also the network of the clients: it passes what they send to the loop, which handles it at the
-// same virtual time.
+// clients run. It is also the clients' network: it passes everything that they send to the loop, which handles it at
+// the same virtual time.
 type virtual struct {
 	stage   *stage
 	machine *traced.Machine
@@ -71,15 +71,15 @@ func (v *virtual) Close() {
 	v.stacks.Close()
 }
 
-// end stores the output of the clients.
+// end stores the clients' output at the end of the run.
 func (v *virtual) end() {
 	for _, k := range v.stage.clients {
 		v.keep(k)
 	}
 }
 
-// denied describes what a client asked for and did not get, and what the user can do. It returns "" if the client got
-// everything.
+// denied describes requests of a client to the host that were refused, and what the user can do. It returns "" if none
+// was refused.
 func (k *client) denied() string {
 	list := slices.DeleteFunc(append(slices.Clone(k.wanted), k.traced.Refused()...), func(what string) bool {
 		return strings.Contains(what, "__pycache__") // Python works without this folder
@@ -92,7 +92,7 @@ func (k *client) denied() string {
 		"client may connect only to the addresses in its environment, and may only read files)"
 }
 
-// waits names the system calls in which the client waits.
+// waits returns the names of the system calls in which the client waits.
 func (k *client) waits() string {
 	if calls := k.traced.Waits(); len(calls) > 0 {
 		return " (it waits in " + strings.Join(calls, ", ") + ")"
@@ -100,7 +100,7 @@ func (k *client) waits() string {
 	return ""
 }
 
-// keep stores the output of a client so far.
+// keep stores what a client has printed so far.
 func (v *virtual) keep(k *client) {
 	if k.traced != nil {
 		k.said.replace(k.traced.Printed())
@@ -113,7 +113,8 @@ const virtualSecret = "virtual"
 // redisPort is the port of Redis servers and of the resource.
 const redisPort = 6379
 
-// resourceHost is the last part of the resource's IP address; for servers, the last part counts from 1.
+// resourceHost is the last byte of the resource's IP address. The last bytes of the servers' addresses are 1, 2 and so
+// on.
 const resourceHost = 200
 
 // address returns the address at which the clients reach a server.
@@ -170,7 +171,7 @@ func (p program) Kill() error {
 	return nil
 }
 
-// line is a client's connection, as used by the front end.
+// line is a connection of a client, in the form that the front end uses.
 type line struct {
 	conn  *traced.Conn
 	to    *realtime.Conn // set once the loop has handled the client's attempt to connect
@@ -236,9 +237,9 @@ func (v *virtual) Exited(p *traced.Process) {
 	v.stage.loop.Do(func() { k.exited(err) })
 }
 
-// With the methods below, the front end reads from and writes to the connection.
+// The front end uses the methods below to read from and write to the connection.
 
-// Take reports whether there is something for Collected to return.
+// Take reports whether the client has sent something, or closed the connection, since the last call of Collected.
 func (l *line) Take() bool { return len(l.in) > 0 || l.ended }
 
 // Collected returns what the client has sent since the last call, and whether the client has closed the connection.
@@ -247,10 +248,10 @@ func (l *line) Collected() (in []byte, ended bool) {
 	return in, l.ended
 }
 
-// Stop does nothing, because no goroutine reads from the client.
+// Stop does nothing, because there is no goroutine that reads from the client.
 func (l *line) Stop() {}
 
-// Add adds bytes for the client to read.
+// Add passes bytes to the client, which can then read them.
 func (l *line) Add(b []byte) bool {
 	l.conn.Deliver(b)
 	return true
@@ -262,7 +263,7 @@ func (l *line) Finish() { l.conn.Finish() }
 // Reset resets the connection, or refuses it if it is not open yet.
 func (l *line) Reset() { l.conn.Reset() }
 
-// Opened ends the client's attempt to connect with the given status.
+// Opened completes the client's attempt to connect, with the given status.
 func (l *line) Opened(s sim.Status) {
 	switch s {
 	case sim.Answered:

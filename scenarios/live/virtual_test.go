@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// python is the interpreter to which Debian packages such as python3-redis add their modules.
+// python is the Python interpreter that can import modules from Debian packages such as python3-redis.
 const python = "/usr/bin/python3"
 
 // redisPy returns the command of the worker that uses redis-py's lock.
@@ -71,7 +71,7 @@ func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) 
 	return scenarios.NewRunner(s).Run(p)
 }
 
-// TestFaultsOfAProgramInVirtualTime uses redis-py's lock without a fencing token and with a TTL of 10 s. The code of
+// TestFaultsOfAProgramInVirtualTime runs redis-py's lock without a fencing token and with a TTL of 10 s. The code of
 // the library and of the worker shows which faults must break it.
 func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
@@ -111,7 +111,7 @@ func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 }
 
 // TestAProgramThatEndsEarly runs a worker that ends during its work: redis-py reports a broken connection as an error,
-// which the worker does not catch. Laws that hold until then are undecided.
+// which the worker does not catch. Laws that hold until then must be undecided.
 func TestAProgramThatEndsEarly(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	r, err := planned(t, s, 2, "break client-1 | redis-1 before the answer to the EVALSHA")
@@ -145,8 +145,8 @@ func TestAProgramThatIsStartedByAScript(t *testing.T) {
 	}
 }
 
-// TestClientsEndWithTheirLastSection runs a worker that never ends by itself. Each client ends when it has released its
-// last section, and not before.
+// TestClientsEndWithTheirLastSection runs a worker that never ends by itself. Each client must be ended after the
+// release of its last section, and not before.
 func TestClientsEndWithTheirLastSection(t *testing.T) {
 	worker := strings.Fields(redisPy(t))[1]
 	code := fmt.Sprintf(`import runpy, time; runpy.run_path("%s"); time.sleep(1e9)`, worker)
@@ -197,8 +197,8 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestRunsThatTheirLimitEndsAreEqual: when the limit ends a run, the connections of its clients are closed in the same
-// order each time.
+// TestRunsThatTheirLimitEndsAreEqual: if the time limit ends a run, the connections of its clients are closed in the
+// same order each time.
 func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	redisPy(t) // what the program needs
 	s := inVirtualTime(t, "kleppmann-gc-pause", python+" testdata/tasks.py")
@@ -211,11 +211,11 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	}
 }
 
-// TestADifferenceNamesTheCall: a program sleeps for a time that it reads from the host, which differs each time. The
-// error names the process, the thread and the first call that differs.
+// TestADifferenceNamesTheCall runs a program that sleeps for a time that it reads from the host and that differs each
+// time. The error must name the process, the thread and the first call that differs.
 func TestADifferenceNamesTheCall(t *testing.T) {
 	worker := strings.Fields(redisPy(t))
-	// The last word of the file is the number of the latest process of the host.
+	// The last word of /proc/loadavg is the ID of the host's latest process.
 	code := `import runpy, socket, time; socket.socket(); ` +
 		`time.sleep(int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
 		`runpy.run_path("` + worker[1] + `")`
@@ -294,7 +294,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 // with other seeds do not.
 func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
 	worker := strings.Fields(redisPy(t))
-	// Until it opens its first socket, the program does the same for all seeds.
+	// until it opens its first socket, the program must do the same with all seeds
 	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.kill(0, 19); runpy.run_path("` +
 		worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// session is a session with ZooKeeper, in its own protocol.
+// session is a session with ZooKeeper, using ZooKeeper's own protocol.
 type session struct {
 	net.Conn
 	xid int32
@@ -90,8 +90,8 @@ func queues(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. Its lease is its session,
-// which its requests extend. Its znode is recorded as its own, and unsupported requests are reported.
+// TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. The client's lease must be
+// its session, which its requests extend. Its znode must be recorded as its own. Unsupported requests must be reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim holds what happens in a fault-free run: its requests, and the times of its events. Drawn faults are aimed at
+// aim contains what happens in a fault-free run: its requests, and the times of its events. Drawn faults are aimed at
 // these, because a fault at a random time would seldom hit one particular message among thousands.
 type aim struct {
 	seed     uint64 // seed of the fault-free run
@@ -19,14 +19,14 @@ type aim struct {
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is the number of consecutive plans that are aimed at the same fault-free run. They all use that run's
-// seed.
+// aimedTogether is the number of consecutive plans that are aimed with the same fault-free run. These plans all use
+// that run's seed.
 const aimedTogether = 16
 
 // baseOf returns the seed of the fault-free run that is used to aim the plan of the given seed.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at makes r the fault-free run at which faults are aimed. If the run failed (err is not nil), faults are not aimed.
+// at sets the fault-free run with which faults are aimed. If the run failed (err is not nil), faults are not aimed.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
 	if err == nil { // otherwise the plans' own runs will fail in the same way
@@ -69,7 +69,7 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims the faults of one plan at the fault-free run in aim.
+// archer aims the faults of one plan at requests and instants of the fault-free run in aim.
 type archer struct {
 	*aim
 	random *sim.Stream
@@ -104,9 +104,9 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault that strikes at a time or at a message, if there is anything to aim at. A fault that strikes at a
-// point in a client's code is not changed, with one exception: if the client's lock comes from a library, a pause is
-// moved to an answer.
+// turn returns the fault aimed at a request, an answer or an instant of the fault-free run, if there is one. It aims
+// only faults that strike at a time or at a message. It does not change faults that strike at a point in a client's
+// code, with one exception: if the client's lock comes from a library, a pause is moved to an answer.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case len(a.kinds) == 0:

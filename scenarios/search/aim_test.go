@@ -9,8 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// aimedAt is a scenario in which one kind of request is rare: the release that a client sends to back out of a failed
-// attempt.
+// aimedAt is a scenario in which one kind of request is rare: the release that a client sends after a failed attempt.
 const aimedAt = `name: aimed
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 1s}
@@ -19,7 +18,7 @@ mix: {aimed: 100%, faults: 4, without: [jump of servers]}
 `
 
 // Aimed plans are valid: the mix allows them, they can be printed and parsed, they depend only on their seed, and their
-// faults strike.
+// faults take effect.
 func TestAimedPlansArePlans(t *testing.T) {
 	s := parsed(t, aimedAt)
 	plans, err := NewPlans(s)
@@ -75,7 +74,7 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 }
 
-// An aimed fault is as long as the mix says, if the mix states a length.
+// If the mix states how long faults last, an aimed fault also lasts that long.
 func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
 		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s, delay: 6s..7s", 1)))
@@ -110,7 +109,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// With aimed: 0%, faults are not aimed, and no fault-free run is performed to aim them.
+// If the mix contains aimed: 0%, faults are not aimed, and no fault-free run is performed for that.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)

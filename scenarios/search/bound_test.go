@@ -11,10 +11,10 @@ import (
 )
 
 // leastProbability returns a lower bound for the probability that a plan has exactly one fault, and that this fault
-// delays one given message of the fault-free run: a request, or the answer to it. Requests are grouped into classes:
-// classes is the number of classes, and requests is the number of requests in the class of the given one. The README
-// states the formula, which uses the numbers in the mix. Its first three factors are the same for any single fault that
-// names a request.
+// delays one given message of the fault-free run (a request, or the answer to it). Requests are grouped into classes:
+// classes is the number of classes, and requests is the number of requests in the same class. The README states the
+// formula, which uses the numbers in the mix. Its first three factors are the same for any single fault that names a
+// request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0
@@ -30,8 +30,7 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 // the number of instants after the message was sent.
 func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
 
-// strike is a message of the fault-free run and the length of the delay that a fault causes. If until is 0, any delay
-// matches.
+// strike is a message of the fault-free run and the length of its delay. If until is 0, delays of any length count.
 type strike struct {
 	message string
 	until   time.Duration
@@ -85,7 +84,8 @@ func heldUp(f *nemesis.Fault) string {
 	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
 }
 
-// holdTo checks that each message was delayed at least as often as the formula says, minus four standard deviations.
+// holdTo checks that each message was delayed at least as often as the formula predicts, minus four standard
+// deviations.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {
 		want := least * float64(plans)
@@ -116,7 +116,7 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 	}
 }
 
-// At least as many plans as the mix states are drawn independently of other runs.
+// At least the percentage of plans that the mix states is drawn independently of other runs.
 func TestMostPlansAreDrawnFreely(t *testing.T) {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 30

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is the closest call of a law: the close call in the run that came closest to violating that law.
+// Close is a close call: a run that came closer to violating a law than all other runs of the search, without violating
+// it.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
@@ -20,15 +21,15 @@ type Close struct {
 	margin.Call
 }
 
-// File returns the name of the file that holds the plan.
+// File returns the name of the file for the plan of the close call.
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
-// Closest holds the closest calls of a search, at most one per law. If two calls are equally close, it keeps the one
-// with the lower seed.
+// Closest contains the closest calls of a search, at most one per law. If two runs came equally close, it contains the
+// one with the lower seed.
 type Closest []Close
 
-// Note adds those close calls of a run that are worth reporting. It stores the plan p with them, unless p is nil. seed
-// is the seed of the run.
+// Note adds the close calls of a run that are worth reporting. If p is not nil, it stores this plan with them. seed is
+// the seed of the run.
 func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	for i := range calls {
 		if calls[i].Telling() {
@@ -37,8 +38,8 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	}
 }
 
-// consistent reports whether c can be the result of the given runs. It must have at most one close call per law, in the
-// order of the laws, and the seeds must have been run. If the text about a close call names servers, there must be
+// consistent reports whether c can be the result of the given runs. c must have at most one close call per law, in the
+// order of the laws, and the seeds must have been run. If the text about a close call names servers, the call must list
 // some.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1
@@ -60,8 +61,8 @@ func (c *Closest) Add(more Closest) {
 	}
 }
 
-// add adds a close call unless a closer one is already recorded for its law. p is the plan of its run, or nil if call
-// already includes the plan.
+// add adds a close call unless c has a closer one for the same law. p is the plan of its run, or nil if call already
+// contains the plan.
 func (c *Closest) add(call Close, p *nemesis.Plan) {
 	at, known := slices.BinarySearchFunc(*c, call.Law, func(o Close, l checker.Law) int {
 		return slices.Index(checker.Laws, o.Law) - slices.Index(checker.Laws, l)
@@ -88,7 +89,7 @@ func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	return whole
 }
 
-// words describes the close call for a text that has already named the law.
+// words describes the close call, for a text that has already named the law.
 func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }

@@ -1,6 +1,6 @@
 package search
 
-// This file lets other processes perform the runs of an exploration, and the shrinking of its findings.
+// With the code in this file, other processes can perform the runs of an exploration and shrink its findings.
 
 import (
 	"context"
@@ -15,30 +15,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The names of the stages of an exploration.
+// These are the names of the stages of an exploration.
 const (
 	SeedsStage = "seeds" // stage that runs seeds; each position is a seed
 	cutStage   = "cut"   // stage that shrinks findings; each position is the index of a finding
 )
 
-// handedOut is the number of seeds in the portion that one process gets at a time. They take a few seconds.
+// handedOut is the number of seeds that one process gets at a time. They take a few seconds.
 const handedOut = 4096
 
-// stage describes the runs of the exploration as a campaign stage that other processes can carry out.
+// stage returns the runs of the exploration as a campaign stage, which other processes can carry out.
 func (e *Result) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.own()
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
-// begun returns a copy of the span in which nothing has been run yet.
+// begun returns a copy of the span without the seeds that have been run.
 func (s Span) begun() Span {
 	s.Ran = nil
 	return s
 }
 
-// RunBy has other processes perform all runs. It calls counted, unless that is nil, each time it has added the results
-// of a part to e. Parts that were lost are missing from the result.
+// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls counted, unless that
+// is nil. If other processes lost some runs, these are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()
 	})
 }
 
-// join adds the results of another exploration of the same scenario. The two must not have run any seed in common.
+// join adds the results of another exploration of the same scenario. The two must not have a seed in common.
 func (e *Result) join(part *Result) error {
 	if !part.fits(e) {
 		return fmt.Errorf("a part comes from another scenario, other faults or another version of this program")
@@ -74,8 +74,8 @@ func (e *Result) join(part *Result) error {
 	return nil
 }
 
-// CutBy has other processes shrink the findings of this exploration of s. It returns one result per finding, in the
-// same order. A result is nil if the finding was lost, or if its violation did not occur again.
+// CutBy makes other processes shrink the findings of this exploration of s. It returns one result per finding, in the
+// same order. A result is nil if it was lost, or if the violation did not occur again.
 func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
@@ -110,13 +110,13 @@ func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaig
 	})
 }
 
-// cutting is the specification of a stage that shrinks findings, as sent to other processes.
+// cutting specifies a stage that shrinks findings. It is sent to other processes.
 type cutting struct {
 	Free     bool              `json:"free,omitempty"` // Span.Free of the exploration that the findings belong to
 	Findings campaign.Findings `json:"findings"`
 }
 
-// Worker carries out parts of the stages of an exploration, for one scenario. It is a campaign.Worker.
+// Worker performs work of an exploration for one scenario, in another process. It is a campaign.Worker.
 type Worker struct {
 	scenario *scenarios.Scenario
 	explorer *explorer
@@ -129,7 +129,7 @@ func NewWorker(s *scenarios.Scenario) (*Worker, error) {
 	return &Worker{scenario: s, explorer: x}, err
 }
 
-// turnTo makes the worker ready to draw the plans of the span s.
+// turnTo prepares the worker to draw the plans of the span s.
 func (w *Worker) turnTo(s *Span) (err error) {
 	if w.free != s.Free {
 		w.free = s.Free
@@ -138,8 +138,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 	return err
 }
 
-// Make carries out the positions first to first+size-1 of a stage. If ctx is done before they are finished, it returns
-// the error of ctx and no results.
+// Make performs the work at the positions first to first+size-1 of a stage. If ctx is done before that is finished, it
+// returns the error of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions; there are not %d of them from position "+
@@ -212,7 +212,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	return json.Marshal(parts)
 }
 
-// shrunk is the JSON form of a Shrunk. It omits those fields that can be restored by running the plan again.
+// shrunk is the JSON form of a Shrunk. It omits fields that can be obtained by running the plan again.
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`
@@ -228,7 +228,7 @@ func (r *shrunk) consistent() bool {
 	return slices.Contains(checker.Laws, r.Law) && r.Often >= 0 && r.Runs >= 0 && r.Ending <= campaign.Interrupted
 }
 
-// encode returns the violation as one line of JSON, which decodeShrunk reads.
+// encode returns the violation as one line of JSON, for decodeShrunk.
 func (r *Shrunk) encode() ([]byte, error) {
 	return encode(&shrunk{r.Law, r.Cause, []byte(r.First.String()), []byte(r.Plan.String()), r.Scenario.Text(),
 		r.Often, r.Runs,

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers returns workers that stand in for other processes and carry out the stages of s. They lose each portion
-// that contains one of the seeds in lost.
+// strangers returns workers that carry out the stages of s in place of other processes. They lose the results of each
+// portion that contains one of the seeds in lost.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
 		Worker: func() (campaign.Worker, error) { return NewWorker(s) },
@@ -27,7 +27,8 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 		}}
 }
 
-// If other processes perform an exploration, the result and the shrunk findings are the same as in one process.
+// If other processes perform an exploration, the result and the shrunk findings are the same as if one process performs
+// it.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	want := explored(t, s, 3, 400, Whole, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestALawIsNotKeptBecauseAClientEnded: a law that holds in a run in which a client ended before its work was done is
-// undecided, and the report says why. Violations count.
+// TestALawIsNotKeptBecauseAClientEnded: if a client ended before its work was done, a law that holds in this run is
+// undecided, and the report says why. Violations in this run count.
 func TestALawIsNotKeptBecauseAClientEnded(t *testing.T) {
 	const text = "name: ended\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
 		"work: {hold: 2s}\n"

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Drawn is the additional part of a Result for runs whose faults are drawn at random.
+// Drawn is the part of a Result that only searches with random faults have.
 type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
@@ -65,7 +65,7 @@ func newExploration(span Span) *Result {
 	return &Result{Span: span, Laws: campaign.NewLaws(checker.Laws), Drawn: &Drawn{Faults: campaign.NewFaults()}}
 }
 
-// explorer holds what one worker needs to run and judge plans.
+// explorer is what one worker needs to run and judge plans.
 type explorer struct {
 	scenario *scenarios.Scenario
 	plans    *Plans
@@ -128,7 +128,7 @@ func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 	return part, nil
 }
 
-// add adds the results of another part of the same exploration.
+// add adds the results of other runs of the same exploration.
 func (d *Drawn) add(part *Drawn) {
 	d.Undecided += part.Undecided
 	d.Empty += part.Empty
@@ -142,8 +142,8 @@ func (d *Drawn) add(part *Drawn) {
 	d.Closest.Add(part.Closest)
 }
 
-// keep stores the plan of each finding's first seed. Otherwise, to draw a guided plan again, all earlier runs of its
-// block would have to be repeated.
+// keep stores the plan of each finding's first seed. Otherwise, to draw a guided plan again, the search would have to
+// repeat all earlier runs of its block.
 func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	before := r.plans
 	r.plans = nil
@@ -159,7 +159,7 @@ func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	}
 }
 
-// PlanOf returns the plan of a finding. If the finding was made by another process, plans draws the plan again.
+// PlanOf returns the plan of a finding. If another process made the finding, PlanOf draws the plan again, with plans.
 func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	if plan, known := d.plans[f.First]; known {
 		return plan
@@ -167,7 +167,7 @@ func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	return plans.Plan(f.First)
 }
 
-// allFaults returns the sum of the counts of all kinds of faults.
+// allFaults returns the counts of all kinds of faults added together.
 func (d *Drawn) allFaults() (all campaign.Fault) {
 	for _, t := range d.Faults {
 		all.Drawn, all.Struck, all.Met = all.Drawn+t.Drawn, all.Struck+t.Struck, all.Met+t.Met

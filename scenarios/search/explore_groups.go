@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup is the set of findings that have the same smallest plan. The finding on the most serious law comes first.
+// planGroup is a set of findings with the same smallest plan. The finding about the most serious law comes first.
 type planGroup []*ReducedFinding
 
-// planGroups is a block that shows all findings. In a text with little room, the last groups get one line each, or are
-// only counted.
+// planGroups is the part of the report that shows all findings. In a text with little room, the last groups get one
+// line each, or are only counted.
 type planGroups []planGroup
 
-// byPlan groups the findings by their smallest plan. Findings that break a promise come first. After that, the more
-// serious law comes first, and then the more frequent finding. The groups are in the order of their first findings.
+// byPlan groups the findings by their smallest plan. Findings that break a promise come first, then findings about more
+// serious laws, then more frequent findings. The groups are in the order of their first findings.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {
@@ -57,7 +57,7 @@ func (f *ReducedFinding) verdict() *checker.Finding {
 	return found.By(f.Cause)
 }
 
-// headline returns one sentence that says what the plan causes.
+// headline returns one sentence about what happens under the plan.
 func (g planGroup) headline() string {
 	if f := g[0].verdict(); f != nil {
 		return headline.Broken(g[0].Run.Recorded(), f)
@@ -83,7 +83,7 @@ func (b planGroups) Text(p *text.Writer) {
 	}
 }
 
-// FitText writes as many groups in full as the room allows, but at least the first.
+// FitText writes as many groups in full as fit into room lines, but at least the first.
 func (b planGroups) FitText(p *text.Writer, room int) {
 	for i, g := range b {
 		full := p.Draft()
@@ -132,7 +132,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes one line per group as long as there is room, and then the number of the remaining groups.
+// short writes one line per group while there is room, and then the number of the remaining groups.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// spanned returns a span of n seeds of a scenario. All of them have been run.
+// spanned returns a span of n seeds of a scenario, all of which have been run.
 func spanned(scenario string, n int) Span {
 	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }
@@ -49,8 +49,8 @@ func exploreText(t *testing.T, e *Report, opt document.TextOptions) string {
 	return b.String()
 }
 
-// Findings that break a promise come first. After that, the more serious law comes first, and then the more frequent
-// finding. Each plan is listed once, where its most serious finding belongs.
+// Findings that break a promise come first, then findings about more serious laws, then more frequent findings. Each
+// plan is listed once, at the position of its most serious finding.
 func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
 	e := reported(
 		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),

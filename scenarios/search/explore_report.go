@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Report holds everything that is reported about an exploration.
+// Report contains everything that is reported about an exploration.
 type Report struct {
 	*Result
 	Subject     *scenarios.Scenario
@@ -30,7 +30,7 @@ type Report struct {
 	Repeat      string // shell command that repeats or resumes the exploration
 }
 
-// ReducedFinding is a way in which a law was broken, together with the smallest plan that still breaks the law in this
+// ReducedFinding is one way in which a law was broken, with the smallest plan found that still breaks the law in this
 // way.
 type ReducedFinding struct {
 	campaign.Finding
@@ -91,7 +91,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// notes lists reasons why the exploration means less than its numbers suggest, and the violations that cannot be shown.
+// notes returns reasons why the exploration shows less than its numbers suggest, and the violations that cannot be
+// shown.
 func (r *Report) notes() (all []string) {
 	for _, f := range r.Unrepeated {
 		all = append(all, f.String())
@@ -104,7 +105,7 @@ func (r *Report) notes() (all []string) {
 	return all
 }
 
-// pages returns the pages of the runs in which the findings occur.
+// pages returns the pages about the runs in which the findings occur.
 func (r *Report) pages() (all []document.Attached) {
 	for _, f := range r.Findings {
 		all = append(all, document.Attached{Slug: Slug(f.Finding), Document: f.Run.Document()})
@@ -112,8 +113,8 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size returns a text with the number of seeds that were run, the noun of, the first seed, and the shard if there is
-// one.
+// size returns a text such as "1,000 random plans from 1": the number of seeds that were run with the given noun, the
+// first seed, and the shard if there is one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -122,7 +123,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest describes the closest calls of the laws that no run violated, and says how to view the closest one of all.
+// closest describes the closest calls of the laws that no run violated, and how to view the closest of them.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
@@ -133,7 +134,7 @@ func (r *Report) closest() document.Facts {
 	return facts
 }
 
-// struck returns the number of faults that struck while the lock was in use.
+// struck describes how many of the drawn faults struck while the lock was in use.
 func (r *Report) struck() document.Facts {
 	all := r.allFaults()
 	if all.Drawn == 0 {
@@ -148,7 +149,7 @@ func (r *Report) struck() document.Facts {
 	return facts
 }
 
-// each says where each finding is described in full.
+// each says where the full description of each finding is.
 func (r *Report) each() document.Facts {
 	if len(r.Findings) == 0 {
 		return nil
@@ -224,7 +225,7 @@ func (inFull) HTML(*html.Writer) {}
 // violation names the law and how it was broken.
 func (f *ReducedFinding) violation() string { return string(f.Law) + ": " + f.Cause.String() }
 
-// promise returns a text that says whether the scenario promises the law.
+// promise says whether the scenario promises the law.
 func (f *ReducedFinding) promise() string {
 	if f.Promised {
 		return single.Promised.String()
@@ -232,7 +233,7 @@ func (f *ReducedFinding) promise() string {
 	return document.NotPromised
 }
 
-// size says how often the violation was found, and how small the plan became.
+// size says how often the violation was found, and how far the plan was shrunk.
 func (f *ReducedFinding) size() string {
 	how := "shrunk as far as the budget of runs allowed"
 	switch {
@@ -247,7 +248,7 @@ func (f *ReducedFinding) size() string {
 		text.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
 }
 
-// suite has one test case per law, and one for each reason why the result is undecided.
+// suite returns one test case per law, and one for each reason why the result is undecided.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "explore " + r.Scenario, Repeat: r.Repeat}
 	standing, open := r.Standing(r.Subject)

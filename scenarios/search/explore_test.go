@@ -40,8 +40,8 @@ func parsed(t testing.TB, text string) *scenarios.Scenario {
 	return s
 }
 
-// explored performs a whole exploration. It returns the result as read from its record, which does not contain the
-// plans that the Result keeps.
+// explored performs a whole exploration. It returns the result after encoding and decoding it, so the result does not
+// contain the plans that the original keeps.
 func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Result {
 	t.Helper()
 	e, err := NewExploration(s, from, seeds, shard)
@@ -66,7 +66,7 @@ func TestTheGCPauseIsFoundFromTheDefaultMix(t *testing.T) {
 	t.Errorf("300 seeds found %+v", e.Findings)
 }
 
-// An exploration counts the same as if each plan is run and judged separately.
+// An exploration has the same counts as separate runs of each plan.
 func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	s := named(t, "fenced-gc-pause")
 	e := explored(t, s, 7, 150, Whole, 2)
@@ -225,8 +225,8 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 }
 
 // TestRecordsOfTheEarlierVersionAreRead checks that records in the earlier format can be read, and are written again
-// with the same content. That format had one type for explorations and another for runs of many seeds. A record must be
-// of exactly one of these kinds.
+// with the same content. That format had one type for explorations and another for runs of many seeds. Each record must
+// be of exactly one of these types.
 func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	content := func(line []byte) (held map[string]any) {
 		var r record
@@ -261,7 +261,7 @@ func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	}
 }
 
-// isRefused fails the test unless Decode refuses a record of forged. The record's checksum is valid.
+// isRefused fails the test unless Decode refuses a record of the result forged. The record has a valid checksum.
 func isRefused(t *testing.T, what string, forged *Result) {
 	t.Helper()
 	line, err := forged.Encode()
@@ -273,7 +273,7 @@ func isRefused(t *testing.T, what string, forged *Result) {
 	}
 }
 
-// A record is refused, although its checksum is valid, if no search can have produced its contents.
+// Decode refuses a record with a valid checksum if no search can have produced its contents.
 func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 1)
 	if !e.consistent() || len(e.Findings) < 2 {
@@ -353,8 +353,8 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 }
 
-// A record is refused, although its checksum is valid, if its closest calls cannot have occurred in any run. Otherwise
-// a report would print them.
+// Decode refuses a record with a valid checksum if its closest calls cannot have occurred in any run. Otherwise a
+// report would print them.
 func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
 	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
 	if len(made.Closest) < 2 || !made.consistent() {

@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Failed counts the runs that could not be judged, because the lock's own code or a client failed.
+// Failed counts the runs that could not be judged because the lock's own code or a client failed.
 type Failed struct {
 	Runs  int      `json:"runs"`
 	First uint64   `json:"first"` // the lowest seed of a failed run
 	Why   []string `json:"why"`   // how the run of seed First failed, one string per line
 }
 
-// mostWhy is the maximum number of lines kept of the description of a failure.
+// mostWhy is the maximum number of lines of a failure's description that are stored.
 const mostWhy = 12
 
 // addresses matches the parts of a failure's text that are different in each process.
@@ -48,7 +48,7 @@ func (f *Failed) note(seed uint64, err error) (failed bool) {
 	return true
 }
 
-// add adds the failed runs of another part.
+// add adds the failed runs of another part of the search.
 func (f *Failed) add(part Failed) {
 	if part.Runs > 0 && (f.Runs == 0 || part.First < f.First) {
 		f.First, f.Why = part.First, part.Why
@@ -56,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open returns a sentence which says that, because of the failed runs, it is undecided whether the promises are kept.
-// of is the total number of runs of s. open returns nil if no run failed.
+// open returns a sentence that says that the failed runs leave it undecided whether the promises are kept. of is the
+// total number of runs of s. open returns nil if no run failed.
 func (f *Failed) open(s *scenarios.Scenario, of int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (f *Failed) open(s *scenarios.Scenario, of int) []string {
 // more returns the lines of the failure after the first. The first line is part of the sentence that open returns.
 func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether f is possible for an exploration that has performed the given number of runs.
+// consistent reports whether f can be the result of an exploration with the given number of runs.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking returns a scenario with a library's lock. The runs are the same as with the protocol named by alike, but the
-// lock's code fails for every third seed.
+// breaking returns a scenario with a library's lock. Its runs are the same as with the protocol named by alike, but the
+// lock's code fails with every third seed.
 func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// focus changes a fault: it then strikes the processes and messages of the close call, at the time of the close call.
+// focus changes a fault so that it strikes the processes and messages of the close call, at the time of the close call.
 func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	if f.Kind == 0 {
 		return f
@@ -53,8 +53,8 @@ func (v *variation) client() sim.ProcessID {
 	return v.call.Holder
 }
 
-// window returns the period in which a fault can make a difference. It begins with the holder's acquire call or with
-// the grant. It ends with the lease, or with the action of the holder that was a close call.
+// window returns the period in which a fault can make a difference. It begins with the holder's call of acquire or with
+// the grant. It ends with the lease, or with the action of the holder that made this a close call.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -100,7 +100,7 @@ func (v *variation) retarget(f nemesis.Fault, client sim.ProcessID) nemesis.Faul
 	return f
 }
 
-// alike reports whether two processes are both clients or both lock servers.
+// alike reports whether two processes are of the same kind: both clients, or both lock servers.
 func (v *variation) alike(a, b sim.ProcessID) bool {
 	t := v.plans.scenario.Targets()
 	for _, of := range [][]sim.ProcessID{t.Clients, t.Servers()} {
@@ -111,8 +111,8 @@ func (v *variation) alike(a, b sim.ProcessID) bool {
 	return false
 }
 
-// exchange returns the fault with processes a and b swapped. If they belong to different groups of equal size, all
-// members of the two groups are swapped.
+// exchange returns the fault with processes a and b swapped. If they belong to different groups of the same size, it
+// swaps all members of the two groups.
 func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault {
 	as, bs := []sim.ProcessID{a}, []sim.ProcessID{b}
 	for _, group := range v.plans.scenario.Targets().Groups {
@@ -176,9 +176,9 @@ func (v *variation) mirror() {
 	v.faults = append(kept, others...)
 }
 
-// requests returns the requests around the close call: those of the given client, of the holder's attempt and of the
-// next holder's attempt. If the close call is about late requests, the result may include earlier requests, because
-// they may arrive late.
+// requests returns the requests near the close call: those of the given client, of the holder's attempt and of the next
+// holder's attempt. If the close call is about late requests, the result may include earlier requests, because they may
+// arrive late.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()
@@ -227,7 +227,7 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duratio
 	return f
 }
 
-// when picks a time between from and to, or shortly before from. It is the time of some event, or a little earlier, or
+// when picks a time between from and to, or shortly before from: the time of some event, a little earlier than that, or
 // any time.
 func (v *variation) when(from, to time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()

@@ -17,14 +17,14 @@ import (
 // aimedTogether.
 const together = 512
 
-// alone is the number of plans at the start of each block that are always drawn freely, regardless of the mix.
+// alone is the number of plans at the start of each block that are always drawn freely, whatever the mix says.
 const alone = 32
 
 // BlockOf returns the first seed of the block that contains seed. A guided plan depends on all earlier runs of its
 // block.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
-// guide records what the runs of the current block have shown so far.
+// guide contains what the runs of the current block have shown so far.
 type guide struct {
 	first  uint64         // first seed of the block
 	plans  []nemesis.Plan // the plans of the block's seeds, from first on
@@ -33,8 +33,8 @@ type guide struct {
 	choice choice // which plan the latest plan varies
 	latest Shown
 	// differ is the seed of a run that had a different result when it was repeated. noticed is the seed whose plan was
-	// being drawn at that time. Both are nil if there was no such run. Afterwards, all plans of the block are drawn
-	// freely.
+	// being drawn at that time. Both are nil if there was no such run. If there was one, all further plans of the block
+	// are drawn freely.
 	differ, noticed *uint64
 	repeated        bool // some run of the block was repeated and had the same result
 	reader          margin.Reader
@@ -42,14 +42,14 @@ type guide struct {
 	runner          *scenarios.Runner // performs the runs that the caller has not performed; nil until needed
 }
 
-// choice identifies the plan that is varied to make a new one.
+// choice is the decision which plan to vary in order to make a new one.
 type choice struct {
 	parent *elite // nil if the new plan is drawn freely
 	niche  int
 }
 
-// Shown holds what later plans of a block need to know about an earlier run of the block. The zero value stands for a
-// run whose process ended before it drew the plan.
+// Shown is the information about a run of a block on which the later plans of the block depend. The zero value stands
+// for a run whose process ended before it drew the plan.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
@@ -88,8 +88,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of the run that was repeated to draw the plan of the given seed, if the run had a
-// different result. Otherwise it returns nil.
+// differing returns the seed of a run that was repeated to draw the plan of the given seed and that had a different
+// result. It returns nil if there is none.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -97,9 +97,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume continues in the middle of a block, at seed, where another process stopped. shown describes the runs from the
-// first seed of the block to the one before seed. Resume returns an error if a plan cannot be parsed, or if a plan
-// varies one that was not kept.
+// Resume continues drawing plans in the middle of a block, at seed, where another process stopped. shown describes the
+// runs from the first seed of the block to the one before seed. Resume returns an error if a plan cannot be parsed, or
+// if a plan is a variation of one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -131,7 +131,7 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	return nil
 }
 
-// shown extracts what later plans need to know about a run.
+// shown returns the information about a run on which later plans depend.
 func (g *guide) shown(j Judged) (s Shown) {
 	if c := &g.choice; c.parent != nil {
 		s.Parent, s.Niche = &c.parent.seed, c.niche
@@ -179,14 +179,14 @@ func (g *guide) learn(s Shown, r *scenarios.Result) {
 	g.choice = choice{}
 }
 
-// begin starts a new block.
+// begin prepares for a new block.
 func (g *guide) begin(block uint64) {
 	g.first, g.plans, g.runs, g.choice = block, g.plans[:0], 0, choice{}
 	g.differ, g.noticed, g.repeated = nil, nil, false
 	g.niches = [niches]niche{}
 }
 
-// guided returns the plan of a seed. It depends on the earlier runs of the seed's block.
+// guided returns the plan of a seed, which may depend on the earlier runs of the seed's block.
 func (p *Plans) guided(seed uint64) nemesis.Plan {
 	g := &p.guide
 	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {
@@ -201,7 +201,7 @@ func (p *Plans) guided(seed uint64) nemesis.Plan {
 	return g.plans[seed-g.first]
 }
 
-// catchUp performs the run of the latest plan if the caller has not performed it.
+// catchUp performs the run of the latest plan, unless the caller has performed it already.
 func (p *Plans) catchUp() {
 	g := &p.guide
 	if g.runner == nil {
@@ -251,8 +251,8 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the plan of a seed should vary an earlier plan, provided that there is one worth varying. It
-// also returns the seed's random stream.
+// varies reports whether the plan of a seed should be a variation of an earlier plan, provided that there is one worth
+// varying. It also returns the seed's stream of random numbers.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
@@ -267,8 +267,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan that serves to detect changes of the program: its run changes if the program draws, runs or
-// records differently. If some plans vary other plans, sample returns such a plan.
+// sample returns a plan whose run changes if the program draws, runs or records differently. If some plans are
+// variations of other plans, sample returns such a plan.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

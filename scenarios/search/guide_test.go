@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// guidedPlans draws plans for aimedAt. Half of them vary other plans.
+// guidedPlans returns Plans for the scenario aimedAt. Half of the plans are variations of other plans.
 func guidedPlans(t *testing.T) *Plans {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 50
@@ -32,8 +32,7 @@ func judged(r *scenarios.Result) Judged {
 	return Judged{r, new(margin.Reader).Read(c.Trace(r.History), &v, r.Sent)}
 }
 
-// The plan of a seed depends only on the seed. It depends neither on the order of the calls nor on whether Learn is
-// called.
+// The plan of a seed depends only on the seed, and not on the order of the calls or on whether Learn is called.
 func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	inOrder, varied := guidedPlans(t), 0
 	r := scenarios.NewRunner(inOrder.scenario)
@@ -140,7 +139,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A failed run does not guide any plan, and the search continues.
+// A failed run does not guide any plan. The search continues.
 func TestAFailedRunGuidesNobody(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	s.Mix.Guided = 80

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// niches is the number of niches, two per margin.Way. One is for close calls before any key was lost, the other for
-// close calls after a key was lost. Losing a key is a step towards a violation, so plans that lose one must not be
-// displaced by closer calls that lose none.
+// niches is the number of niches: two for each margin.Way. One contains plans whose close call came before any key was
+// lost, the other one plans whose close call came after that. Losing a key is a step towards a violation, so plans that
+// lose a key must not be displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
 // nicheOf returns the index of the niche to which a close call belongs.
@@ -21,7 +21,7 @@ func nicheOf(c *margin.Call) int {
 	return int(c.Way)
 }
 
-// niche holds the plans that came closest to violating a law in one way (margin.Way).
+// niche contains the plans that came closest to violating a law in one way (margin.Way).
 type niche struct {
 	elites []*elite // sorted, the closest first
 	broken int      // number of variations of its plans that violated the law
@@ -62,8 +62,8 @@ func (n *niche) admits(c *margin.Call) bool {
 }
 
 // keep adds a plan if it is close enough. The plan replaces one with the same kinds of faults and the same margin, if
-// there is one. Otherwise, if there are too many plans in all or with these kinds of faults, the one with the largest
-// margin is removed.
+// there is one. Otherwise, if the niche then has too many plans in all or with these kinds of faults, keep removes the
+// one with the largest margin.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return
@@ -104,7 +104,7 @@ func (n *niche) keep(e elite) {
 	n.elites = slices.Insert(n.elites, at, &e)
 }
 
-// credit counts a variation and its result.
+// credit counts a variation of the niche's plans and its result.
 func (n *niche) credit(c *choice, closer, broken bool) {
 	n.idle++
 	c.parent.tried++
@@ -121,7 +121,7 @@ func (n *niche) credit(c *choice, closer, broken bool) {
 }
 
 // weight returns how often the niche is chosen relative to others. It decreases with the number of violations already
-// found and with the number of variations without progress.
+// found, and with the number of variations that made no progress.
 func (n *niche) weight() int {
 	if len(n.elites) == 0 {
 		return 0
@@ -130,8 +130,8 @@ func (n *niche) weight() int {
 	return max(max(1000/(1+n.broken), 200)*unit/(unit+n.idle), 20)
 }
 
-// choose picks a niche and one of its plans, preferably a closer one. It returns nil if no run came close to a
-// violation.
+// choose picks a niche and one of its plans, preferring those that came closer. It returns nil if no run came close to
+// a violation.
 func (g *guide) choose(random *sim.Stream) (*elite, int) {
 	sum := 0
 	for i := range g.niches {

@@ -21,16 +21,16 @@ type Plans struct {
 	guide     guide
 	sampled   *nemesis.Plan     // result of sample; nil before the first call
 	looker    *scenarios.Runner // performs the fault-free runs at which plans are aimed; nil until needed
-	// Within is the time after the start of a run until which faults may strike.
+	// Within is the period, from the start of a run, in which faults may strike.
 	Within time.Duration
 }
 
-// Guides reports whether runs guide plans in a search of the given number of seeds. They do not if the number is
-// smaller than a block, because finding out what to vary would then take longer than running all seeds.
+// Guides reports whether the results of runs guide later plans in a search of the given number of seeds. They do not if
+// the number is smaller than a block, because finding out what to vary would then take longer than running all seeds.
 func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
 
-// NewGuidedPlans prepares to draw the plans of a search. Some of the plans vary earlier plans whose runs came close to
-// violating a law; the mix states their percentage (guided). The errors are the same as for NewPlans.
+// NewGuidedPlans prepares to draw the plans of a search. The percentage of the mix called guided are variations of
+// earlier plans whose runs came close to violating a law. The errors are the same as for NewPlans.
 func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	p, err := NewPlans(s)
 	if err == nil {
@@ -39,9 +39,9 @@ func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// NewPlans prepares to draw plans freely, each independently of the others. If the scenario does not limit the time
-// within which faults strike, NewPlans runs it once without faults and uses the time until all clients are done. The
-// error wraps draw.ErrNothing if the mix cannot draw any fault.
+// NewPlans prepares to draw plans freely, each independently of the others. If the scenario does not limit the period
+// in which faults strike, NewPlans runs it once without faults and uses the time until all clients are done. The error
+// wraps draw.ErrNothing if the mix cannot draw any fault.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {
@@ -58,7 +58,7 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 // calm is the seed of the fault-free run. One run is enough, because its length is only a rough guide, not a bound.
 const calm = 1
 
-// undisturbed returns how long the clients take in a run without faults, rounded up to whole milliseconds.
+// undisturbed returns how long the clients work in a run without faults, rounded up to whole milliseconds.
 func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: calm})
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *Plans) Plan(seed uint64) nemesis.Plan {
 	return p.drawn(seed)
 }
 
-// drawn returns the plan that is drawn for a seed, regardless of the results of other runs.
+// drawn returns the plan that is drawn for a seed without considering the results of other runs.
 func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	plan := p.of(seed, p.generator.Draw(seed))
 	if p.scenario.Mix.Aimed == 0 {
@@ -99,7 +99,7 @@ func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	return plan
 }
 
-// turn aims some of the faults. The mix states their percentage.
+// turn aims some of the faults: the percentage that the mix states.
 func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	for i, f := range faults {
 		if a.below(100) >= p.scenario.Mix.Aimed {
@@ -111,7 +111,7 @@ func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	}
 }
 
-// look runs a plan in order to see what happens.
+// look runs a plan and returns the result.
 func (p *Plans) look(plan nemesis.Plan) (scenarios.Result, error) {
 	if p.looker == nil {
 		p.looker = scenarios.NewRunner(p.scenario)
@@ -120,8 +120,8 @@ func (p *Plans) look(plan nemesis.Plan) (scenarios.Result, error) {
 	return p.looker.Run(plan)
 }
 
-// PlanOf returns the plan that is described by bytes from a fuzzing engine. seed is the seed for the random choices of
-// the run itself.
+// PlanOf converts the bytes that a fuzzing engine generates into a plan. seed is the seed for the random choices of the
+// run itself.
 func (p *Plans) PlanOf(seed uint64, data []byte) nemesis.Plan {
 	return p.of(seed, p.generator.DrawBytes(data))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// record is the form in which a search is stored between two invocations of the program. Its checksum shows whether it
-// is damaged.
+// record is the form in which a search is stored between two invocations of the program. A checksum shows whether it is
+// damaged.
 type record struct {
 	Sum  string          `json:"sum"` // SHA-256 of the field held, as written
 	Held json.RawMessage `json:"held"`
@@ -38,10 +38,11 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errDamaged reports a record that is truncated, that was changed after it was written, or that is of another kind.
+// errDamaged reports a record that is truncated, was changed after it was written, or is of another kind.
 var errDamaged = errors.New("is damaged, or is not a record of this kind")
 
-// decode reads what encode wrote, and stores it in v. If the record is damaged, the error wraps errDamaged.
+// decode decodes a record that encode has written, and stores its content in v. If the record is damaged, the error
+// wraps errDamaged.
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -79,11 +80,11 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is longer than any kind and any detail of a cause.
+// longestCause is a maximum length, in characters, for the kind and the detail of a cause. Real ones are shorter.
 const longestCause = 64
 
-// consistentFindings reports whether the findings can be the result of the runs in ran. laws says how often each law
-// was broken. Each finding must name a seed that was run. No two findings may be equal, and none may have more runs
+// consistentFindings reports whether the findings can be the result of the runs in ran. laws contains how often each
+// law was broken. Each finding must name a seed that was run. No two findings may be equal, and none may have more runs
 // than broke its law. For each law, the runs of its findings must add up to at least the number of runs that broke it.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}

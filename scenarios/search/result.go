@@ -30,7 +30,7 @@ func (r *Result) like(span Span) *Result {
 	return newExploration(span)
 }
 
-// portion returns the number of seeds in one job.
+// portion returns the number of seeds that a worker gets at a time.
 func (r *Result) portion() uint64 {
 	if r.Drawn == nil || r.Free {
 		return portion
@@ -39,8 +39,8 @@ func (r *Result) portion() uint64 {
 }
 
 // Run continues the search with the given number of workers (0: one per core), until all seeds are done or ctx is done.
-// It calls counted, unless that is nil, each time it has added the results of a portion to r. The result does not
-// depend on the number of workers, the portions or interruptions.
+// Each time it has added the results of some seeds to r, it calls counted, unless that is nil. The result does not
+// depend on the number of workers, on how the seeds are divided among them, or on interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {
@@ -62,8 +62,8 @@ func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, co
 	return err
 }
 
-// runner returns the function that a worker uses to run seeds of s. The function stops within its range once ctx is
-// done, because a single run of real programs may take seconds.
+// runner returns the function with which a worker runs a range of seeds of s. Once ctx is done, the function stops even
+// within the range, because a single run of real programs may take seconds.
 func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	if r.Repeated != nil {
 		return r.repeater(ctx, s)
@@ -72,7 +72,7 @@ func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range)
 	return func(seeds Range) (*Result, error) { return x.explore(ctx, seeds) }, err
 }
 
-// count adds the verdict on one run to the counts.
+// count adds the verdict on one run to the counts, and reports whether the run is undecided.
 func (r *Result) count(seed uint64, v checker.Verdict, p checker.Promise) (undecided bool) {
 	undecided = r.Laws.Count(v)
 	r.Laws.Excuse(v, p)
@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns a plan. The run of this plan determines the Identity of a search of s.
+// sample returns a plan whose run determines the Identity of a search of s.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()
@@ -107,7 +107,7 @@ func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	return plans.sample(), nil
 }
 
-// Matches returns nil if the result belongs to s and this version of the program. Otherwise it returns an error that
+// Matches returns nil if the result belongs to s and to this version of the program. Otherwise it returns an error that
 // says what differs.
 func (r *Result) Matches(s *scenarios.Scenario) error {
 	sample, err := r.sample(s)
@@ -117,13 +117,13 @@ func (r *Result) Matches(s *scenarios.Scenario) error {
 	return r.differs(s, sample)
 }
 
-// fits reports whether two results come from the same kind of runs, apart from their seeds.
+// fits reports whether two results come from searches that differ only in their seeds.
 func (r *Result) fits(other *Result) bool {
 	return r.Scenario == other.Scenario && r.Identity == other.Identity && (r.Drawn == nil) == (other.Drawn == nil)
 }
 
-// Merge combines the shards of one search. The whole search has the same result. If shards overlap or do not fit
-// together, the error says which; it calls part i by the name that name(i) returns.
+// Merge combines the shards of one search. The result is the same as if the search had not been divided. If shards
+// overlap or do not fit together, the error says which; it calls part i by the name that name(i) returns.
 func Merge(parts []*Result, name func(int) string) (*Result, error) {
 	span, err := joined(parts, name)
 	if err != nil {
@@ -139,8 +139,8 @@ func Merge(parts []*Result, name func(int) string) (*Result, error) {
 // Encode returns the result as one line of JSON, which Decode reads.
 func (r *Result) Encode() ([]byte, error) { return encode(r) }
 
-// Decode reads what Encode wrote. It returns an error if b is truncated, was changed after it was written, or is of
-// another kind.
+// Decode decodes a result that Encode has written. It returns an error if b is truncated, was changed after it was
+// written, or is of another kind.
 func Decode(b []byte) (*Result, error) {
 	r := new(Result)
 	return r, decode(b, r)

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Repeated is the additional part of a Result for runs that all have the same faults.
+// Repeated is the part of a Result that only searches with the same faults in all runs have.
 type Repeated struct {
 	Plan     []campaign.Planned `json:"plan"`
 	Campaign format.Campaign    `json:"campaign"`
@@ -46,7 +46,8 @@ func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// repeater returns the function that a worker uses to run seeds of s with the faults of r, until ctx is done.
+// repeater returns the function with which a worker runs a range of seeds of s with the faults of r. It stops when ctx
+// is done.
 func (r *Result) repeater(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	faults, err := r.Given()
 	runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}

@@ -31,7 +31,7 @@ func (all runsLines) expected() (lines []single.ExpectLine) {
 	return lines
 }
 
-// assess returns the assessment that the table of laws shows for a law.
+// assess returns how the table of laws assesses the result for a law.
 func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	l := &all[slices.IndexFunc(all, func(l runsLine) bool { return l.Name == string(law.Law) })]
 	is := campaign.Assessment{Result: l.Standing.Mark()}
@@ -81,7 +81,7 @@ func (r *RunsReport) lines() (lines runsLines) {
 	return lines
 }
 
-// otherwise says how the result for a law or metric differed from what was expected, and in how many runs. It returns
+// otherwise says in how many runs the result for a law or metric differed from what was expected, and how. It returns
 // "" if it never differed.
 func (r *RunsReport) otherwise(name, of string) string {
 	var ways []string
@@ -105,8 +105,8 @@ func (r *RunsReport) causes(law checker.Law, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// suite has one test case per law, one per metric that the scenario names, and one for each reason why the result is
-// undecided.
+// suite returns one test case per law, one per metric that the scenario names, and one for each reason why the result
+// is undecided.
 func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suite {
 	s := document.Suite{Name: "run " + r.Scenario, Verdict: title.Verdict, Headline: title.Headline, Note: r.idle(),
 		Repeat: r.Repeat}
@@ -122,13 +122,13 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 	return s
 }
 
-// shows returns the run that shows why the result differs from the expectation or is undecided. It returns nil if there
+// shows returns a run that shows why the result differs from the expectation or is undecided. It returns nil if there
 // is no such run.
 func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {
 	case document.Failed:
-		// the most frequent group is first, so its run is set last
+		// backward, because the most frequent group comes first and its run must be set last
 		for _, g := range slices.Backward(r.Campaign.Groups) {
 			if g.Name == c.Name {
 				seed = g.First

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// RunsReport holds everything that is reported about many runs of one scenario.
+// RunsReport contains everything that is reported about many runs of one scenario.
 type RunsReport struct {
 	*Result
 	Subject *scenarios.Scenario
@@ -27,7 +27,7 @@ type RunsReport struct {
 }
 
 // Instructive returns the seeds of the runs worth showing, the most instructive first. For each way in which runs
-// differed from the expectation, it returns the first such run; the ways that break more serious laws come first. If no
+// differed from the expectation, it returns the first such run; differences about more serious laws come first. If no
 // run differed, it returns the first undecided run. If all runs came out as expected, it returns nothing.
 func (r *Result) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
@@ -45,9 +45,9 @@ func (r *Result) Instructive() (seeds []uint64) {
 	return seeds
 }
 
-// Samples yields seeds from which to choose an example if all runs came out as expected. The example is the first seed
-// whose run can be judged. If some runs break a law, Samples yields only the first run that breaks the most serious
-// law.
+// Samples yields seeds from which to choose an example if all runs came out as expected. The first of these seeds whose
+// run can be judged is the example. If some runs break a law, Samples yields only the first run that breaks the most
+// serious law.
 func (r *Result) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
@@ -162,7 +162,8 @@ func (r *RunsReport) totals(s document.Standing) document.Totals {
 		{Count: c.Digests(), Words: "distinct runs, by digest"}}
 }
 
-// got returns the result for a law or metric. For a metric it is "outside", because the values differ from run to run.
+// got returns the result of a group for its law or metric. For a metric it is "outside", because the values differ from
+// run to run.
 func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
 // differences lists the ways in which runs differed from the expectation.
@@ -193,7 +194,7 @@ func (r *RunsReport) faultTable() document.Table {
 	return t
 }
 
-// idle lists the faults that cannot have had an effect in any run.
+// idle names the faults that cannot have had an effect in any run.
 func (r *RunsReport) idle() string {
 	never, vain := 0, 0
 	for _, f := range r.Plan {
@@ -223,7 +224,8 @@ func (r *RunsReport) headline() string {
 		text.CountGrouped(r.judged(), "run"), law, run.Seed, run.Headline())
 }
 
-// verdict combines the verdicts of all runs. A law holds if it holds in some run and was never violated or undecided.
+// verdict combines the verdicts of all runs. A law holds if it holds in some run and is not violated or undecided in
+// any run.
 func (r *RunsReport) verdict() (v checker.Verdict) {
 	for _, l := range r.Laws {
 		f := checker.Finding{Law: l.Law}

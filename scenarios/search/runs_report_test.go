@@ -19,13 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// reportOf returns a report on runs of a scenario. All runs are done. The report contains only their outcomes.
+// reportOf returns a report on finished runs of a scenario. The report contains only the outcomes of the runs.
 func reportOf(scenario string, c format.Campaign) *RunsReport {
 	return &RunsReport{Result: &Result{Span: spanned(scenario, c.Seeds), Repeated: &Repeated{Campaign: c}},
 		Subject: &scenarios.Scenario{}}
 }
 
-// thousand returns the report on a thousand seeds. Some of their runs did not come out as expected.
+// thousand returns a report on a thousand seeds, some of whose runs did not come out as expected.
 func thousand() *RunsReport {
 	r := reportOf("restart-forgets", ran(988, 11, 1,
 		format.Group{Mismatch: format.Mismatch{Name: "mutual-exclusion", Want: "holds",
@@ -45,7 +45,7 @@ func thousand() *RunsReport {
 	return r
 }
 
-// ran returns the outcomes of runs with distinct digests.
+// ran returns a campaign with the given numbers of expected, other and undecided runs. All runs have different digests.
 func ran(expected, otherwise, undecided int, groups ...format.Group) (c format.Campaign) {
 	seeds := expected + otherwise + undecided
 	digests := []string{}
@@ -120,8 +120,8 @@ func TestReportsCanBeRead(t *testing.T) {
 	}
 }
 
-// Only explorations state the rate of runs that break a law, because their plans are a random sample. Runs of one plan
-// are not a sample.
+// Only explorations state the rate of runs that break a law, because their plans are a random sample. Many runs of one
+// plan are not such a sample.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for name, d := range documents(false) {
 		var page strings.Builder
@@ -134,7 +134,7 @@ func TestOnlyASampleHasARate(t *testing.T) {
 	}
 }
 
-// The commands that repeat a finding, and those in the example in a report on many runs, work when pasted into a shell.
+// The commands in reports that repeat a finding or show the example work when they are pasted into a shell.
 func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 	found := foundBy(checker.MutualExclusion, checker.CauseNotRecorded, true, 1, "pause client-1 for 1s at 1s")
 	found.Run.Repeat = reporttest.LongCommand

@@ -31,7 +31,7 @@ func (r Range) String() string {
 // MarshalJSON returns [first, last].
 func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal([2]uint64{r.First, r.Last}) }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes [first, last].
 func (r *Range) UnmarshalJSON(b []byte) error {
 	var bounds [2]uint64
 	err := json.Unmarshal(b, &bounds)
@@ -40,7 +40,7 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 }
 
 // Ranges is a set of seeds. The ranges are in ascending order, and there is a gap of at least one seed between any two.
-// Equal sets are therefore equal values.
+// Therefore, equal sets have equal values.
 type Ranges []Range
 
 // count returns the number of seeds in the set, or math.MaxInt if there are more.
@@ -96,7 +96,7 @@ func (r Ranges) without(some Ranges) (left Ranges) {
 	return left
 }
 
-// in returns the seeds of r that are also in other.
+// in returns the seeds that are both in r and in other.
 func (r Ranges) in(other Ranges) Ranges { return r.without(r.without(other)) }
 
 // portions returns the number of portions into which the ranges are divided. A portion ends at a multiple of size or at
@@ -122,7 +122,8 @@ func (r Ranges) portion(i int, size uint64) Range {
 	panic("search: there is no such portion")
 }
 
-// consistent reports whether r is in ascending order with gaps, as its type requires, and lies within the given range.
+// consistent reports whether r is a valid set of seeds, with ranges in ascending order and gaps between them, and lies
+// within the given range.
 func (r Ranges) consistent(within Range) bool {
 	for i, one := range r {
 		if one.First > one.Last || one.First < within.First || one.Last > within.Last ||

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// few contains the seeds from which the test's sets are made. Some are the highest possible seeds.
+// few contains the seeds that occur in the test's sets. Some are the highest possible seeds.
 var few = []uint64{0, 1, 2, 3, 4, 5, math.MaxUint64 - 2, math.MaxUint64 - 1, math.MaxUint64}
 
 // rangesOf returns the set that contains few[i] for each bit i that is set in bits.
@@ -81,7 +81,7 @@ func TestSeedsAreNamed(t *testing.T) {
 	}
 }
 
-// Ranges that break the rules of their type are reported as inconsistent.
+// Ranges that are not in ascending order, or have no gap between them, are reported as inconsistent.
 func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	for _, r := range []Ranges{{{2, 1}}, {{1, 2}, {2, 3}}, {{1, 2}, {3, 4}}, {{5, 6}, {1, 2}}, {{0, 3}}, {{3, 11}}} {
 		if r.consistent(Range{1, 10}) {
@@ -90,7 +90,7 @@ func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	}
 }
 
-// Merging the parts of an exploration, in any order and grouping, gives the same result as the whole exploration.
+// Merging parts of an exploration, in any order and grouping, gives the same result as the whole exploration.
 func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	const from, seeds = 5, 120

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Shard is one of several consecutive shares of some work. The shares have nearly the same size.
+// Shard is one of several consecutive parts of a sequence of seeds or positions. The parts have nearly the same size.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
-// Whole is the shard that contains all the work.
+// Whole is the shard that contains everything.
 var Whole = Shard{1, 1}
 
 // maxShards is the maximum number of shards.
 const maxShards = 100_000
 
-// ParseShard reads a shard such as "2/5", the second of five.
+// ParseShard parses a shard such as "2/5", the second of five.
 func ParseShard(text string) (Shard, error) {
 	index, of, _ := strings.Cut(text, "/")
 	i, errI := strconv.Atoi(index)
@@ -31,7 +31,7 @@ func ParseShard(text string) (Shard, error) {
 	return Shard{i, n}, nil
 }
 
-// String returns a text such as "2/5".
+// String returns the shard as text, such as "2/5".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Size returns how many of n positions belong to the shard.
@@ -51,10 +51,10 @@ func (s Shard) bounds(n int) (from, to int) {
 	return of(s.Index - 1), of(s.Index)
 }
 
-// MarshalJSON returns the string that String returns, as JSON.
+// MarshalJSON returns the shard as a JSON string, such as "2/5".
 func (s Shard) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes a JSON string such as "2/5".
 func (s *Shard) UnmarshalJSON(b []byte) (err error) {
 	var text string
 	if err = json.Unmarshal(b, &text); err == nil {

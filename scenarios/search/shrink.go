@@ -19,12 +19,12 @@ import (
 // shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
 
-// Violation is what a shrink keeps: the violation of a law by a cause.
+// Violation is the violation that a shrink must preserve: of which law, and by which cause.
 type Violation struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Accepts, if set, reports whether a history that shows the violation is of the wanted kind. It must depend only on
-	// the history.
+	// Accepts, if set, reports whether a history with the violation should be accepted. It must depend only on the
+	// history.
 	Accepts func(*history.History) bool
 }
 
@@ -38,10 +38,10 @@ type Shrunk struct {
 	Law   checker.Law
 	Cause checker.Cause
 	First nemesis.Plan // the plan as it was found
-	// Plan is what is left of First. Its Scenario is the name of the scenario in the field Scenario.
+	// Plan is the shrunk version of First. Its Scenario is the name of the scenario in the field Scenario.
 	Plan nemesis.Plan
-	// Scenario is what is left of the scenario. It contains the faults of Plan and the expectation that the law holds.
-	// Running its Text with the seed of Plan fails until the lock is fixed.
+	// Scenario is the shrunk version of the scenario. It contains the faults of Plan and expects the law to hold. So a
+	// run of its Text with the seed of Plan fails until the lock is fixed.
 	Scenario *scenarios.Scenario
 	Finding  checker.Finding // the checker's finding on the law in the run of Plan
 	Digest   sim.Digest      // digest of that run
@@ -93,7 +93,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Vio
 	return sh.result(s, plan, subject, small)
 }
 
-// UnrepeatedError reports a violation that occurred in a run, but not when the run was repeated. This means that the
+// UnrepeatedError reports that a violation occurred in a run, but not when the run was repeated. This means that the
 // client's code behaves differently in different runs of the same plan.
 type UnrepeatedError struct {
 	Law   checker.Law
@@ -101,12 +101,12 @@ type UnrepeatedError struct {
 	Why   string // what was different the second time, as the end of a sentence about the violation
 }
 
-// Error returns the violation and what was different.
+// Error returns the violation and the difference.
 func (e *UnrepeatedError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Law, e.Cause, e.Why) }
 
-// shrink alternates between reducing the plan and reducing the scenario. It first shortens both, and only then
-// simplifies the faults. Otherwise a fault that waits for a point in the last client's code would keep that client in
-// the scenario.
+// shrink alternates between reducing the plan and reducing the scenario. It first removes what it can from both, and
+// only then simplifies the faults. Otherwise a fault that waits for a point in the last client's code would keep that
+// client in the scenario.
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
 		before, faults := s, p
@@ -119,8 +119,8 @@ func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 	}
 }
 
-// nameOf returns a name for the scenario that shows a violation: the name of the scenario in which the violation was
-// found, the law and the cause. A name has at most 64 letters. If it is too long, the scenario's part is truncated.
+// nameOf returns a name for the scenario that shows a violation: the name of the original scenario, the law and the
+// cause. If it is longer than 64 characters, the name of the original scenario is truncated.
 func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 	const longest = 64
 	why := cause.Detail

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// The names of the files that hold a shrunk violation. The plan refers to the scenario as a file in the same folder.
+// These are the names of the files of a shrunk violation. The plan refers to the scenario as a file in the same folder.
 const (
 	PlanFile     = "plan.txt"
 	ScenarioFile = "scenario.yaml"
@@ -22,9 +22,9 @@ type File struct {
 	Text []byte
 }
 
-// Files returns the files for one folder: a plan (for fencepost replay), a scenario (for fencepost run with the plan's
-// seed) and a Go test in the package pkg. Running any of them fails again. If the lock comes from a library, there is
-// no Go test; the test of the library's lock can repeat the plan instead.
+// Files returns the files of a shrunk violation, for one folder: a plan (for fencepost replay), a scenario (for
+// fencepost run with the plan's seed) and a Go test in the package pkg. All of them repeat the failure. If the lock
+// comes from a library, there is no Go test; the test of the library's lock can repeat the plan instead.
 func (r *Shrunk) Files(pkg string) []File {
 	if r.Scenario.FromLibrary() {
 		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
@@ -53,7 +53,7 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText returns the plan as the text of a file. The file belongs in the folder of the scenario's file.
+// PlanText returns the text of a plan file. The file must be in the same folder as the scenario file.
 func (r *Shrunk) PlanText() []byte {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
@@ -82,8 +82,8 @@ func %[2]s(t *testing.T) {
 }
 `
 
-// goTest returns a file with a regression test for the package pkg. The test needs no module but this one. It fails as
-// long as the law is violated, and also if the scenario was changed so that it no longer exercises the law.
+// goTest returns a Go file with a regression test in the package pkg. The test depends only on this module. It fails as
+// long as the law is violated. It also fails if the scenario is changed so that it no longer exercises the law.
 func (r *Shrunk) goTest(pkg string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())),
@@ -91,7 +91,7 @@ func (r *Shrunk) goTest(pkg string) []byte {
 	return b.Bytes()
 }
 
-// goString returns a text as a Go string literal: a raw literal if possible.
+// goString returns a text as a Go string literal, which is a raw literal if possible.
 func goString(s string) string {
 	if strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
 		return "`" + s + "`"

@@ -53,8 +53,8 @@ func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 	}
 }
 
-// In a user's repository (a separate module that depends on this one), the generated test fails and says why, and it
-// passes once the lock is fixed.
+// In a user's repository (a separate module that depends on this one), the generated test fails and says why. Once the
+// lock is fixed, it passes.
 func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("builds a module")
@@ -91,7 +91,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	}
 }
 
-// module creates a folder with a module that depends on this working copy and on its dependencies.
+// module creates a module in a folder. The module depends on this working copy and on its dependencies.
 func module(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -119,7 +119,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// Whatever a scenario's name and contents, its files have valid names and contents, both as Go and as scenarios.
+// The files of a shrunk violation have valid names and contents, both as Go and as scenarios, whatever the scenario's
+// name and contents are.
 func TestFilesOfOddScenarios(t *testing.T) {
 	for _, odd := range []struct{ name, source string }{
 		{"a", "plain"},
@@ -143,7 +144,8 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	}
 }
 
-// Every law and every cause can be part of a scenario's name. For every law the checker has a constant with its name.
+// The name of any law and any cause can be part of a scenario's name. Package checker has a constant for each law with
+// the corresponding name.
 func TestNamesOfShrunkScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../checker/*.go")
 	if err != nil {

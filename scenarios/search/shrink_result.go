@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// result builds the Shrunk from the reduced scenario and plan, and checks that their texts show the violation again.
+// result returns the Shrunk with the reduced scenario and plan, after checking that their texts show the violation
+// again.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
 	r := &Shrunk{Law: sh.violation.Law, Cause: sh.violation.Cause, First: first, Plan: p,
@@ -67,8 +68,8 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	return v, nil
 }
 
-// failsAgain runs the violation from the scenario's text and from the plan's text. It returns an error unless both show
-// the violation in the same run.
+// failsAgain runs the scenario's text with its own faults, and the plan's text. It returns an error unless both give
+// the same run, which shows the violation.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err
@@ -90,14 +91,14 @@ func (r *Shrunk) failsAgain() error {
 	return nil
 }
 
-// summary describes what the scenario shows.
+// summary returns the summary of the shrunk scenario: what it shows and where it comes from.
 func (r *Shrunk) summary(found string) string {
 	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and %s.",
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed,
 		r.others())
 }
 
-// others says how many of the first seeds show the violation, as the end of a sentence about another seed.
+// others says how many of the first seeds also show the violation, as the last part of a sentence.
 func (r *Shrunk) others() string {
 	switch r.Often {
 	case 0:
@@ -108,7 +109,7 @@ func (r *Shrunk) others() string {
 	return fmt.Sprintf("so do %d of the seeds 1 to %d", r.Often, shrink.OtherSeeds)
 }
 
-// story describes what happens when the law is broken.
+// story describes in a few words what happens when the law is broken.
 func (r *Shrunk) story() string {
 	if r.Law == checker.ResourceSafety && r.Cause.Kind == checker.LostUpdate {
 		return "an update of the data is lost"

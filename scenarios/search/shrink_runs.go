@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// shrinker performs the runs of one shrink.
+// shrinker performs the runs of one call of Shrink.
 type shrinker struct {
 	ctx       context.Context
 	violation Violation
@@ -25,7 +25,7 @@ type shrinker struct {
 	subjects  map[string]*subject // keyed by the scenario's text
 }
 
-// subject is one version of the scenario, with the known results of plans for it.
+// subject is one version of the scenario, with the results of the plans that were already run on it.
 type subject struct {
 	*shrinker
 	doc      *format.Document
@@ -50,8 +50,8 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan shows the violation. Once the shrink has to stop, it no longer runs plans, and
-// a plan whose result is not known counts as not failing.
+// fails reports whether a plan shows the violation. Once the shrink has to stop, it performs no more runs and returns
+// false for a plan whose result is unknown.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
 		return false
@@ -59,7 +59,7 @@ func (s *subject) fails(p nemesis.Plan) bool {
 	return s.violates(p)
 }
 
-// violates is like fails, but runs the plan even if the shrink has to stop.
+// violates is like fails, but performs the run even if the shrink has to stop.
 func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
@@ -87,7 +87,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	return s.known[text]
 }
 
-// over reports whether the shrink has to stop, and records why.
+// over reports whether the shrink has to stop, and if so, records why.
 func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
@@ -99,8 +99,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name replaces the number by which a fault identifies a message with a description of the message's contents. It keeps
-// a change only if the plan still fails.
+// name changes faults that identify a message by a number: they then identify the message by its contents. It keeps a
+// change only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

@@ -19,8 +19,8 @@ type edit struct {
 	plan nemesis.Plan
 }
 
-// reduce makes the clients do less until no further edit preserves the violation. It does not change the lock. It tries
-// each edit first with the plan's own seed, then with others.
+// reduce makes the clients do less, until every further edit would lose the violation. It does not change the lock. It
+// tries each edit first with the plan's own seed, then with others.
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for again := true; again; {
 		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
@@ -65,7 +65,7 @@ func compareSizes(a, b *subject) int {
 	return slices.Compare(size(a), size(b))
 }
 
-// edits lists the edits to try, the largest first.
+// edits returns the edits to try, those that remove most first.
 func edits(s *subject, p nemesis.Plan) []edit {
 	var list []edit
 	clients := len(s.scenario.Clients)
@@ -91,8 +91,8 @@ func edits(s *subject, p nemesis.Plan) []edit {
 	return list
 }
 
-// fewer adds two kinds of edit. One removes a count from the document, and the default applies. The other lowers the
-// count.
+// fewer adds two kinds of edits for a count in the document. One removes the count, so that the default applies. The
+// other reduces it.
 func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)
 	n, err := strconv.Atoi(text)
@@ -107,7 +107,7 @@ func fewer(doc *format.Document, path string, least int, change func(func(*forma
 	}
 }
 
-// fewerLocks adds edits that remove one lock from all lists of locks, or from one list. It leaves no list empty.
+// fewerLocks adds edits that remove one lock from all lists of locks, or from one list. No edit leaves a list empty.
 func fewerLocks(doc *format.Document, works []string, change func(func(*format.Document))) {
 	without := func(d *format.Document, lock string, works ...string) {
 		for _, work := range works {
@@ -125,7 +125,8 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 	}
 }
 
-// withoutClients removes n clients and renumbers the clients after them. from is the index of the first one, from 0.
+// withoutClients returns an edit that removes n clients and renumbers the clients after them. from is the index of the
+// first one, counted from 0.
 func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
@@ -152,7 +153,7 @@ func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) 
 	return edit{doc, p}
 }
 
-// withoutGone removes from a fault the removed clients, which have the empty name. If the fault struck only such
+// withoutGone removes the removed clients, whose names are empty, from a fault. If the fault affected only such
 // clients, withoutGone returns the zero Fault.
 func withoutGone(f nemesis.Fault) nemesis.Fault {
 	gone := func(id sim.ProcessID) bool { return id == "" }

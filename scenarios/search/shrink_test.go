@@ -39,8 +39,8 @@ type violation struct {
 	plan  nemesis.Plan
 }
 
-// drawViolations draws a plan for each seed from 1 to seeds and returns the violations. For each law and cause it
-// returns only the first few.
+// drawViolations draws a plan for each seed from 1 to seeds, runs it, and returns the violations. For each law and
+// cause it returns only the first few.
 func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) []violation {
 	t.Helper()
 	r := scenarios.NewRunner(s)
@@ -82,8 +82,7 @@ func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	return r
 }
 
-// Every plan that contains Kleppmann's pause, whether random or written by hand, is shrunk to one line with a round
-// number.
+// Every plan that contains Kleppmann's pause, random or written by hand, is shrunk to one line with a round number.
 func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
@@ -191,7 +190,7 @@ func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) 
 	}
 }
 
-// checkFailsAgain reads and runs the plan file and the scenario file as a user would.
+// checkFailsAgain parses and runs the plan file and the scenario file as a user would.
 func checkFailsAgain(t *testing.T, r *Shrunk) {
 	t.Helper()
 	files := map[string][]byte{}
@@ -281,7 +280,7 @@ expect:
 	checkFailsAgain(t, r)
 }
 
-// Once the lock is fixed (here, the resource compares fencing tokens), the scenario passes, and so does its Go test.
+// Once the lock is fixed (here, because the resource compares fencing tokens), the scenario and its Go test pass.
 func TestAMendedScenarioPasses(t *testing.T) {
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	mended := parsed(t, string(r.Scenario.Text())+"resource: {fencing: on}\n")
@@ -297,7 +296,8 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	}
 }
 
-// TestAShrinkKeepsWhatIsAccepted: no step of a shrink is kept whose run shows the violation but is not accepted.
+// TestAShrinkKeepsWhatIsAccepted: a step of a shrink is not kept if its run shows the violation but Accepts returns
+// false.
 func TestAShrinkKeepsWhatIsAccepted(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
 	for least := 1; least <= 3; least++ {

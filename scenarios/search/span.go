@@ -13,30 +13,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Span lists the seeds of a scenario that a search should run, and those that it has run. Spans with different seeds
-// can be merged in any order and grouping.
+// Span is the set of seeds of a scenario that a search should run, with those that it has already run. Spans with
+// different seeds can be merged in any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
 	Identity Identity `json:"identity"`
 	From     uint64   `json:"from"`  // the first seed
 	Seeds    int      `json:"seeds"` // number of seeds of all shards; at least 1
 	Shard    Shard    `json:"shard"` // the share of these seeds that this search runs
-	// Free says that all plans are drawn freely although the mix asks for guided plans, because there are too few seeds
-	// for guiding.
+	// Free is set if all plans are drawn freely although the mix asks for guided plans, because there are too few seeds
+	// for that.
 	Free bool   `json:"free,omitempty"`
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
-// Identity identifies everything that the runs of a search depend on. Results with different identities cannot be
+// Identity identifies everything on which the runs of a search depend. Results with different identities cannot be
 // combined or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
-	// Behaviour is the digest of one run. It changes if the program draws, runs or records in a different way, or if
-	// the faults of the runs change (if all runs have the same faults).
+	// Behaviour is the digest of one run. It changes if the program draws, runs or records in a different way. If all
+	// runs have the same faults, it also changes if these faults change.
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span of a search of s that has not run anything yet. The run of p determines its
+// newSpan returns the span of a search of s in which no seed has been run yet. The run of p determines its
 // Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
@@ -49,7 +49,7 @@ func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shar
 	return Span{Scenario: s.Name, Identity: id, From: from, Seeds: seeds, Shard: shard}, err
 }
 
-// Plans draws the plans of the span's seeds. The errors are the same as for NewPlans.
+// Plans returns the source of plans for the span's seeds. The errors are the same as for NewPlans.
 func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
 	if s.Free {
 		return NewPlans(sc)
@@ -123,7 +123,7 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is the number of seeds in one job. It is large enough that handing out jobs costs little.
+// portion is the number of seeds that a worker gets at a time. It is large enough that distributing them costs little.
 const portion = 8
 
 // isDone reports whether ctx is done.
@@ -136,8 +136,8 @@ func isDone(ctx context.Context) bool {
 	}
 }
 
-// joined returns a span that covers all parts, from their lowest to their highest seed, in which nothing has been run
-// yet. If parts overlap or do not fit together, the error says which; it calls part i by the name that name(i) returns.
+// joined returns a span from the lowest to the highest seed of all parts, in which no seed has been run yet. If parts
+// overlap or do not fit together, the error says which; it calls part i by the name that name(i) returns.
 func joined(parts []*Result, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Standing sums up this search of s. An exploration is Failed if a promise was broken. It is Undecided if seeds are
-// left, if a law whose outcome the scenario requires was never exercised, if some runs could not be judged, or if no
-// fault ever struck while the lock was in use. Runs of the same faults are Failed if some did not come out as s
-// expects. Otherwise they are Undecided if some are left or could not be judged. open gives the reasons why the search
-// is Undecided, one sentence each.
+// Standing returns the overall result of this search of s. An exploration is Failed if a promise was broken. It is
+// Undecided if seeds are left, if a law whose outcome the scenario requires was never exercised, if some runs could not
+// be judged, or if no fault ever struck while the lock was in use. Runs with the same faults are Failed if some did not
+// come out as s expects. Otherwise they are Undecided if seeds are left or runs could not be judged. open gives the
+// reasons why the search is Undecided, one sentence each.
 func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if e.Repeated != nil {
 		return e.compared(s)
@@ -42,7 +42,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	return document.Passed, nil
 }
 
-// compared returns the Standing of runs with the same faults.
+// compared returns the result of a search whose runs all have the same faults, as Standing describes.
 func (e *Result) compared(s *scenarios.Scenario) (standing document.Result, open []string) {
 	open = append(e.unfinished(), e.Failed.open(s, e.Done())...)
 	standing = e.Campaign.Standing()
@@ -52,7 +52,7 @@ func (e *Result) compared(s *scenarios.Scenario) (standing document.Result, open
 	return standing, open
 }
 
-// caveats returns reasons why the exploration means less than its numbers suggest, one sentence each.
+// caveats returns reasons why the exploration shows less than its numbers suggest, one sentence each.
 func (e *Result) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAnInterruptedSearchStopsAfterTheRunUnderWay checks that a search that is interrupted within a portion performs no
-// further run, because a run of real programs may take seconds. The search keeps its results so far. When it is
-// continued, the result is the same as without the interruption.
+// TestAnInterruptedSearchStopsAfterTheRunUnderWay checks that an interrupted search does not start another run, even in
+// the middle of a portion, because a run of real programs may take seconds. The search keeps its results so far. When
+// it is continued, the final result is the same as without the interruption.
 func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 	const seeds, last = 40, 5
 	plain := named(t, "fenced-gc-pause")
@@ -41,7 +41,7 @@ func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 		if err := cut.Run(ctx, s, 1, nil); err != nil {
 			t.Fatal(err)
 		}
-		// before the counted runs, a search performs some that it does not count
+		// before its counted runs, a search performs some runs that it does not count
 		if n := cut.Done(); made != last || n < 1 || n > last {
 			t.Errorf("%s: %d runs are made and %d counted, when the %dth is interrupted", what, made, n, last)
 		}
@@ -70,7 +70,7 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 	return c
 }
 
-// TestTheFirstPlansOfFindingsAreKept checks that the plans of findings are those that were drawn, even in a process
+// TestTheFirstPlansOfFindingsAreKept checks that the plans of findings are the plans that were drawn, even in a process
 // that has only the record.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")

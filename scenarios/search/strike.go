@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes lists, for each margin.Way, functions that return faults meant to turn such a close call into a violation. A
+// strikes lists, for each margin.Way, functions that return faults to turn such a close call into a violation. A
 // function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
@@ -38,7 +38,7 @@ func (v *variation) strike() []nemesis.Fault {
 	return of[v.below(len(of))](v)
 }
 
-// standing picks a server on which the holder's key exists. It returns "" if there is none.
+// standing picks a server that has the holder's key. It returns "" if there is none.
 func (v *variation) standing() sim.ProcessID {
 	if n := len(v.call.Standing); n > 0 {
 		return v.call.Standing[v.below(n)]
@@ -46,13 +46,13 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// some picks a duration from 1 ms to most. Short and long durations are equally likely on a logarithmic scale.
+// some picks a duration from 1 ms to most, uniformly distributed on a logarithmic scale.
 func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the time at. The fault ends after end, by no more than most or 1 s,
-// whichever is longer.
+// beyond picks the length of a fault that begins at the time at. The fault ends after the time end, by at most the
+// larger of most and 1 s.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -140,7 +140,7 @@ func (v *variation) failOver() []nemesis.Fault {
 	return nil
 }
 
-// isolate cuts the master or leader, together with one client, off from all other servers.
+// isolate cuts off the master or leader, together with one client, from all other servers.
 func (v *variation) isolate() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -171,8 +171,8 @@ func (v *variation) replace() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: at}})
 }
 
-// aside cuts a server, together with a client, off from all other servers of the service or group, from the given time
-// until after the end of the lease. It returns no fault if there are no other servers.
+// aside cuts off a server, together with a client, from all other servers of the service or group. The cut lasts from
+// the given time until after the end of the lease. It returns no fault if there are no other servers.
 func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	var far []sim.ProcessID
@@ -225,8 +225,8 @@ func (v *variation) pauseClient() []nemesis.Fault {
 }
 
 // overstate makes the holder rely on its lease for too long. If the holder already relies on it for longer than another
-// client needs to acquire the lock, overstate usually keeps the holder from learning of a new end of its lease, or from
-// leaving before that end.
+// client needs to acquire the lock, overstate usually prevents the holder from learning of a new end of its lease, or
+// from leaving before that end.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -243,8 +243,8 @@ func (v *variation) lateWrite() []nemesis.Fault {
 		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// lateAnswer delays one of the last answers that the holder received before it was granted the lock. The holder then
-// computes its lease from too late a time.
+// lateAnswer delays one of the last answers that the holder received before it got the lock. The holder then counts its
+// lease from too late a time.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -267,9 +267,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateTry delays a request with which the holder gave up an earlier attempt. The request arrives after a later attempt
-// has set the holder's key. Such a request is recognized only by its position: it may be any request that the holder
-// sent to a server before the lock was granted, except the first and the last.
+// lateTry delays a request with which the holder gave up an earlier attempt, until a later attempt has set the holder's
+// key. Such a request is recognized only by its position: it may be any request that the holder sent to a server before
+// the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -291,8 +291,8 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest delays the last request of an attempt to a server. It arrives while the holder's key exists. If the close
-// call is about a late request of the holder itself, it arrives while the next holder's key exists.
+// lateRequest delays the last request of an attempt to a server until the holder's key exists. If the close call is
+// about a late request of the holder itself, it delays the request until the next holder's key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}

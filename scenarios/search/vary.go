@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// variation is a copy of a plan that came close to violating a law, and changes the copy's faults.
+// variation is a copy of a plan that came close to violating a law. Its methods change the copy's faults.
 type variation struct {
 	archer
 	plans  *Plans
@@ -15,7 +15,7 @@ type variation struct {
 	call   *margin.Call
 }
 
-// vary changes the plan once, and then again as long as a random coin toss allows. It may add faults from drawn.
+// vary changes the plan once, and again as often as tosses of a coin decide. It may add faults from drawn.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)
@@ -35,7 +35,7 @@ func (v *variation) vary(drawn []nemesis.Fault) {
 	}
 }
 
-// change replaces one fault with the result of how, if the mix allows it.
+// change replaces a random fault with the result of how, if the mix allows the result.
 func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	i := v.below(len(v.faults))
 	if f := how(v.faults[i]); v.plans.generator.Allows(f) {
@@ -43,8 +43,8 @@ func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	}
 }
 
-// add adds faults that belong together, provided that the mix draws their kinds and allows all of them. If the plan
-// then has too many faults, add removes others.
+// add adds faults that belong together, if the mix draws their kinds and allows all of them. If the plan then has too
+// many faults, add removes others.
 func (v *variation) add(some ...nemesis.Fault) {
 	mix := &v.plans.scenario.Mix
 	for _, f := range some {

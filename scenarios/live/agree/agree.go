@@ -1,6 +1,6 @@
 // Package agree runs scenarios twice, in simulation and in real time on real servers, and compares the verdicts.
 //
-// Goals: both sides run the same file; a scenario that only one side can run is listed with the reason, and does not
+// Goals: both sides run the same file. A scenario that only one side can run is listed with the reason, and does not
 // count as agreement. Non-goals: how either side runs a scenario (packages scenarios and scenarios/live do that).
 package agree
 
@@ -45,15 +45,15 @@ type difference struct {
 // ran reports whether the scenario has run on both sides.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
-// Differences lists the laws whose outcome or cause differs between the sides. It lists none if one side has not run. A
-// law that was not exercised in the simulated run but held in the real run is not a difference; the reverse is one.
-// Differences that the method unrecorded lists are omitted.
+// Differences returns the laws whose outcome or cause differs between the sides. It returns nil if one side has not
+// run. If a law was not exercised in the simulated run but held in the real run, this is not a difference; the reverse
+// is one. Differences that the method unrecorded returns are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded lists the laws that cannot be compared. The real servers do not record why keys vanish, so these laws are
-// unchecked there, or their causes are unknown.
+// unrecorded returns the laws that cannot be compared. The real servers do not record why keys vanish, so these laws
+// are unchecked there, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
 
 // unrecorded reports whether the only reason for the difference is that the real side does not record why keys vanish.
@@ -61,7 +61,7 @@ func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart lists the differences for which counts returns true.
+// apart returns the differences for which counts returns true.
 func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
@@ -77,8 +77,8 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation returns the reason why the sides differ, if it is known: the scenario shows something that is impossible
-// in real time. Otherwise it returns "".
+// explanation returns the reason why the sides differ, if it is known: what the scenario shows is impossible in real
+// time. Otherwise it returns "".
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -98,8 +98,8 @@ const outOfStep = "Three clients split the votes of five servers two, two and on
 // Agrees reports whether both sides ran and every law had the same outcome and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given names. It is an error if find finds no servers for one of these scenarios. If no names are
-// given, Names returns all scenarios of the catalogue for which find finds servers.
+// Names returns the given names. It returns an error if find finds no servers for one of these scenarios. If no names
+// are given, Names returns all scenarios of the catalogue for which find finds servers.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -120,19 +120,21 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow lists scenarios that are not scaled. In each of them, something must happen within a hundredth of a lease, or
-// within the few tenths of a second between the starts of two clients. Scaling does not shorten that interval.
+// narrow lists scenarios that are not scaled (see scaled). In each of them, something must happen within a hundredth of
+// a lease, or within the few tenths of a second between the starts of two clients. Scaling shortens only the longer
+// times, and not this interval.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
-// seeds is the number of seeds with which a scaled scenario must have the same verdict as the original. In real time,
-// the delays do not depend on the seed.
+// seeds is the number of seeds with which a scaled scenario must have the same verdict as the original. Several are
+// needed because in real time, the delays do not depend on the seed.
 const seeds = 20
 
-// scaled divides the longer times of a scenario, as far as its simulated verdict stays the same for all seeds. by is
-// the divisor. Some scenarios are not scaled: those with replicas, because the duration of a Sentinel's failover is
-// fixed; those with faults on members of a cluster, because the duration of an election is fixed; those on ZooKeeper,
-// which measures sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must stay in proportion.
+// scaled divides the longer times of a scenario by the largest divisor with which its simulated verdict stays the same
+// for all seeds. by is the divisor. Some scenarios are not scaled: those with replicas, because the duration of a
+// Sentinel's failover is fixed; those with faults on members of a cluster, because the duration of an election is
+// fixed; those on ZooKeeper, which measures sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must
+// stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -229,7 +231,7 @@ func delayed(err error) bool {
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether the row is final, so that the real side need not be run again.
+// settled reports whether the row is final, so that no further run of the real side is needed.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
@@ -255,7 +257,7 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	return err
 }
 
-// mostRuns is the maximum number of runs on the real side until it agrees with the simulated one.
+// mostRuns is the maximum number of runs on the real side for one scenario.
 const mostRuns = 3
 
 // count contains the number of rows with each result.

@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestFramesChangeNoVerdict runs Fencepost's own clients, which send their requests to simulated etcd and ZooKeeper
-// servers in frames over sockets. Every scenario of the catalogue must have the same verdict in real time as in virtual
-// time. By default, only one scenario is tested.
+// servers over sockets. Every scenario of the catalogue must have the same verdict in real time as in virtual time. By
+// default, only one scenario is tested.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
 	if testkit.Full() {
@@ -59,7 +59,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k,
 			Context: ctx, Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
 	}
-	// the runs spend most of their time waiting
+	// more workers than cores, because the runs spend most of their time waiting
 	err = Run(context.Background(), campaign.Crew{Workers: 4}, names, simulated, func(r Row) {
 		t.Logf("%s divided by %d", r.Name, r.Scaled)
 		if !r.Agrees() {
@@ -72,7 +72,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 }
 
 // TestShorterScenariosComeOutAsTheWhole checks that each scenario of the catalogue has the same verdict when it is
-// scaled, and that most scaled scenarios take a fifth of the time.
+// scaled, and that most scaled scenarios take a fifth of the original time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
 	names, err := Names(nil, func(*scenarios.Scenario) (none bool, err error) { return none, err })
@@ -108,8 +108,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario that is listed as explained or as narrow exists in
-// the catalogue.
+// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario with an explanation, and every scenario in narrow,
+// exists in the catalogue.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -119,8 +119,8 @@ func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	}
 }
 
-// TestNames checks that every scenario that is named must have servers; without names, all scenarios that have servers
-// are returned.
+// TestNames checks that Names requires servers for every scenario that is named. Without names, it must return all
+// scenarios that have servers.
 func TestNames(t *testing.T) {
 	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
 		if s.Servers.Backend != locks.OnEtcd {
@@ -182,8 +182,8 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers checks that a different outcome on one side is a difference. A refusal is neither a difference
-// nor an agreement.
+// TestRowsSayWhatDiffers checks that a different outcome on one side counts as a difference. A refusal counts neither
+// as a difference nor as an agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -221,8 +221,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference checks that it is not a difference if one side does not record why keys
-// vanish. Anything else that one side leaves open is a difference.
+// TestWhatRealServersDoNotRecordIsNoDifference checks that the sides do not count as different if one of them merely
+// does not record why keys vanish. Anything else that one side leaves open is a difference.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
@@ -263,9 +263,9 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 // three lists three scenarios. The tests make the second one fail.
 var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
-// TestAScenarioThatCannotBeRunIsARow checks that the other scenarios are run even if one cannot be. A failed run is
-// repeated, unless its start was already attempted several times. If one run succeeds and a later one fails, the
-// outcome of the first is kept.
+// TestAScenarioThatCannotBeRunIsARow checks that if a scenario cannot be run, the others are still run. A failed run is
+// repeated, unless its start was already attempted several times. If a run succeeds and a later one fails, the outcome
+// of the first is kept.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
 	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}
@@ -330,8 +330,8 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows checks that finished rows are kept, and that the interrupted row says that it was
-// interrupted. A difference that another run had yet to confirm is not reported.
+// TestAnInterruptKeepsTheRows checks that an interrupt keeps finished rows, and that the interrupted row says that it
+// was interrupted. A difference that was not confirmed by another run is not reported.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {

@@ -1,7 +1,7 @@
 package agree
 
-// This file writes the report. It shows a difference with the causes on both sides. A scenario that only one side could
-// run is listed, and does not count as agreement.
+// This file writes the report. For a difference, the report shows the causes on both sides. A scenario that only one
+// side could run is listed, and does not count as agreement.
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ var Described = []document.Described{
 	{Commands: []string{"live"}, Object: agreementJSON{}, Is: "comparison of simulated runs with runs in real time"},
 }
 
-// Agreement is the outcome of all scenarios.
+// Agreement is the result of comparing all scenarios.
 type Agreement struct {
 	Rows        []Row
 	Servers     string // description of the servers on the real side
@@ -49,7 +49,7 @@ func violated(v checker.Verdict) []string {
 	return laws
 }
 
-// broken describes in a few words which laws were violated.
+// broken returns a few words about the laws that were violated.
 func broken(v checker.Verdict) string {
 	laws := violated(v)
 	if len(laws) == 0 {
@@ -154,7 +154,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again says how often the real side was run. It returns "" if it was run only once.
+// again describes how often the real side was run. It returns "" if it was run only once.
 func again(r *Row) string {
 	switch {
 	case r.Runs < 2:

@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Times longer than long are divided, but the result is not less than least. Shorter times, such as retries and
-// timeouts, stay unchanged.
+// These are limits for scaling. Times longer than long are divided, but the result is not less than least. Shorter
+// times, such as retries and timeouts, stay unchanged.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// If a scenario states no network delays, its network is made slow. A fault that would strike before tiny strikes at
+// If a scenario states no network delays, its network is made slow. If a fault would strike before tiny, it strikes at
 // midway instead: a client needs a few tenths of a millisecond to send its first message, and the host may delay it
 // further.
 const (
@@ -27,7 +27,7 @@ const (
 	midway = 8 * time.Millisecond
 )
 
-// scale says how to change the times of a scenario.
+// scale describes how to change the times of a scenario.
 type scale struct {
 	divisor int // the number by which long times are divided
 	slowed  bool
@@ -37,8 +37,8 @@ type scale struct {
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
 // changed returns the scenario with its times scaled, and without its expectations of metrics. Times that are built
-// into Redis cannot be scaled: the one second of appendfsync everysec and of replica acknowledgments. A scenario that
-// depends on them would get a different verdict, so it is not scaled.
+// into Redis cannot be scaled: the second of appendfsync everysec, and the second between two acknowledgments of a
+// replica. A scenario that depends on them would get a different verdict, so it is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -94,7 +94,7 @@ func roundTTL(d *format.Document, s *scenarios.Scenario) {
 // duration matches a duration as scenario files write it, with one unit or several.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
-// text scales the times in a text.
+// text scales the times in a text. fault says whether the text is a fault.
 func (c scale) text(text string, fault bool) string {
 	return duration.ReplaceAllStringFunc(text, func(span string) string {
 		t, err := nemesis.ParseDuration(span)

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// script generates random calls whose responses do not depend on time.
+// script generates random calls whose responses do not depend on the time.
 type script struct {
 	random  *rand.Rand
 	granted int64
@@ -92,7 +92,7 @@ func (s *script) next() etcd.Call {
 // watches lists the watches of the script, each on its own connection.
 var watches = []etcd.Watch{{Key: "a", End: "b", From: 2}, {Key: "c"}}
 
-// play performs the calls of a script, and appends all answers and pushed events to said.
+// play returns a client that performs the calls of a script, and appends all responses and pushed events to said.
 func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	return func(env sim.Env) {
 		p := &player{Env: env}
@@ -122,8 +122,8 @@ func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	}
 }
 
-// shown formats a response for the comparison. It omits the IDs of members, and the remaining time of a lease, which
-// keeps decreasing.
+// shown returns a response as text for the comparison. It omits the IDs of members, and the remaining time of a lease,
+// which keeps decreasing.
 func shown(r etcd.Response, err error) string {
 	if r.Member = 0; r.Leader != 0 {
 		r.Leader = 1
@@ -137,7 +137,7 @@ func shown(r etcd.Response, err error) string {
 	return fmt.Sprintf("%+v", r)
 }
 
-// recordsOf lists the keys that appeared and vanished in a history, with their owners.
+// recordsOf returns the events of a history in which keys appeared and vanished, with the keys' owners.
 func recordsOf(h *history.History) (list []string) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {

@@ -17,17 +17,17 @@ import (
 )
 
 // Bytes is the [sim.Front] of real members for clients that use a library. The bytes of both sides are passed on
-// unchanged, in pieces as they arrive. Put requests are searched for in the bytes, to find out which attempt has put a
-// key.
+// unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the bytes for put
+// requests.
 type Bytes struct{}
 
-// bytesPassed is the name of the request that passes bytes on.
+// bytesPassed is the name of the request that carries a client's bytes.
 const bytesPassed = "BYTES"
 
 // Port returns etcd's port for clients.
 func (Bytes) Port() int { return 2379 }
 
-// Serial returns false, because a piece does not wait for the answer to the previous one.
+// Serial returns false, because a piece does not have to wait for the answer to the previous one.
 func (Bytes) Serial() bool { return false }
 
 // Begin begins a run.
@@ -41,7 +41,7 @@ func (passing) Recorded(*history.Event) {}
 // Caller returns a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer represents a client, and also the front's end of each of the client's connections.
+// passer is a client, or the front's end of one of a client's connections.
 type passer struct {
 	passing
 	attempt history.Attempt
@@ -58,7 +58,8 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// stream is a connection to the member's process, opened for a client's connection whose bytes are passed on.
+// stream is a connection to a member's process that corresponds to a connection of a client. Bytes are passed on from
+// one to the other.
 type stream struct {
 	*outbox
 	life *life
@@ -68,7 +69,7 @@ type stream struct {
 	over   bool // whether the client knows that the connection has ended
 }
 
-// pass passes bytes from a client to the process.
+// pass passes bytes of a client on to the process.
 func (x *life) pass(r *sim.Incoming) {
 	s := x.streams[r.ConnID]
 	if s == nil {
@@ -105,7 +106,7 @@ func (s *stream) run() {
 	})
 }
 
-// read passes on what the process sends. First, everything that the process had done by then is recorded.
+// read passes on what the process sends. Before that, it records everything that the process has done until then.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
 	buffer := make([]byte, 16<<10)
@@ -138,13 +139,13 @@ type piece struct {
 }
 
 // These limits apply to the search for the attempt that has put a key: the number of pieces that are searched, and the
-// number of bytes that are kept of the previous piece on the same connection.
+// number of bytes that are kept from the previous piece on the same connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10
 )
 
-// pass stores a piece of bytes for the search.
+// pass stores a piece of bytes, so that it can be searched.
 func (r *records) pass(in *sim.Incoming) {
 	text := in.Args[1]
 	for _, p := range slices.Backward(r.passed) {

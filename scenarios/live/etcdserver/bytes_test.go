@@ -26,8 +26,8 @@ func (ends) Malformed(*realtime.Conn, []byte)               {}
 func (ends) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 func (ends) Ended(c *realtime.Conn, _ sim.Status)           { c.Reset() }
 
-// TestWhoPutsAKeyIsFoundInBytes checks that the owner of a key is the attempt that has sent the request, however the
-// bytes are cut into pieces. If two attempts have sent it, there is no owner.
+// TestWhoPutsAKeyIsFoundInBytes checks that the owner of a key is the attempt that has sent the request, whatever the
+// pieces are into which the bytes are cut. If two attempts have sent it, the key has no owner.
 func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 	const lease = 0x1234567890
 	put := "\x0a\x06orders\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02"
@@ -74,8 +74,8 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 }
 
 // TestBytesAreThoseOfTheMember checks that a client exchanges bytes with the member as if they were connected directly,
-// even if messages are large. The client's keys are recorded before the client learns about them. A restart ends the
-// connection, and the next connection is served.
+// even if messages are large. The client's keys must be recorded before the client learns about them. A restart must
+// end the connection, and the next connection must be served.
 func TestBytesAreThoseOfTheMember(t *testing.T) {
 	r := start(t, 1)
 	at, closes := r.opens("client-1")

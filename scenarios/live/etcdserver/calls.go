@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// services calls the gRPC services of a member, at one address.
+// services is a gRPC client for the services of a member, at one address.
 type services struct {
 	url  string
 	http *http.Client
@@ -30,18 +30,18 @@ func overHTTP2(dial func(ctx context.Context, network, address string) (net.Conn
 	return &http.Client{Transport: t}
 }
 
-// final lists the error codes after which a request was not carried out and will not be. They do not include code 6
-// (already exists) and the codes that etcd does not use.
+// final lists the error codes of requests that were not carried out and never will be. Code 6 (already exists) and the
+// codes that etcd does not use are not included.
 var final = []etcd.Code{etcd.InvalidArgument, etcd.NotFound, etcd.FailedPrecondition, etcd.OutOfRange}
 
-// undone reports whether, according to the error, the request was not carried out and will not be.
+// undone reports whether the error means that the request was not carried out and never will be.
 func undone(err error) bool {
 	var r *etcd.Error
 	return errors.As(err, &r) && slices.Contains(final, r.Code)
 }
 
-// headLength is the length of the header that gRPC puts before each message: a compression flag, and the length of the
-// message in bytes.
+// headLength is the length, in bytes, of the header that gRPC puts before each message: a compression flag and the
+// length of the message.
 const headLength = 5
 
 // framed returns a message with the header that gRPC puts before it.
@@ -80,8 +80,7 @@ func (r *responses) next() (string, error) {
 	return string(message), err
 }
 
-// ended returns the error with which the call ended. If there are no responses at all, gRPC states the error in the
-// header.
+// ended returns the error with which the call ended. If there are no responses at all, the error is in the header.
 func (r *responses) ended() error {
 	field := func(name string) string { return cmp.Or(r.Trailer.Get(name), r.Header.Get(name)) }
 	code, err := strconv.ParseUint(field("Grpc-Status"), 10, 8)

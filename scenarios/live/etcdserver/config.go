@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Keeper  *process.Keeper
 	Members []sim.ProcessID
-	// Failed is called, on any goroutine, when a member has failed by itself. The run can then not be judged.
+	// Failed is called when a member has failed by itself. The run cannot be judged then. Any goroutine may call it.
 	Failed func(error)
 }
 

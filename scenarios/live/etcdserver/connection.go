@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// request is a client's call with one response. Only the world's goroutine may access the embedded Incoming.
+// request is a client's call that has one response. Only the world's goroutine may access the embedded Incoming.
 type request struct {
 	*sim.Incoming // valid until the reply is sent
 	call          etcd.Call
@@ -26,7 +26,7 @@ func (q *request) puts(c *change) bool {
 	})
 }
 
-// connection is a connection of a simulated client, whose calls are passed on to the member. Only the world's goroutine
+// connection is a connection of a simulated client. Its calls are passed on to the member. Only the world's goroutine
 // may use it.
 type connection struct {
 	life    *life
@@ -66,7 +66,7 @@ func (c *connection) serve(r *sim.Incoming) {
 	}
 }
 
-// ask passes on a call with one response. If the client closes its connection, the request is still carried out.
+// ask passes on a call that has one response. If the client closes its connection, the request is still carried out.
 func (c *connection) ask(q *request) {
 	x := c.life
 	r := &x.m.cluster.records
@@ -101,13 +101,13 @@ func (c *connection) answered(q *request, message string, err error) {
 	})
 }
 
-// record encodes the message of a response as one record of the call's stream.
+// record returns a response message as a record of the call's stream.
 func record(c *etcd.Call, message string) []byte {
 	return etcd.Record{Kind: etcd.Message, Stream: c.Stream, Body: message}.Append(nil)
 }
 
-// ending encodes the end of a call as a record. An error that does not come from etcd means that the member is not
-// available.
+// ending returns the end of a call as a record. An error that does not come from etcd becomes etcd's error code
+// Unavailable.
 func ending(c *etcd.Call, err error) []byte {
 	r := etcd.Record{Kind: etcd.End, Stream: c.Stream}
 	if e, is := err.(*etcd.Error); is {
@@ -118,7 +118,7 @@ func ending(c *etcd.Call, err error) []byte {
 	return r.Append(nil)
 }
 
-// talk passes on a message of a call with several messages.
+// talk passes on one message of a call with several messages.
 func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 	s := c.calls[call.Stream]
 	if s == nil {
@@ -153,8 +153,8 @@ func (c *connection) listen(s *conversation) {
 	})
 }
 
-// heard passes on a response after the changes in it have been recorded. Events of a watch are not answers to a message
-// of the client.
+// heard passes on a response after it has recorded the changes in the response. Events of a watch do not answer a
+// message of the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)
@@ -164,7 +164,7 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.after(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send replies to the oldest message that has no response yet. If key is set, the response was not requested, and send
+// send replies to the oldest message that has no response yet. If key is set, nobody requested the response, and send
 // pushes it instead.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {

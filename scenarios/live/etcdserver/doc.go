@@ -13,19 +13,19 @@
 //
 // # Records
 //
-// Keys that appear and vanish are recorded as the members report them. Each member is watched for all keys, and the
-// first report of a revision is recorded, once; revisions arrive in order. A reply is sent once all revisions up to the
-// one in its header are recorded. The owner of a key is found among the pending requests: it is the only attempt that
-// puts this value with this lease, or that has sent bytes which contain such a request. A watch reports neither why a
-// key vanishes nor that a lease is extended. Neither is therefore recorded, and laws and causes that depend on them are
-// left open.
+// Keys that appear and vanish are recorded as the members report them. Each member is watched for all keys, and each
+// revision is recorded once, when the first member reports it; revisions arrive in order. A reply is sent only when all
+// revisions up to the one in its header are recorded. The owner of a key is found among the pending requests: it is the
+// only attempt that puts this value with this lease, or that has sent bytes which contain such a request. A watch
+// reports neither why a key vanishes nor that a lease is extended. Neither is therefore recorded, and laws and causes
+// that depend on them are left open.
 //
 // # Who can be a member
 //
-// Members identify each other by a certificate of the run (TLS on their ports for each other). Clients reach them on
+// Members identify each other by a certificate of the run (with TLS on the ports for each other). Clients reach them on
 // sockets in the private folder.
 //
-// Goals: the same replies, keys and effects of every fault as with the simulated members; nothing outlives the run.
-// Non-goals: faults of clocks, because a Go program reads its clocks directly from the kernel; members that lose their
-// data.
+// Goals: the same replies, keys and effects of every fault as with the simulated members; no process or file remains
+// after the run. Non-goals: faults of clocks, because a Go program reads its clocks directly from the kernel; members
+// that lose their data.
 package etcdserver

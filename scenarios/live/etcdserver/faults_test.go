@@ -23,7 +23,7 @@ type player struct {
 	said  []string
 }
 
-// patiently is the timeout for an answer that must arrive.
+// patiently is the time limit for a response that must arrive.
 const patiently = time.Minute
 
 // ask sends a call to a member as part of an attempt.
@@ -38,8 +38,8 @@ func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Att
 	return c.Read(&r)
 }
 
-// say records a response or an error for the comparison. It omits the revision of a response about a lease, which
-// depends on what the member has applied by then.
+// say records a response or an error for the comparison. It omits the revision of a response about a lease, because it
+// depends on what the member has applied at that time.
 func (p *player) say(r etcd.Response, err error) {
 	if r.Lease != 0 {
 		r.Revision = 0
@@ -64,12 +64,12 @@ func (p *player) insist(server sim.ProcessID, of history.Attempt, c etcd.Call) {
 	p.until(server, of, c, func(etcd.Response) bool { return true })
 }
 
-// shows waits until a member has the key with the given value.
+// shows waits until the key has the given value on a member.
 func (p *player) shows(server sim.ProcessID, key, value string) {
 	p.until(server, "", own(key), func(r etcd.Response) bool { return len(r.Keys) > 0 && r.Keys[0].Value == value })
 }
 
-// lacks waits until a member has no key in a range.
+// lacks waits until a range call to a member returns no keys.
 func (p *player) lacks(server sim.ProcessID, c etcd.Call) {
 	p.until(server, "", c, func(r etcd.Response) bool { return r.Count == 0 })
 }
@@ -92,14 +92,14 @@ func ifCreated(rel byte, revision int64, o etcd.Op) etcd.Call {
 	return t.Call()
 }
 
-// then runs f in the world now.
+// then runs f on the world's goroutine.
 func (p *player) then(f func()) {
 	p.w.At(p.w.Now(), f)
 	p.Sleep(time.Millisecond)
 }
 
-// both runs the function play with three simulated members and with three real ones. In both cases the client must
-// record the same results, and the same keys must appear and vanish.
+// both calls play twice, with three simulated members and with three real ones. In both cases the client must record
+// the same results, and the same keys must appear and vanish.
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
@@ -150,8 +150,8 @@ func TestKeysGo(t *testing.T) {
 	})
 }
 
-// TestALeaderThatStops checks that another leader is elected, and that each lease starts again with its full TTL.
-// Acknowledged writes are kept, and the member that comes back learns what it has missed.
+// TestALeaderThatStops checks that another leader is elected if the leader stops, and that each lease starts again with
+// its full TTL. Acknowledged writes must be kept, and the member that comes back must receive what it has missed.
 func TestALeaderThatStops(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
@@ -178,7 +178,7 @@ func leaderStops(t *testing.T, how sim.Stop) {
 }
 
 // TestAMemberThatIsCutOff checks that a member that is cut off from the others answers requests from its own data.
-// Until the cut is healed, it answers no request that needs a quorum.
+// Until the cut is healed, it must not answer any request that needs a quorum.
 func TestAMemberThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {

@@ -25,11 +25,11 @@ type cluster struct {
 	http     *http.Client
 	members  []*member
 	records  records // only the world's goroutine uses it
-	// whether the bytes of a user's library are passed on, so that requests do not show which leases there are
+	// whether a user's library exchanges bytes with the members; requests then do not show which leases exist
 	passes atomic.Bool
 }
 
-// Launch starts the members and waits until the first one is the leader. They end when the keeper does.
+// Launch starts the members and waits until the first one is the leader. The members end when the keeper ends.
 func Launch(c Config) (_ *fleet.Fleet, err error) {
 	if err := look(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func Launch(c Config) (_ *fleet.Fleet, err error) {
 	return f.Fleet, f.enthrone()
 }
 
-// environment returns the environment of this process without the variables that etcd reads.
+// environment returns the environment of this process without the variables that etcd uses.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
@@ -89,8 +89,8 @@ func (m *member) launch() error {
 	return err
 }
 
-// clients is the name of the socket on which a member listens for clients. It is in the member's folder, where no other
-// user can reach it. etcd requires a name that looks like a host and a port.
+// clients is the name of the socket on which a member accepts clients. The socket is in the member's folder, where no
+// other user can reach it. etcd requires a name that looks like a host and a port.
 const clients = "clients:1"
 
 // start starts the process. It first removes the socket that a killed process leaves behind.

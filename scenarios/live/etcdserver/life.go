@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// life is the time between a start and a stop of a member's process.
+// life is the period between a start and a stop of a member's process.
 type life struct {
 	*fleet.Life
 	m     *member
@@ -53,10 +53,10 @@ func (x *life) await() bool {
 	return false
 }
 
-// again is the time after which a request that the member could not answer is repeated.
+// again is the delay before a request that the member could not answer is repeated.
 const again = 5 * time.Millisecond
 
-// accepts waits until the process accepts requests. It returns false if the member stops, or ctx ends, first.
+// accepts waits until the process accepts requests. It returns false if the member stops or ctx is done before that.
 func (x *life) accepts(ctx context.Context) bool {
 	select {
 	case <-x.ready:
@@ -84,7 +84,7 @@ func (x *life) look(from int64) error {
 	})
 }
 
-// close ends the streams of a connection.
+// close ends all streams of a client's connection.
 func (x *life) close(id uint64) {
 	if s := x.streams[id]; s != nil {
 		s.over = true

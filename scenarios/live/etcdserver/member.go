@@ -23,8 +23,8 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// Start starts the member: the first time with the process that has been launched, and later each time with a new
-// process. Requests that arrive before the process is ready wait.
+// Start starts the member. The first time, its process has already been launched; later, Start launches a new process.
+// Requests that arrive before the process is ready wait.
 func (m *member) Start(h sim.Host) {
 	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
 		streams: map[uint64]*stream{}}
@@ -40,10 +40,11 @@ func (m *member) Serve(r *sim.Incoming) {
 	m.life.connection(r.ConnID).serve(r)
 }
 
-// Closed ends the streams of a connection. Pending requests are still carried out.
+// Closed ends the streams of a client's connection. Pending requests are still carried out.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
-// patience is the maximum time for processes to start, to agree or to end. It is many times what they normally need.
+// patience is the maximum time for processes to start, to elect a leader or to end. It is many times what they normally
+// need.
 const patience = 30 * time.Second
 
 // Stop stops the member.

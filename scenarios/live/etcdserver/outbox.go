@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// outbox buffers bytes for a connection. The world never has to wait for the connection; the reader of the outbox waits
-// for bytes.
+// outbox is a buffer for bytes to be sent on a connection. The world can always add bytes without waiting. The reader
+// of the outbox waits until there are bytes.
 type outbox struct {
 	mu     sync.Mutex
 	news   *sync.Cond // signals that there are bytes, or that no more will come
@@ -28,7 +28,7 @@ func (o *outbox) add(b []byte) {
 	o.news.Signal()
 }
 
-// close tells the reader that no more bytes will come.
+// close tells the reader that no more bytes follow.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

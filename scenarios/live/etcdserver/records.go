@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records records the keys of a run, as reported by the members' watches. Only the world's goroutine may use it.
+// records records the keys of a run, as the members' watches report them. Only the world's goroutine may use it.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
 	waiting []wait                     // functions to call later, in the order in which they were added
@@ -23,19 +23,19 @@ func newRecords() records {
 	return records{owners: map[string]history.Attempt{}, ttls: map[int64]time.Duration{}}
 }
 
-// change is the change of a key at a revision.
+// change is a change of a key at some revision.
 type change struct {
 	etcd.WatchEvent
 	ttl time.Duration // TTL of the key's lease; set only if the bytes of clients are passed on
 }
 
-// wait is a function to call once all revisions up to a given one are recorded.
+// wait is a function that is called once all revisions up to a given one are recorded.
 type wait struct {
 	revision int64
 	then     func()
 }
 
-// after calls a function once all revisions up to the given one are recorded.
+// after calls then once all revisions up to the given one are recorded.
 func (r *records) after(revision int64, then func()) {
 	if revision <= r.upTo {
 		then()
@@ -45,7 +45,7 @@ func (r *records) after(revision int64, then func()) {
 }
 
 // take records a revision that a member's watch has reported, unless another member has reported it before. Each watch
-// reports all revisions in order, starting with one that was not recorded when the watch began.
+// reports all revisions in order, starting with one that was not yet recorded when the watch began.
 func (r *records) take(m *member, revision int64, changes []change) {
 	if revision <= r.upTo {
 		return
@@ -83,8 +83,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter returns the attempt that put a key: the one that has sent a request with the key's value and lease. It returns
-// "" if several attempts have.
+// putter returns the attempt that put a key: the attempt that has sent a request with the key's value and lease. It
+// returns "" if several attempts have.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

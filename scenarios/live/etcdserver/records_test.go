@@ -26,8 +26,8 @@ func (o onlooker) Record(e history.Event) {
 	*o.said = append(*o.said, fmt.Sprint(e.F, " ", e.Member, " of ", e.Of, " ", e.Why, " ", e.Until))
 }
 
-// TestRevisionsAreRecordedOnce checks that each revision is recorded once, with the owner of each key. The owner is the
-// only attempt that has sent a matching request.
+// TestRevisionsAreRecordedOnce checks that each revision is recorded once, with the owner of each key. The owner must
+// be the only attempt that has sent a matching request.
 func TestRevisionsAreRecordedOnce(t *testing.T) {
 	var said []string
 	m, r := &member{Lives: &fleet.Lives{Host: onlooker{said: &said}}}, newRecords()

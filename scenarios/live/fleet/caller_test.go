@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestWhoHoldsASocket checks that the process that opened a connection holds it, as seen from its own side, and that no
-// other process does. A listening port is held by the process that listens.
+// TestWhoHoldsASocket checks that process.Holds and Listens return true only for the process that opened a connection
+// or that listens on a port.
 func TestWhoHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {
@@ -64,9 +64,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 	}
 }
 
-// guarded returns a rig whose servers are identified by their processes. The test itself is the process of server a,
-// until end is called. One server has a port to which others connect, the other one a proxy through which it connects
-// to others.
+// guarded returns a rig whose servers are identified by their processes. Until end is called, the test itself is the
+// process of server a. One server has a port to which others connect; the other one has a proxy through which it
+// connects to others.
 func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	var ended atomic.Bool
 	r = rigOf(t, func(server sim.ProcessID) int {
@@ -93,8 +93,8 @@ func (r *rig) sent() (n int) {
 	return n
 }
 
-// TestServersAreKnownByTheirProcess checks that a server is identified by its process, whatever its address is and
-// whichever port it connects to.
+// TestServersAreKnownByTheirProcess checks that a server is identified by its process, whatever its address and the
+// port to which it connects.
 func TestServersAreKnownByTheirProcess(t *testing.T) {
 	r, ports, end := guarded(t)
 	dial := func(to *server) *side { return r.side(net.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number()))) }

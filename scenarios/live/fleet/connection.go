@@ -22,7 +22,7 @@ type end struct {
 	early [][]byte // bytes that arrived before the process was connected
 	gone  bool     // whether no more bytes are exchanged with the process
 	at    string   // for the called server: the address at which its process listens
-	// greeting is what the caller receives once the connection is established; nil: nothing.
+	// greeting is what the caller receives once the connection is established, or nil.
 	greeting []byte
 }
 
@@ -39,7 +39,7 @@ func (e *end) other() *end {
 	return e.c.ends[0]
 }
 
-// chunk is a message between servers in the world.
+// chunk is a message that servers exchange in the world.
 type chunk struct {
 	to   *end
 	kind kind
@@ -53,7 +53,7 @@ const (
 	connected             // tells the caller that the connection is established, if it waits for that
 	stream
 	ending
-	// retry stands for a TCP retransmission to a machine that has not acknowledged the data.
+	// retry is a TCP retransmission to a machine that has not acknowledged the data
 	retry
 )
 
@@ -89,7 +89,7 @@ func (c *chunk) arrive() {
 	}
 }
 
-// begin opens a connection from the caller's end.
+// begin opens a connection on behalf of the process that calls.
 func (c *connection) begin(g *plug) {
 	caller := c.ends[0]
 	caller.plug = g
@@ -126,7 +126,7 @@ func (e *end) connect() {
 	}()
 }
 
-// connected begins to use the connection to the called server's process.
+// connected starts to use the connection to the called server's process.
 func (e *end) connected(g *plug) {
 	e.plug = g
 	if e.gone {
@@ -152,7 +152,7 @@ func (e *end) write(b []byte) {
 	}
 }
 
-// collect sends the bytes that were read from the process.
+// collect sends the bytes that were read from the process to the other end.
 func (e *end) collect() {
 	b, ended := e.plug.in.Collected()
 	if e.gone {
@@ -190,8 +190,8 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// up handles a start of the server; ready is closed once its process accepts connections. The process does not know the
-// connections of the previous process.
+// up handles a start of the server. ready is closed once its process accepts connections. The process does not know
+// about connections of the previous process.
 func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
@@ -210,8 +210,8 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// off handles a loss of power of the server. Everything that the process has already sent is still delivered, and its
-// connections vanish without notice.
+// off handles a loss of power of the server's machine. Everything that the process has already sent is still delivered,
+// and its connections vanish without notice.
 func (p *Port) off() {
 	if p == nil {
 		return

@@ -6,12 +6,12 @@
 // the world.
 //
 // A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each other.
-// The server's process listens elsewhere, at its own loopback address. A caller is identified by the process that holds
-// the socket. Any other process, whatever its user, is turned away before any of its bytes are read. If a program
-// cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into
-// chunks as it arrives, and each chunk is a message between two servers ([sim.Host], Send): it takes the link's delay,
-// waits while the link is cut, is delayed by faults, and is lost with the machine that it is sent to. The same applies
-// to the opening and the end of a connection.
+// The server's process listens on another address, its own loopback address. A caller is identified by the process that
+// holds the socket. Connections of any other process are refused before any of their bytes are read, whatever their
+// user. If a program cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process
+// sends is cut into chunks as it arrives, and each chunk is a message between two servers ([sim.Host], Send): it takes
+// the link's delay, waits while the link is cut, is delayed by faults, and is lost with the machine that it is sent to.
+// The same applies to the opening and the end of a connection.
 //
 // A machine that loses power sends nothing more. Processes that are connected to it notice only when it is back: they
 // get a reset, which a machine sends for a connection that it does not know.
@@ -48,8 +48,8 @@ type Fleet struct {
 	origin  process.Origin
 }
 
-// New returns a fleet without servers. If shim is set, a library is loaded into the processes, which can change their
-// clocks and slow down their fsyncs.
+// New returns a fleet without servers. If shim is set, the shim is loaded into the processes: a library that can change
+// their clocks and slow down their fsyncs.
 func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error) {
 	f = &Fleet{Keeper: k, Failed: failed, relay: newRelay(failed), servers: map[sim.ProcessID]sim.Server{}}
 	if shim {
@@ -61,9 +61,9 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns the Lives of a server, in its own folder; its process is not started yet. talks opens the port at
-// which other servers reach it: (*Relay).Listen or ListenSOCKS. It is nil if the server does not communicate with other
-// servers.
+// NewLives returns the Lives of a server, in its own folder. The server's process is not started yet. talks opens the
+// port at which other servers reach it: (*Relay).Listen or ListenSOCKS. It is nil if the server does not communicate
+// with other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
 		Env: os.Environ()}
@@ -87,7 +87,7 @@ func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err erro
 // may be called on any goroutine.
 type Opener func(r *Relay, server sim.ProcessID, process func() int) (*Port, error)
 
-// Remote returns the Lives of a server whose process the user has started.
+// Remote returns the Lives of a server whose process was started by the user.
 func (f *Fleet) Remote() *Lives {
 	l := &Lives{fleet: f}
 	f.lives = append(f.lives, l)
@@ -110,8 +110,8 @@ func (f *Fleet) Begin(l Loop) {
 	f.relay.begin(l)
 }
 
-// End detaches the servers from the world. Call it after the world's loop has ended and before the keeper is closed. A
-// process that ends after that does not make the run fail.
+// End detaches the servers from the world. It must be called after the world's loop has ended and before the keeper is
+// closed. If a process ends after that, the run does not fail.
 func (f *Fleet) End() {
 	for _, l := range f.lives {
 		if l.end != nil {

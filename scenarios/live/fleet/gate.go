@@ -2,15 +2,14 @@ package fleet
 
 import "sync"
 
-// gate holds functions back until the world's goroutine exists, and then runs them there. The zero gate is ready to
-// use.
+// gate stores functions until the world's goroutine exists, and then runs them there. The zero gate is ready to use.
 type gate struct {
 	mu    sync.Mutex
 	loop  Loop
 	early []func()
 }
 
-// do passes f to the loop, as Loop.Do does. If there is no loop yet, do keeps f until there is one.
+// do passes f to the loop, as Loop.Do does. If there is no loop yet, do stores f until there is one.
 func (g *gate) do(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -25,7 +25,7 @@ type Lives struct {
 	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is the time between a start and a stop of a server. It begins before the server's process does, and is over
+// Life is the period between a start and a stop of a server. It begins before the server's process starts, and is over
 // before the process has ended.
 type Life struct {
 	Context context.Context // done when the life is over
@@ -35,7 +35,7 @@ type Life struct {
 	ended   chan struct{}   // closed once the process has ended
 }
 
-// ErrOver reports that a life is over. What its process does no longer matters.
+// ErrOver reports that a life is over, so that it no longer matters what its process does.
 var ErrOver = errors.New("the server's process has ended")
 
 // Begin starts a life.
@@ -47,8 +47,8 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	return x
 }
 
-// Boot starts the process once the process of the previous life has ended. In the first life the process is already
-// running. Boot must be called once, on its own goroutine. If the life is over first, it returns [ErrOver].
+// Boot calls start once the process of the previous life has ended. In the first life the process is already running.
+// Boot must be called once, on its own goroutine. If the life is over first, it returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {
@@ -64,8 +64,8 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life is over. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and kills its process. In a shutdown, however, the process may end by itself. The function end is
-// called on its own goroutine; it changes the server's files as the kind of stop requires.
+// Stop ends the life and kills its process. If how is a shutdown, however, the process may end by itself. The function
+// end is called on its own goroutine; it changes the server's files as the kind of stop requires.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -111,8 +111,8 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain reports that a life cannot go on because of err, unless the life is over. If the process has ended, it
-// reports that instead, because it explains every other error. Explain may be called on any goroutine.
+// Explain makes the run fail because of err, unless the life is over. If the process has ended, Explain reports that
+// instead, because it explains every other error. Explain may be called on any goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
@@ -124,14 +124,14 @@ func (x *Life) Explain(err error) {
 	x.Fail(err)
 }
 
-// Fail reports that a life cannot go on because of err, unless the life is over. It may be called on any goroutine.
+// Fail makes the run fail because of err, unless the life is over. It may be called on any goroutine.
 func (x *Life) Fail(err error) {
 	if !x.IsOver() {
 		x.lives.Fail(err)
 	}
 }
 
-// Fail reports that the run cannot go on because of err. Only the first call counts. It may be called on any goroutine.
+// Fail makes the run fail because of err. Only the first call counts. It may be called on any goroutine.
 func (l *Lives) Fail(err error) { l.failed.Do(func() { l.fleet.Failed(err) }) }
 
 // Receive handles a chunk that another server has sent.

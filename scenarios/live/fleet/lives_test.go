@@ -43,8 +43,8 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther checks that a process starts once the previous one has ended and its files were changed as the
-// stop requires. It does not start if its own life is over by then.
+// TestALifeAfterTheOther checks that a process starts only when the previous one has ended and its files were changed
+// as the stop requires. It must not start if its own life is over by then.
 func TestALifeAfterTheOther(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	var did []string
@@ -84,7 +84,7 @@ func TestALifeAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhatALifeStillSays checks that actions of a process count only during its life, and that only the first of
+// TestWhatALifeStillSays checks that what a process does counts only during its life, and that only the first of
 // several failures counts.
 func TestWhatALifeStillSays(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")

@@ -14,21 +14,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop represents the world's goroutine. Do runs f there once, or never if the run is over. Functions that one
+// Loop represents the world's goroutine. Do makes it run f once, or never if the run is over. Functions that the same
 // goroutine passes run in order.
 type Loop interface{ Do(f func()) }
 
-// These are the limits of a range of networks (127.1.0.0 and following). Each run uses one of them, so that no two runs
-// choose the same port at the same address.
+// These are the limits of a range of networks (127.1.0.0 and following). Each run uses a network of its own, so that no
+// two runs choose the same port at the same address.
 const (
 	firstNet = 1 << 8
 	lastNet  = 255 << 8
 )
 
-// Relay contains the ports of one run. Before the world begins, it passes bytes on without delay.
+// Relay connects the ports of one run. Before the world begins, it passes bytes on without delay.
 type Relay struct {
 	failed func(error)
-	// the method caller, except in tests, in which a single process has all servers
+	// the method caller; tests replace it, because there a single process has all servers
 	knows func(from, to netip.AddrPort) *Port
 	net   int // the second and third byte of the addresses of its processes
 
@@ -43,7 +43,8 @@ type Relay struct {
 	running sync.WaitGroup
 }
 
-// newRelay returns a relay without ports. failed is called, on any goroutine, with the reason why the run cannot go on.
+// newRelay returns a relay without ports. If the run cannot continue, failed is called with the reason, on any
+// goroutine.
 func newRelay(failed func(error)) *Relay {
 	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), plugs: map[*plug]bool{},
 		closed: make(chan struct{})}
@@ -66,7 +67,7 @@ func (r *Relay) do(f func()) {
 	}
 }
 
-// begin makes all bytes from now on travel in the world of the loop. The servers must already be in the world, and the
+// begin makes all further bytes travel through the world of the loop. The servers must already be in the world, and the
 // loop must not be running yet.
 func (r *Relay) begin(l Loop) {
 	r.early.Lock()
@@ -92,7 +93,8 @@ func (r *Relay) close() {
 	r.running.Wait()
 }
 
-// Port is where other servers reach a server. A nil Port means that the server does not communicate with other servers.
+// Port is the address at which other servers reach a server. A nil Port means that the server does not communicate with
+// other servers.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID
@@ -109,7 +111,7 @@ type Port struct {
 	sent  uint64
 }
 
-// Listen is an [Opener] for a server to whose port other servers connect directly.
+// Listen is an [Opener] for a server to which other servers connect directly.
 func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -140,7 +142,7 @@ func (p *Port) Free() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(p.own, uint16(n)), nil
 }
 
-// Open accepts connections and forwards them to at, the address at which the server's process listens.
+// Open accepts connections and forwards them to the address at, on which the server's process listens.
 func (p *Port) Open(at string) {
 	p.at = at
 	p.accept(func(caller *Port, tcp *net.TCPConn) {
@@ -149,8 +151,8 @@ func (p *Port) Open(at string) {
 	})
 }
 
-// accept passes connections from the servers' processes to serve until the port is closed. Each serve runs on its own
-// goroutine. accept immediately closes connections from other processes.
+// accept passes connections from the servers' processes to serve until the port is closed. Each call of serve has its
+// own goroutine. accept immediately closes connections from other processes.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
 	r.running.Go(func() {
@@ -173,13 +175,13 @@ func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// plug is a socket with its reader and its writer.
+// plug is a socket together with its reader and its writer.
 type plug struct {
 	in  *realtime.In
 	out *realtime.Out
 }
 
-// plug begins to read and write a socket for an end, and calls begin before anything is read.
+// plug begins to read from and write to a socket for an end of a connection. It calls begin before anything is read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	g := &plug{realtime.NewIn(tcp, func() { r.do(e.collect) }), realtime.NewOut(tcp)}
 	r.mu.Lock()

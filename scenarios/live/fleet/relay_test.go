@@ -67,8 +67,8 @@ const travel = time.Millisecond
 // them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
-// rigOf returns a rig that identifies each server by its operating-system process. The function process returns that
-// process's ID.
+// rigOf returns a rig that identifies each server by its operating-system process. The function process returns the
+// process ID of a server.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {
@@ -133,7 +133,7 @@ func (r *rig) begin() {
 	})
 }
 
-// do runs f on the loop, and waits for it.
+// do runs f on the loop, and waits until it has returned.
 func (r *rig) do(f func()) {
 	done := make(chan struct{})
 	r.loop.Do(func() {
@@ -243,7 +243,7 @@ func TestBytesTravelBothWays(t *testing.T) {
 	}
 }
 
-// TestTheWorldBeginsInTheMidst checks that bytes that are sent while the world begins arrive in order.
+// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the world begins.
 func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	r := newRig(t)
 	a, b := r.connect(r.a, r.b)
@@ -336,8 +336,8 @@ func TestDelaysHoldBytes(t *testing.T) {
 	}
 }
 
-// TestLossOfPowerIsSilent checks that messages sent before a loss of power still arrive. The other process learns that
-// the connection has ended only when the machine is back.
+// TestLossOfPowerIsSilent checks that messages sent before a loss of power still arrive. The process at the other end
+// must learn only when the machine is back that the connection has ended.
 func TestLossOfPowerIsSilent(t *testing.T) {
 	for _, caller := range []bool{true, false} {
 		r := newRig(t)
@@ -373,8 +373,8 @@ func TestLossOfPowerIsSilent(t *testing.T) {
 	}
 }
 
-// TestCallsToAMachineThatIsOff checks that attempts to connect to a machine that is off end when it is back. Later
-// attempts wait for its process.
+// TestCallsToAMachineThatIsOff checks that attempts to connect to a machine that is off end when the machine is back.
+// Later attempts wait for its process.
 func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r := newRig(t)
 	r.begin()
@@ -393,7 +393,7 @@ func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r.side(r.b.Accept()).hears("hello")
 }
 
-// TestCallsThatNobodyTakes checks that the connection ends if no process listens.
+// TestCallsThatNobodyTakes checks that a connection ends if no process listens at the other end.
 func TestCallsThatNobodyTakes(t *testing.T) {
 	r := newRig(t)
 	r.begin()
@@ -403,8 +403,8 @@ func TestCallsThatNobodyTakes(t *testing.T) {
 	r.until("a knows of no connection", func() bool { return len(r.a.ends) == 0 })
 }
 
-// TestStreamsStayWhole checks that bytes arrive unchanged, on each connection and in each direction, whatever happens
-// to the links.
+// TestStreamsStayWhole checks that bytes arrive unchanged and in order, on each connection and in each direction,
+// whatever happens to the links.
 func TestStreamsStayWhole(t *testing.T) {
 	r := newRig(t)
 	r.begin()

@@ -22,7 +22,7 @@ func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, er
 	return p, err
 }
 
-// Serve sets the addresses at which the server's process listens. Others reach it at the same addresses, through their
+// Serve sets the addresses on which the server's process listens. Other servers use the same addresses, through their
 // proxies.
 func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.relay.mu.Lock()
@@ -30,7 +30,7 @@ func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.places = addresses
 }
 
-// at returns the port of the server whose process listens at an address, or nil if there is none.
+// at returns the port of the server whose process listens on an address, or nil if there is none.
 func (r *Relay) at(a netip.AddrPort) *Port {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *Relay) at(a netip.AddrPort) *Port {
 	return nil
 }
 
-// serveSOCKS connects a process to the server that it requests.
+// serveSOCKS connects a process to the server whose address it requests.
 func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	r.running.Go(func() {
 		to, err := asked(tcp)
