@@ -2,25 +2,25 @@
 // format allows for the lock, and the most promising pairs of changes, under the faults that broke the lock.
 //
 // A promise is a law that the lock is supposed to keep. A change mends a broken law if the law holds under the faults
-// that broke it and is not broken in two further trials. One uses the same faults on other servers (if the change
+// that broke it and is not broken in two further trials. One trial uses the same faults on other servers (if the change
 // replaces or adds servers). The other uses fresh random faults of the same kinds. So a change mends nothing if it
 // merely alters the random choices, or if it adds a server that no fault names.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under those faults or under random faults of
-// all kinds. It is also rejected if there is a promise that no run shows to hold any more, or if clients give up where
+// all kinds. It is also rejected if there is a promise that no run shows to hold anymore, or if clients give up where
 // they acquired the lock before: a lock that nobody acquires keeps no promise. Violations that no lock can prevent do
 // not count against a change, but they are reported.
 //
 // Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
 // faults. Only a confirmed change is reported to keep every promise.
 //
-// If the file lists faults and has no mix, the question is about the promises that these faults break. If the lock
-// breaks without any fault, the question is about the promises that break in that case. For any other file it is about
-// all promises.
+// If the file lists faults and has no mix, the advice is about the promises that these faults break. If the lock breaks
+// without any fault, the advice is about the promises that break in that case. For any other file it is about all
+// promises.
 //
 // Goals: no advice that was not tried. Changes come from the tables of the format, so a new key is tried without a line
-// of code here. Non-goals: what a change costs the people who carry it out, and changes of what the clients do, which a
-// lock cannot make.
+// of code here. Non-goals: the effort that a change means for the people who carry it out, and changes of what the
+// clients do, which a lock cannot make.
 package advise
 
 import (
@@ -37,12 +37,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options determine how much is tried.
+// Options determine how many runs the search for advice makes.
 type Options struct {
 	From uint64 // the first seed
-	// Seeds is at least 1. It is the number of random plans for the exploration, and also the number of fresh plans
-	// under which each change is tried. A change that seems to keep every promise is confirmed under 50 times as many
-	// more (see confirming).
+	// Seeds is the number of random plans for the exploration, at least 1. It is also the number of fresh plans under
+	// which each change is tried. A change that seems to keep every promise is confirmed under 50 times as many
+	// additional plans (see confirming).
 	Seeds int
 	// Budget is the processor time after which the search ends. 0 means no limit. Spent returns the processor time used
 	// so far, and must be set if there is a budget.
@@ -54,12 +54,12 @@ type Options struct {
 // confirming is the number of fresh plans that confirm a change, as a multiple of Options.Seeds.
 const confirming = 50
 
-// Advice contains what was tried and the results.
+// Advice is the result of a search: what was tried, and how each change did.
 type Advice struct {
 	Seeds  int           // as in the Options
 	Budget time.Duration // as in the Options
-	// Own is set if the lock breaks under the faults of its file, or without any fault. Otherwise random plans broke
-	// it.
+	// Own is set if the lock breaks under the faults of its file, or without any fault. Otherwise the plans that broke
+	// it are random.
 	Own      bool
 	Explored int            // number of random plans that were run to find some that break the lock
 	Plans    []nemesis.Plan // the plans that broke the lock, after shrinking
@@ -69,7 +69,7 @@ type Advice struct {
 	Mending  []*Tried       // changes that mend a law, best first
 	Singles  int            // number of changes that were tried alone
 	Pairs    int            // number of pairs of changes that were tried
-	// for each broken law that no sound change mends and that no lock can keep: why no lock can keep it
+	// for each broken law that no sound change mends and that no lock can keep: the reason why no lock can keep it
 	ByNature map[checker.Law]string
 	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
 	// end of the budget. If some single changes were not tried, the list of pairs is not known.
@@ -81,7 +81,7 @@ type Advice struct {
 	subject *subject
 }
 
-// Tried is the lock with some changes, together with the results of its trials.
+// Tried is the lock with some changes, and the results of its trials.
 type Tried struct {
 	Changes []Change // one or two changes; none for the unchanged lock
 	Given   Trial    // under the faults that broke the unchanged lock
@@ -95,8 +95,8 @@ type Tried struct {
 	Mended []checker.Law
 	Left   []checker.Law // the broken laws that the changes do not mend
 	Anew   []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
-	// Otherwise lists the breaches in the trials Given, Elsewhere and Fresh that are not new or that no lock can
-	// prevent.
+	// Otherwise lists the breaches in the trials Given, Elsewhere and Fresh that do not count as new: the unchanged
+	// lock has them too, or no lock can prevent them.
 	Otherwise []Breach
 	GivesUp   bool     // clients give up more often than with the unchanged lock
 	Spared    []string // faults that no longer have a target
@@ -104,7 +104,8 @@ type Tried struct {
 
 	scenario *scenarios.Scenario
 	unfit    bool // the format rejects these changes, or the clients' program fails with them even without faults
-	// Numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
+	// These are the numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh
+	// plans.
 	given, moved, met int
 }
 
@@ -123,7 +124,7 @@ type Trial struct {
 	GivenUp  int // number of acquires that failed
 }
 
-// wasMet returns the number of runs under the faults that broke the unchanged lock (on the same and on other servers)
+// wasMet returns the number of runs under the faults that broke the unchanged lock (on the same servers and on others)
 // and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
@@ -139,7 +140,7 @@ func (t *Trial) keeps(l checker.Law) bool {
 // keeps reports whether it is confirmed that the changes keep every promise that a lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
-// confirmed reports whether a change was run under all the fresh plans that are needed for a confirmation.
+// confirmed reports whether a change was run under as many fresh plans as a confirmation needs.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
 // seemsToKeep is like keeps, but judges by the runs so far, whether or not the changes are confirmed.
@@ -153,11 +154,11 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
 // asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
-// laws broken by them. Otherwise it is about all laws.
+// laws that they break. Otherwise it is about all laws.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
-// sound reports whether the changes break no further promise, and do not make clients give up that acquired the lock
-// before.
+// sound reports whether the changes break no further promise, and do not make clients give up where they acquired the
+// lock before.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
 
 // unkept counts the shortcomings of a change: each law that it does not keep, and one more if clients give up.
@@ -175,8 +176,8 @@ func (a *Advice) unkept(t *Tried) int {
 	return n
 }
 
-// saved reports whether the lock was not broken or some change keeps every promise. Mending is sorted, so only its
-// first element needs to be checked.
+// saved reports whether the lock was not broken in the first place, or some change keeps every promise. Mending is
+// sorted, so only its first element needs to be checked.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
@@ -224,7 +225,7 @@ func (a *Advice) complete() bool {
 	return a.UntriedSingles+a.UntriedPairs == 0 && len(a.unconfirmed()) == 0
 }
 
-// tryAll tries single changes and then pairs of changes. After each of these steps, it confirms the best changes.
+// tryAll tries single changes and then pairs of changes. After each of the two steps, it confirms the best changes.
 func (a *Advice) tryAll(ctx, searching context.Context) error {
 	var singles [][]Change
 	for _, c := range a.subject.changes() {
@@ -266,8 +267,8 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is how many of the first changes in Mending are tested once more, under fresh plans, if they seem to keep
-// every promise.
+// Confirmed is the number of changes, from the start of Mending, that are tested once more under fresh plans if they
+// seem to keep every promise.
 const Confirmed = 3
 
 // confirm sorts the changes and runs the first ones under many more fresh plans, until their order no longer changes.
@@ -278,7 +279,7 @@ func (a *Advice) confirm(ctx context.Context) error {
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		// The unchanged lock is run under the same faults. A promise that it breaks too does not count against a
+		// The unchanged lock runs under the same faults. If it also breaks a promise, this does not count against a
 		// change.
 		err := a.subject.worker(a.Base).fresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
 		if err != nil {
@@ -303,8 +304,8 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed lists the changes that still must be confirmed. Of the first Confirmed changes, these are the best one,
-// and every other one that seems to keep every promise.
+// unconfirmed returns the changes that must still be confirmed. Among the first Confirmed changes, these are the best
+// one, and all others that seem to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
@@ -314,8 +315,8 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 	return list
 }
 
-// try tries each element of a list of changes. For a list of pairs, alone holds the results of their single changes, by
-// name. If ctx ends, the result contains only the elements before the first unfinished one.
+// try tries each element of a list of changes. For a list of pairs, alone contains the results of their single changes,
+// by name. If ctx ends, the result contains only the elements before the first unfinished one.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone map[string]*Tried) ([]*Tried, error) {
 	var all []*Tried
 	b, cut := a.subject, false
@@ -375,8 +376,8 @@ func (a *Advice) better(t, part *Tried) bool {
 	return part == nil || part.unfit || a.unkept(t) < a.unkept(part)
 }
 
-// judgeNature handles the broken laws that no sound change mends. It records a law if no lock can prevent any of the
-// ways in which the unchanged lock broke it.
+// judgeNature examines the broken laws that no sound change mends. It records a law in ByNature if no lock can prevent
+// any of the ways in which the unchanged lock broke it.
 func (a *Advice) judgeNature() {
 	clear(a.ByNature)
 	for _, law := range a.Broken {
@@ -400,8 +401,8 @@ func (a *Advice) judgeNature() {
 }
 
 // compare orders two changes, the better one first. Changes that seem to keep every promise come first, ordered by
-// cost. The others follow, those that leave the fewest laws broken first. A lock that stays held forever after its
-// holder has crashed counts as the most expensive.
+// cost. The others follow, those that leave the fewest laws broken first. The cost of a lock that stays held forever
+// after its holder has crashed counts as the highest.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {
@@ -427,7 +428,7 @@ func (a *Advice) compare(t, u *Tried) int {
 		cmp.Compare(len(t.Otherwise), len(u.Otherwise)), cmp.Compare(t.Cost.Requests, u.Cost.Requests))
 }
 
-// costStep is the resolution for comparisons of acquire times.
+// costStep is the difference in acquire times below which two costs count as equal.
 const costStep = 100 * time.Microsecond
 
 // protocols counts the changes that switch to another protocol.
@@ -440,7 +441,7 @@ func protocols(t *Tried) (n int) {
 	return n
 }
 
-// String returns the changes as a scenario file states them, such as "resource.writes: compare-and-set".
+// String returns the changes as lines of a scenario file, such as "resource.writes: compare-and-set".
 func (t *Tried) String() string {
 	var parts []string
 	for _, c := range t.Changes {
@@ -452,10 +453,10 @@ func (t *Tried) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns the change as a scenario file states it, such as "resource.writes: compare-and-set".
+// String returns the change as a line of a scenario file, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts lists the reasons why it may mean little that no promise was broken, as one sentence each.
+// doubts returns the reasons why little follows from the fact that no promise was broken, one sentence each.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

@@ -58,7 +58,7 @@ func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	return a
 }
 
-// find returns the result of a change, or nil if the change mends nothing.
+// find returns the result of a change, or nil if the change does not mend any law.
 func (a *Advice) find(change string) *Tried {
 	for _, t := range a.Mending {
 		if t.String() == change {
@@ -69,7 +69,7 @@ func (a *Advice) find(change string) *Tried {
 }
 
 // No lease can survive a pause that is longer than the lease. Only the resource can keep the data safe, by checking
-// fencing tokens. A lock without expiry preserves exclusion, but nobody can acquire it any more after its holder has
+// fencing tokens. A lock without expiry preserves exclusion, but nobody can acquire it anymore after its holder has
 // crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
@@ -98,7 +98,7 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 // Mends reports whether the changes mend a law.
 func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
 
-// someSeeds is the number of seeds for advice when the tests do not run at full size.
+// someSeeds is the number of seeds for advice in tests that do not run at full size.
 const someSeeds = 5
 
 func TestSavingChanges(t *testing.T) {
@@ -116,16 +116,16 @@ func TestSavingChanges(t *testing.T) {
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		// The pause in this file breaks only ownership, so the advice is about ownership: the release must be atomic.
-		// These servers have neither CAD nor DELEX.
+		// The pause in this file breaks only ownership, so the advice is about ownership: the release must compare and
+		// delete in one step. These servers have neither CAD nor DELEX.
 		{"get-then-del-race", "lock.release: script", nil,
 			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
-		// A second replica that no fault names is no safer than the present one.
+		// A second replica is no safer than the present one merely because no fault names it.
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		// The same number of seeds as the command advise uses. With 40 seeds, and so 2,040 fresh plans,
+		// This is the number of seeds that the command advise uses. With 40 seeds, and so 2,040 fresh plans,
 		// semi-synchronous replication with a shorter down-after also seems to repair failover-loses-lock, although one
 		// of 270 plans of an exploration breaks it.
 		seeds := 100
@@ -155,8 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// The runs of each written file come out as the file expects, even with seeds that the trial did not use. The mended
-// laws hold.
+// The runs of each file that advise writes come out as the file expects, even with seeds that the trials did not use.
+// The mended laws hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
 		"failover-loses-lock"} {
@@ -214,7 +214,7 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	}
 }
 
-// A file is not rewritten if comments would be lost. Instead, its author is told what to change.
+// A file is not rewritten if comments would be lost. Instead, the report tells its author what to change.
 func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
 		"expect:\n  ownership: violated\n")
@@ -266,8 +266,7 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// Every key of the format is either offered as a change or listed as a circumstance, which is something that is not
-// part of a lock.
+// Every key of the format is either offered as a change, or listed in circumstances because it is not part of a lock.
 func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	all, _ := scenarios.Variables()
 	known := map[string]bool{}
@@ -287,8 +286,8 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	}
 }
 
-// Every key of the format that is not a circumstance is changed in some scenario. For each protocol there is a scenario
-// with all its optional mappings.
+// Every key of the format that is not in circumstances is changed in some scenario. For each protocol there is a
+// scenario with all its optional mappings.
 func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	tried := map[string]bool{}
 	for _, name := range scenarios.Names() {
@@ -419,8 +418,8 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// The faults that strike the present servers also strike the servers that a change adds: each added server alone, and
-// all together.
+// Faults on the present servers also strike the servers that a change adds: each added server alone, and all of them
+// together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {
@@ -483,8 +482,8 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 	}
 }
 
-// Variations contain only kinds of faults that the scenario has. They are valid for the scenario, and the same seed
-// gives the same variation.
+// Variations of a plan contain only kinds of faults that the scenario has, and are valid for the scenario. The same
+// seed gives the same variation.
 func TestVariationsAreValid(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s := named(t, name)

@@ -2,7 +2,7 @@
 // unchanged lines stay, and the changes look as if the author had made them. The syntax tree of
 // github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses blanks before comments and some
 // empty lines, which asWritten restores. At the end, the new text is compared with a format.Document to which the same
-// changes were made. It is an error if they differ. It is also an error if there are comments inside { } or [ ],
+// changes were made; if they differ, this is an error. It is also an error if there are comments inside { } or [ ],
 // because the printer drops these.
 
 package advise
@@ -33,7 +33,7 @@ type edit struct {
 	Remove bool
 }
 
-// String describes the change for a reader who must make it by hand: "lock.ttl: 30s", "no lock.quorum".
+// String describes the change for a person who must make it by hand: "lock.ttl: 30s", "no lock.quorum".
 func (e edit) String() string {
 	if e.Remove {
 		return "no " + e.Path
@@ -41,7 +41,7 @@ func (e edit) String() string {
 	return e.Path + ": " + e.Value
 }
 
-// apply makes the edits in a document.
+// apply applies the edits to a document.
 func apply(d *format.Document, edits []edit) {
 	for _, e := range edits {
 		if e.Remove {
@@ -55,7 +55,7 @@ func apply(d *format.Document, edits []edit) {
 // errStyle is the error for text that cannot be changed in place because of the way it is written.
 var errStyle = errors.New("the file contains this in a form that cannot be changed in place")
 
-// rewritten makes the edits in the text of a scenario. If an edit cannot be made in place, the error names it.
+// rewritten applies the edits to the text of a scenario. If an edit cannot be applied in place, the error names it.
 func rewritten(text []byte, edits []edit) ([]byte, error) {
 	want, err := format.ParseDocument("scenario", text)
 	if err != nil {
@@ -89,7 +89,7 @@ func rewritten(text []byte, edits []edit) ([]byte, error) {
 	return text, nil
 }
 
-// amended makes one edit in the syntax tree of a text and prints the tree.
+// amended applies one edit to the syntax tree of a text and prints the tree.
 func amended(text string, e edit) (string, error) {
 	f, err := parser.ParseBytes([]byte(text), parser.ParseComments)
 	if err != nil {
@@ -116,7 +116,7 @@ func comments(text string) (n int) {
 	return n
 }
 
-// braced returns the line, from 1, of the first comment inside { } or [ ], or 0 if there is none.
+// braced returns the number of the first line with a comment inside { } or [ ], counted from 1, or 0 if there is none.
 func braced(text string) int {
 	depth := 0
 	for _, t := range lexer.Tokenize(text) {
@@ -134,10 +134,11 @@ func braced(text string) int {
 	return 0
 }
 
-// CommentsError reports that a file cannot be rewritten without losing comments. Its author has to make the changes by
+// CommentsError reports that a file cannot be rewritten without losing comments. Its author must make the changes by
 // hand.
 type CommentsError struct {
-	// Line of the first comment inside { } or [ ]; 0: another part of the file cannot be changed in place.
+	// Line is the line of the first comment inside { } or [ ]. It is 0 if another part of the file cannot be changed in
+	// place.
 	Line    int
 	Changes []string // what to change, such as "lock.ttl: 30s"
 }
@@ -150,9 +151,9 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in applies the edit within node n and returns the new node, or nil if nothing is left of it. path leads from n to the
-// place of the edit. A new key is inserted at its position in order, or at the end if order does not contain it. inside
-// says whether n is within { } or [ ].
+// in applies the edit inside node n and returns the new node, or nil if nothing is left of it. path leads from n to the
+// position of the edit. A new key is inserted according to order, or at the end if order does not contain it. inside
+// says whether n is inside { } or [ ].
 func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
@@ -233,7 +234,7 @@ func written(path []string, value string, inside bool) string {
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// nodeOf parses a line that is indented by column columns, and returns its node.
+// nodeOf parses a line and returns its node, as if the line were indented by column columns.
 func nodeOf(line string, column int) ast.Node {
 	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
 	if err != nil {
@@ -242,8 +243,8 @@ func nodeOf(line string, column int) ast.Node {
 	return f.Docs[0].Body
 }
 
-// asWritten gives the lines of the printed text the blanks, and the columns of comments, that they had before. It also
-// restores the comments and empty lines around removed lines.
+// asWritten restores in the printed text what the printer has changed: the blanks in lines, the columns of comments,
+// and the comments and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	end := before[len(strings.TrimRight(before, "\n")):]

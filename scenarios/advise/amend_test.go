@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Each edit changes the text in the same way as a person would.
+// Each edit changes the text as a person would change it.
 func TestTextChangesOnlyWhatIsMeant(t *testing.T) {
 	const before = `name: mine # the one in production
 servers: {redis: 5, persistence: {append-fsync: everysec}} # three would do
@@ -119,7 +119,7 @@ lock:
 	}
 }
 
-// If a comment would be lost, there is an error.
+// If an edit would lose a comment, an error is returned.
 func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	const before = "name: mine\nlock: {ttl: 1s, # short\n  protocol: redlock}\n"
 	if got, err := rewritten([]byte(before), []edit{{Path: "name", Value: "other"}}); !errors.Is(err, errStyle) {

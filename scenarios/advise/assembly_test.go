@@ -18,10 +18,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them.
-// Each value is drawn from the form of its key. The plan aims faults at events of a fault-free run. Their lengths are
-// fractions and multiples of the TTL. It also contains decoys that strike anywhere. assembly shares nothing with the
-// catalogue, the corpus, the mixes of the searches, or the variations and walks of package claims.
+// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them. It
+// draws each value from the form of the key. The plan aims faults at events of a fault-free run. Their lengths are
+// fractions and multiples of the TTL. The plan also contains decoys that strike anywhere. assembly uses neither the
+// catalogue, the corpus, the mixes of the searches, nor the variations and walks of package claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64
@@ -41,13 +41,13 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	return a.scenario, a.plan()
 }
 
-// one returns one of several values, chosen at random.
+// one returns one of the given values, chosen at random.
 func one[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
 // chance returns true with a probability of percent %.
 func (a *assembly) chance(percent int) bool { return a.dice.IntN(100) < percent }
 
-// skeleton chooses the settings that every scenario has.
+// skeleton draws the settings that every scenario has.
 func (a *assembly) skeleton() {
 	d := one(a, locks.Definitions()...)
 	servers := 1
@@ -79,7 +79,7 @@ func (a *assembly) skeleton() {
 	}
 }
 
-// begin begins the document with the given lines.
+// begin starts the document with the given lines.
 func (a *assembly) begin(lines []string) {
 	text := strings.Join(lines, "\n") + "\n"
 	var err error
@@ -105,7 +105,7 @@ func (a *assembly) edit(change func(*format.Document)) {
 	}
 }
 
-// set gives a key a value if the format accepts it.
+// set sets a key to a value if the format accepts it.
 func (a *assembly) set(path, value string) {
 	a.edit(func(doc *format.Document) { doc.Set(path, value) })
 }
@@ -158,7 +158,7 @@ func (a *assembly) value(f *format.Form) string {
 	return "" // not accepted, or a mapping with its defaults
 }
 
-// overrides gives a client its own settings, or another order of locks.
+// overrides gives a client settings of its own, or another order of locks.
 func (a *assembly) overrides() {
 	client := fmt.Sprintf("overrides.client-%d.", 1+a.dice.IntN(len(a.scenario.Clients)))
 	if len(a.scenario.Clients[0].Work.Locks) > 0 && a.chance(50) {
@@ -283,9 +283,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories passes violations of assembled scenarios to visit until visit returns false. It begins with the
-// scenario of the seed from. For each pair of law and cause, it passes at most each violations, so that rare ones count
-// as much as frequent ones.
+// assembledStories passes violations of assembled scenarios to visit until visit returns false, beginning with the
+// scenario of the seed from. For each pair of law and cause, it passes only the first violations (at most each), so
+// that rare ones count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

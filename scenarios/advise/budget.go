@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// budget limits the processor time of a search. How far a search gets in that time depends on the machine, so the
-// report says what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished
-// change count. Equal amounts of work therefore give equal results.
+// budget limits the processor time of a search. How much is tried in that time depends on the machine, so the report
+// says what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished change
+// count. Therefore, equal amounts of work give equal results.
 type budget struct {
 	limit      time.Duration // 0: no limit
 	start      time.Duration
@@ -20,8 +20,8 @@ type budget struct {
 // found.
 const searchShare = 75
 
-// budget starts a budget. When the search has used its share, the context searching is canceled. When the whole budget
-// is used up, the context all is canceled.
+// budget starts a budget. When the search for changes has used its share, the context searching is canceled. When the
+// whole budget is used up, the context all is canceled.
 func (o *Options) budget(ctx context.Context) (all, searching context.Context, b *budget) {
 	b = &budget{limit: o.Budget, spent: o.Spent}
 	all, b.endConfirm = context.WithCancel(ctx)
@@ -32,7 +32,7 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge is called after each run. It ends the search for changes if it has used its share of the budget, and
+// charge is called after each run. It ends the search for changes if the search has used its share of the budget, and
 // everything if the whole budget is used up.
 func (b *budget) charge() {
 	if b.limit == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// within returns the advice under a budget that is used up after a number of runs.
+// within returns the advice of a search whose budget is used up after a number of runs.
 func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) *Report {
 	t.Helper()
 	var used atomic.Int64
@@ -30,8 +30,8 @@ func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, work
 	return &Report{Advice: a, Scenario: s}
 }
 
-// A search that ends because of its budget says so, and says what it has not tried. It never concludes that nothing
-// mends the lock, and its result is undecided unless it has confirmed a change. For the changes that it did try, the
+// If a search ends because of its budget, the report says so, and what was not tried. It never concludes that nothing
+// mends the lock, and its result is undecided unless a change was confirmed. For the changes that were tried, the
 // results are the same as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	s := named(t, "no-elapsed-check")
@@ -76,7 +76,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	}
 }
 
-// An interrupted search says how far it got, and concludes nothing about changes that it did not try.
+// The report on an interrupted search says what was tried, and concludes nothing about other changes.
 func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	for _, after := range []int64{0, 3, 30, 100} {
 		ctx, stop := context.WithCancel(context.Background())
@@ -101,7 +101,8 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	}
 }
 
-// If a lock is never free again after its holder has crashed, it counts as the most expensive, and the report says so.
+// If nobody can acquire a lock anymore after its holder has crashed, its cost counts as the highest, and the report
+// says so.
 func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	endless := 0
 	for _, d := range locks.Definitions() {
@@ -142,7 +143,7 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 }
 
 // If a file lists no faults and its lock breaks without faults, the advice is about the promises that break in that
-// case. It is not about further promises that random faults break.
+// case. It is not about other promises that random faults break.
 func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
 		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
@@ -183,8 +184,8 @@ func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotJudgedNeedsNoConclusion checks advice for a lock whose holder crashes and keeps it forever. No run
-// exercises the promises, so it is not known whether there is anything to fix.
+// TestWhatWasNotJudgedNeedsNoConclusion checks the advice for a lock whose holder crashes and keeps it forever. No run
+// exercises the promises, so it is unknown whether there is anything to fix.
 func TestWhatWasNotJudgedNeedsNoConclusion(t *testing.T) {
 	s, err := scenarios.Parse("stuck.yaml", []byte(`
 name: stuck

@@ -20,8 +20,8 @@ type Change struct {
 	restart    time.Duration // minimum time that a crashed server stays away; 0: as stated in the faults
 }
 
-// circumstances lists the keys, and single values of keys, that are not part of the lock, each with the reason. Advice
-// may change all other keys.
+// circumstances maps the keys, and single values of keys, that are not part of the lock to the reasons. Advice may
+// change all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -52,7 +52,7 @@ var circumstances = map[string]string{
 }
 
 // offered reports whether advice may change a key, because the key is part of the lock. If the clients are programs,
-// the programs must also get to know the change.
+// the key's value must also be passed to them.
 func (b *subject) offered(path string) bool {
 	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
 	if ofClients && !b.scenario.Takes(path) {
@@ -72,15 +72,15 @@ func (b *subject) offered(path string) bool {
 	return !circumstance && !isMembers(path)
 }
 
-// isMembers reports whether a key states the number of members of a cluster. Advice changes it together with the
-// protocol, or from one member to three.
+// isMembers reports whether a key states the number of members of a cluster. Advice changes this number only together
+// with the protocol, or from one member to three.
 func isMembers(path string) bool {
 	kind, ok := strings.CutPrefix(path, "servers.")
 	return ok && scenarios.OneLog(locks.Backend(kind))
 }
 
-// changes lists the individual changes that are possible for the lock, in the order of FORMAT.md. The format accepts
-// some of them only together with another change.
+// changes returns the single changes that are possible for the lock, in the order of FORMAT.md. The format accepts some
+// of them only together with another change.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {
 		if d != b.definition && !b.scenario.OfPrograms() {
@@ -140,11 +140,11 @@ func (b *subject) unused(name string) bool {
 	return nested && len(s.Form.Words) > 0 && s.Get(&b.scenario.Clients[0].Lock).Word != ""
 }
 
-// set returns the change that gives a key a value for all clients.
+// set returns the change that sets a key to a value for all clients.
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// With a longer lease, a run must last longer to show the consequences.
+		// if the lease becomes longer, a run must last longer for its consequences to show
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
@@ -157,14 +157,14 @@ func (b *subject) set(path, value string) Change {
 	return c
 }
 
-// has reports whether the document has something at a path.
+// has reports whether the document contains a path.
 func (b *subject) has(path string) bool {
 	_, scalar := b.doc.Get(path)
 	return scalar || len(b.doc.Keys(path)) > 0
 }
 
-// group returns changes for an optional mapping. If text is not empty, it is a word that switches the mapping off. If
-// text is empty, the change switches the mapping on with the defaults of its keys.
+// group returns changes that switch an optional mapping on or off. If text is not empty, it is a word that switches the
+// mapping off. If text is empty, the change switches the mapping on with the defaults of its keys.
 func (b *subject) group(path, text string) []Change {
 	if text != "" {
 		return []Change{b.set(path, text)}
@@ -228,7 +228,8 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 const documented = 10_000
 
 // restartDelay returns how long a crashed server must stay away so that all leases that it may have forgotten have
-// ended: the longest TTL, plus a tenth for clock differences. It returns zero if no fault lets a server return sooner.
+// ended: the longest TTL, plus a tenth for clock differences. It returns zero if no fault makes a server come back
+// sooner.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -278,7 +279,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			switch {
 			case takes == nil:
 				remove(path)
-			// A timeout that is right for one backend may be too short for another.
+			// a timeout that is right for one kind of servers may be too short for another
 			case s.Path == "timeout" && d.Backend != b.scenario.Servers.Backend:
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
@@ -304,8 +305,8 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// Minimum numbers of servers for a change of protocol: the number in the Redlock documentation, and the number for a
-// cluster that survives the loss of one member.
+// These are the minimum numbers of servers after a change of protocol: the number in the Redlock documentation, and the
+// number of members of a cluster that survives the loss of one.
 const (
 	redlockServers = 5
 	members        = 3
@@ -323,7 +324,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
-		// faults that are possible only for some kinds of servers
+		// these faults are possible only with some kinds of servers
 		for _, path := range []string{"mix.slow-fsync", "mix.with"} {
 			if b.has(path) || len(b.doc.List(path)) > 0 {
 				c.edits = append(c.edits, edit{Path: path, Remove: true})

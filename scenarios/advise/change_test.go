@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// needMore lists the reasons for which the format may reject a change of protocol unless other settings change too.
+// needMore lists reasons for which the format may refuse a change of protocol unless other settings change too.
 var needMore = []string{
 	"as client-go demands",               // the renew deadline must be less than the TTL
 	"gives a client no validity",         // and the client holds the lock for as long as it is valid
@@ -18,8 +18,8 @@ var needMore = []string{
 	"a client keeps its place by asking", // before the place ends
 }
 
-// TestAChangeOfProtocolGivesAValidScenario changes the protocol of random scenarios to every other one. The format must
-// accept the result, whatever settings the scenario has.
+// TestAChangeOfProtocolGivesAValidScenario changes the protocol of random scenarios to every other protocol. The format
+// must accept the result, whatever settings the scenario has.
 func TestAChangeOfProtocolGivesAValidScenario(t *testing.T) {
 	tried := 0
 	for seed := range uint64(testkit.Size(150, 3000)) {

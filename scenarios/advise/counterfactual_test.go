@@ -10,16 +10,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// First seeds of the assembled scenarios. One is for everyday runs, the other for runs at full size, with seeds that
-// nobody has looked at before.
+// These are the first seeds of the assembled scenarios: one for the default test, and one for the test at full size,
+// which uses seeds that were never used during development.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 14_800_000
 )
 
-// TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios by further runs.
-// It removes each fault that an explanation names. In 99 % of the cases, the violation must disappear. It follows each
-// sentence of a remedy. In 98 % of the cases, this must help, and no remedy may be in force already. With
+// TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios with further runs.
+// It removes each fault that an explanation names. In 99 % of the cases, the violation must disappear. It also follows
+// each sentence of a remedy. In 98 % of the cases, this must help, and no remedy may be in force already. With
 // FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 60, 2
@@ -27,7 +27,7 @@ func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 		from, enough, each = fullAssembly, 1000, 25
 	}
 	wrongs := claims.NewWrongs(t)
-	// At the everyday size, 2 % is less than two remedies, and one scenario may lead to two findings with the same
+	// In the default test, 2 % is less than two remedies, and one scenario may lead to two findings with the same
 	// remedy.
 	spare := testkit.Size(2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)

@@ -12,10 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// File returns the text of the scenario's file with some changes. The file expects what its runs show under its own
-// faults, so that a later run shows whether this is still true. If the text can be changed in place, everything else
-// stays as written. Otherwise File writes the whole file again. If this would lose comments, it fails with a
-// CommentsError.
+// File returns the text of the scenario's file with some changes. The file expects the outcomes that its runs have
+// under its own faults, so that a later run shows whether this has changed. If the text can be changed in place,
+// everything else stays as written. Otherwise File writes the whole file again. If this would lose comments, it returns
+// a CommentsError.
 func (a *Advice) File(t *Tried) ([]byte, error) {
 	b := a.subject
 	all := edits(t.Changes)
@@ -48,8 +48,8 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 	return text, err
 }
 
-// faultEdits returns edits for the faults that the file lists, so that they strike the servers of the changed lock. The
-// edit of the last fault comes first, so that removing a fault does not renumber the others.
+// faultEdits returns edits that make the faults in the file strike the servers of the changed lock. The edit of the
+// last fault comes first, so that removing a fault does not renumber the others.
 func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	with := castings(b.scenario.Faults, b.scenario.Targets(), t.scenario.Targets())[0]
 	for i := len(b.scenario.Faults) - 1; i >= 0; i-- {
@@ -66,7 +66,7 @@ func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	return list
 }
 
-// expectations returns edits of the expect section. After these edits, the runs of the document come out as expected.
+// expectations returns edits of the expect section with which the runs of the document come out as expected.
 func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	free := doc.Clone()
 	free.Remove("expect") // the section may name a metric that the changed lock does not have
@@ -108,7 +108,7 @@ func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	return list, nil
 }
 
-// expectation returns the edit for one law that had the given outcomes. An expectation that is met stays. A law that
+// expectation returns the edits for one law that had the given outcomes. An expectation that is met stays. A law that
 // the file does not name needs an entry only if it is broken.
 func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []edit {
 	path := "expect." + string(law)

@@ -18,7 +18,7 @@ type adviseJSON struct {
 	OwnFaults bool     `json:"own_faults"`
 	Explored  int      `json:"explored"` // number of random plans that were run to find some that break the lock
 	Plans     []string `json:"plans"`    // the faults that broke the lock
-	// Number of runs of each change under these plans.
+	// Runs is the number of runs of each change under these plans.
 	Runs int `json:"runs"`
 	// number of runs of a confirmed change under fresh faults of the same kinds
 	Fresh       int          `json:"fresh_runs"`
@@ -53,7 +53,7 @@ type costJSON struct {
 	Requests float64 `json:"requests"`
 	Servers  int     `json:"servers"`
 	Lease    int64   `json:"lease_ns"` // how long a crashed holder keeps others out
-	// Whether a crashed holder keeps others out forever. If so, lease_ns is 0.
+	// Endless says whether a crashed holder keeps others out forever. If so, lease_ns is 0.
 	Endless bool `json:"endless"`
 }
 

@@ -11,7 +11,7 @@ import (
 var natures = []struct {
 	law   checker.Law // empty if the row applies to any law
 	cause checker.CauseKind
-	// gradual is set if some locks suffer less than others from this violation. A lock then mends the law if the same
+	// gradual is set if some locks suffer less than others from this violation. Then a lock mends the law if the same
 	// faults do not break it.
 	gradual bool
 	why     string
@@ -22,7 +22,7 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature explains why no lock can prevent a finding, and reports whether the finding is gradual. It returns "" if a
+// byNature returns the reason why no lock can prevent a finding, and whether the finding is gradual. It returns "" if a
 // lock can prevent it, or if the scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
@@ -33,7 +33,7 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge updates the results of t by the runs so far: Mended, Left, Anew, Otherwise and GivesUp.
+// judge sets the results of t according to the runs so far: Mended, Left, Anew, Otherwise and GivesUp.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {
@@ -76,7 +76,7 @@ func undecided(base, t *Tried, law checker.Law) bool {
 }
 
 // anew returns a breach of a promise that the unchanged lock keeps under the same faults. If there is no such breach,
-// but no run shows the promise to hold any more, it returns a breach without a cause. Otherwise it returns nil.
+// but no run shows the promise to hold anymore, it returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {
@@ -108,8 +108,8 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	return list[i]
 }
 
-// otherwise lists the ways in which a law is broken under the given faults (on the same or other servers) and under
-// fresh faults.
+// otherwise returns the ways in which a law is broken under the given faults (on the same servers and on others) and
+// under fresh faults.
 func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
 	var all campaign.Findings
 	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {

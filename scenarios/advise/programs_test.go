@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofPrograms returns a scenario whose clients are treated as programs that are given the TTL. They behave as the
+// ofPrograms returns a scenario whose clients are treated as programs to which the TTL is passed. They behave as the
 // protocol does. failing, if set, reports whether the program fails in a run.
 func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nemesis.Plan) bool) *scenarios.Scenario {
 	t.Helper()
@@ -52,8 +52,8 @@ faults:
 `
 
 // TestProgramsAreOfferedWhatTheyLearnOf: if the clients are programs, the changes that are tried concern only the
-// servers, the resource, and keys that the programs are given. One of these changes mends a lock whose server loses
-// data.
+// servers, the resource, and keys whose values are passed to the programs. One of these changes mends a lock whose
+// server loses data.
 func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	s := ofPrograms(t, forgetful, nil)
 	a, err := Try(context.Background(), s, Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}})
@@ -125,8 +125,8 @@ func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	}
 }
 
-// TestNothingIsBrokenBecauseAClientEnded: in each run, a client ends before its work is done. Laws that were not broken
-// are then undecided, and the advice says so.
+// TestNothingIsBrokenBecauseAClientEnded: if in each run a client ends before its work is done, laws that were not
+// broken are undecided, and the advice says so.
 func TestNothingIsBrokenBecauseAClientEnded(t *testing.T) {
 	text, _, _ := strings.Cut(strings.Replace(forgetful, "name: forgetful", "name: ended", 1), "  - crash")
 	s := ofPrograms(t, text+"  - pause client-1 for 1s after acquired\n", nil)

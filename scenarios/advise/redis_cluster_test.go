@@ -35,7 +35,8 @@ func onClusters(t testing.TB) (list []*locks.Definition) {
 }
 
 // assembleCluster returns a random lock in a Redis Cluster, and a plan that makes the Cluster elect a replica of the
-// lock's master. In most plans, a replica lacks the lock then: it was cut off from the master, or it was restarted.
+// lock's master. In most plans, the replica does not have the lock: it was cut off from the master, or it was
+// restarted.
 func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (*scenarios.Scenario, nemesis.Plan) {
 	a := &assembly{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0x636c7573746572)), ttl: 10 * time.Second}
 	replicas := 1 + a.dice.IntN(2)
@@ -81,7 +82,7 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 }
 
 // TestRemediesHelpInARedisCluster follows each remedy for a lock that a Redis Cluster lost when it elected a replica.
-// All must help, and none may be in force already.
+// All remedies must help, and none may be in force already.
 func TestRemediesHelpInARedisCluster(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	protocols := onClusters(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation describes how to follow a remedy, or why it cannot be followed. A remedy is a sentence that reports
-// print. If there are several ways to follow it, one of them must help.
+// confirmation says how to follow a remedy, which is a sentence in a report, or why this is not possible. If there are
+// several ways to follow it, one of them must help.
 type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
@@ -26,12 +26,12 @@ type confirmation struct {
 	keeps       checker.Law
 	asksNothing bool // the sentence says that the law is kept already
 	none        bool // the sentence says that no remedy is known
-	// but lists scenarios in which the remedy does not keep the law, with the reasons.
+	// but maps scenarios in which the remedy does not keep the law to the reasons.
 	but map[string]string
 }
 
-// applied follows a remedy that needs more than one line of the format. It changes what the clients do, which faults
-// strike, or a key whose right value depends on other keys.
+// applied is a function that follows a remedy for which one line of the format is not enough. It changes what the
+// clients do, which faults strike, or a key whose right value depends on other keys.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
 // librariesOnly is the reason given for not trying a remedy that only lock libraries need.
@@ -348,7 +348,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing makes no change, for a remedy that says that nothing needs to be changed.
+// nothing makes no change. It is for a remedy that says that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.
@@ -380,7 +380,7 @@ func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	}
 }
 
-// serversBack makes all servers restart that would otherwise be gone permanently.
+// serversBack makes all servers restart that would otherwise stay away forever.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -416,8 +416,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts returns, in parts per million, how much too fast a server's clock and how much too slow a client's clock may
-// run under a plan.
+// drifts returns, in parts per million, by how much a server's clock may run too fast and a client's clock too slow
+// under a plan.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -457,8 +457,7 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 	return b.set("lock.ttl", format.DurationText(int64(ttl))).edits
 }
 
-// waiting makes every client wait for all replicas (with WAIT) and act on the reply, so that a promoted replica has the
-// key.
+// waiting makes every client wait until all replicas have the key (with WAIT) and act on the reply.
 func waiting(b *subject, _ *nemesis.Plan) []edit {
 	edits := append(b.set("lock.wait.obey", "on").edits,
 		b.set("lock.wait.replicas", strconv.Itoa(max(1, b.scenario.Servers.Replicas))).edits...)
@@ -519,8 +518,8 @@ func renewedWhileWaiting(b *subject, p *nemesis.Plan) []edit {
 	return append(renewed(b, p), edit{Path: "lock.extension.in", Value: "background"})
 }
 
-// boundedWork makes every client check how much of its lease is left and stop when the lease has ended. It removes work
-// that a client cannot stop.
+// boundedWork makes every client check the remaining time of its lease and stop when the lease has ended. It removes
+// work that a client cannot stop.
 func boundedWork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	for _, change := range []Change{b.set("work.hold", "validity"), b.set("work.check-validity", "on"),
 		b.set("work.compute", "0s")} {
@@ -574,7 +573,7 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 		}
 	}
 	edits := append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
-	// a client that has sent a request waits for the answer, or for this long
+	// after it has sent a request, a client waits for the answer, or for this long
 	for i := range b.scenario.Clients {
 		if b.scenario.Clients[i].Lock.Timeout > shortest/4 {
 			return append(edits, b.set("lock.timeout", format.DurationText(int64(shortest/4))).edits...)
@@ -625,7 +624,7 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further lists scenarios that are not in the catalogue. In them, clocks drift by more than the allowance, or a release
+// further lists scenarios that are not in the catalogue: in them, clocks drift by more than the allowance, or a release
 // does nothing.
 var further = []string{`name: no-release
 servers: {redis: 1}

@@ -26,8 +26,8 @@ type Report struct {
 	Repeat string // command that repeats the search
 }
 
-// breach says how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A breach
-// without a cause means that no run shows the promise to hold any more.
+// breach describes how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A
+// breach without a cause means that no run shows the promise to hold anymore.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " no longer holds in any run"
@@ -57,7 +57,7 @@ func (a *Report) Standing() document.Result {
 	return document.Failed
 }
 
-// outcome returns the standing in one or two words.
+// outcome returns the overall result in one or two words.
 func (a *Report) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == document.Undecided:
@@ -88,7 +88,7 @@ func (a *Report) plans() []string {
 	return all
 }
 
-// causes returns the causes for which a law was broken under the given faults.
+// causes returns the causes by which a law was broken under the given faults.
 func (a *Report) causes(law checker.Law) []string {
 	all := []string{}
 	for _, f := range a.Base.Given.Findings {
@@ -144,7 +144,7 @@ func (a *Report) conclusion() string {
 	return strings.Join(sentences, " ")
 }
 
-// advice says what to do, according to what the search has found out.
+// advice says what to do, or why there is nothing to advise.
 func (a *Report) advice() string {
 	stopped := a.Interrupted || a.OutOfBudget
 	what := "The scenario's own faults"
@@ -209,8 +209,8 @@ func (a *Report) untried() string {
 	return fmt.Sprintf("%s. Not tried: %s.", why, text.Join(left, " and "))
 }
 
-// kept says in how many runs a change keeps every promise, which promises no lock can keep or are still broken as
-// before, and which faults no longer have a target.
+// kept says in how many runs a change keeps every promise, which promises are still broken as before or cannot be kept
+// by any lock, and which faults no longer have a target.
 func (a *Report) kept(t *Tried) string {
 	natural := func(b Breach) bool { return b.Nature != "" }
 	asBefore := func(b Breach) bool { return b.Nature == "" }
@@ -234,8 +234,8 @@ func (a *Report) kept(t *Tried) string {
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
-// nearest describes the best change if even that change does not keep every promise. It says which promises the change
-// keeps, and in how many runs it breaks others.
+// nearest describes the best change if even this change does not keep every promise: which promises it keeps, and in
+// how many runs it breaks others.
 func (a *Report) nearest(t *Tried) string {
 	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
@@ -268,8 +268,8 @@ func (a *Report) nearest(t *Tried) string {
 
 const givesUp = "clients give up where they acquired the lock before"
 
-// trialsOf says in how many runs a change was tried: "in 20 runs under these faults and 2,100 under fresh ones of the
-// same kinds".
+// trialsOf says in how many runs a change was tried, such as "in 20 runs under these faults and 2,100 under fresh ones
+// of the same kinds".
 func (a *Report) trialsOf(t *Tried) string {
 	runs := text.CountGrouped(t.Given.Runs, "run")
 	if a.withoutFaults() {
@@ -285,8 +285,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy lists the promises that are broken, according to t.Otherwise, in the ways for which ways returns true. It
-// also returns the numbers of runs in words: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy returns the promises that are broken, according to t.Otherwise, in the ways for which ways returns true. It
+// also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -309,7 +309,7 @@ func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, coun
 	return laws, text.CountGrouped(t.wasMet(), "run") + ", " + text.Join(each, " and ")
 }
 
-// changesOf returns the changes as a scenario file states them: "lock.protocol: etcd".
+// changesOf returns the changes as lines of a scenario file: "lock.protocol: etcd".
 func changesOf(t *Tried) (list []string) {
 	for i := range t.Changes {
 		list = append(list, t.Changes[i].String())
@@ -317,7 +317,7 @@ func changesOf(t *Tried) (list []string) {
 	return list
 }
 
-// changesInWords returns the changes as they are written in a sentence: "lock.protocol to etcd".
+// changesInWords returns the changes as parts of a sentence: "lock.protocol to etcd".
 func changesInWords(t *Tried) (list []string) {
 	for _, text := range changesOf(t) {
 		list = append(list, strings.Replace(text, ": ", " to ", 1))
@@ -325,7 +325,7 @@ func changesInWords(t *Tried) (list []string) {
 	return list
 }
 
-// against compares a cost with the cost before the change, in words.
+// against compares a cost with the cost before the change, in one or two sentences.
 func against(c, base Cost) string {
 	lease := ""
 	if c.Lease != base.Lease {
@@ -347,7 +347,7 @@ func against(c, base Cost) string {
 	return words + "." + lease
 }
 
-// lasting states in words how long a lease lasts.
+// lasting says how long a lease lasts.
 func lasting(lease time.Duration) string {
 	if lease == forever {
 		return "forever"
@@ -443,7 +443,7 @@ func (a *Report) trials() (all document.Facts) {
 	return all
 }
 
-// marked says in which runs a law must hold so that a change is marked as mending it.
+// marked says in which runs a law must hold so that a change is marked as fixing it.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
 		", and under new faults of the same kinds"
@@ -477,8 +477,7 @@ func (a *Report) natures() (list []string) {
 	return list
 }
 
-// elsewhere says in how many runs these faults struck other servers. It does so only if some change replaces or adds
-// servers.
+// elsewhere says in how many runs the faults struck other servers. It returns "" if no change replaces or adds servers.
 func (a *Report) elsewhere() string {
 	most := 0
 	for _, t := range a.Mending {
@@ -490,7 +489,7 @@ func (a *Report) elsewhere() string {
 	return fmt.Sprintf(", in up to %d where they strike servers that it adds", most)
 }
 
-// freshly returns the number of fresh runs that break the unchanged lock. This number shows how severe the fresh faults
+// freshly returns the number of fresh runs that break the unchanged lock. The number shows how severe the fresh faults
 // are.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {

@@ -15,7 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The table fits the screen for any number of broken laws. The last column, the number of servers, is still there.
+// The table fits the screen, whatever the number of broken laws is. Its last column, the number of servers, is never
+// cut off.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
 		for n := 1; n <= len(checker.Laws); n++ {
@@ -49,8 +50,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The first sentence says that every promise is kept only if the table below it agrees. Each number in the sentence is
-// the number of runs of a trial.
+// The first sentence says that every promise is kept only if the table below it says the same. Each number in the
+// sentence is the number of runs of a trial.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {

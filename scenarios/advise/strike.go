@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// translated applies a plan to a changed lock: it replaces each process that a fault names by its counterparts. A fault
-// of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. spared lists the
-// faults that have no target. A crashed server stays away for at least restart.
+// translated applies a plan to a changed lock by replacing each process that a fault names with its counterparts. A
+// fault of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. spared lists
+// the faults that have no target. A crashed server stays away for at least restart.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -35,7 +35,7 @@ func translated(
 	return q, spared
 }
 
-// fitted adapts a fault to a lock. ok is false if the fault is not possible for the lock. moved says that the fault
+// fitted adapts a fault to a lock. ok is false if the fault is not possible for the lock. moved says whether the fault
 // originally named another process.
 func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
@@ -57,14 +57,15 @@ func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Dura
 	return g, g.Kind.Has(nemesis.FieldLoss) && nemesis.Validate(g, *known) == nil
 }
 
-// repeats reports whether a fault equals one of the others, or both are failovers of the same master.
+// repeats reports whether a fault equals one of the others. Two failovers of the same master count as equal.
 func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 	return slices.ContainsFunc(others, func(g nemesis.Fault) bool {
 		return g.String() == f.String() || f.Kind == nemesis.FailOver && g.Kind == f.Kind && g.Target == f.Target
 	})
 }
 
-// downAfterFailOver is how long a master stays down if it crashes instead of failing over because it has no replica.
+// downAfterFailOver is how long a master stays down if the plan orders a failover but the master has no replica, so
+// that it crashes instead.
 const downAfterFailOver = 5 * time.Second
 
 // mix returns the mix from which fresh faults for a lock are drawn. If the lock broke under its own faults, this is the
@@ -126,7 +127,7 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	return m
 }
 
-// processKindOf says whether a process is a client, the resource or a server.
+// processKindOf returns whether a process is a client, the resource or a server.
 func processKindOf(p sim.ProcessID) nemesis.ProcessKind {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):

@@ -76,7 +76,7 @@ func (r *remedyTrials) story(s *claims.Story) {
 	}
 }
 
-// remedy tries the ways to follow a sentence one after another, until one helps.
+// remedy tries the ways to follow a sentence, one after another, until one of them helps.
 func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	b, err := newSubject(s.Scenario, Options{From: 1, Seeds: 1})
 	if err != nil {
@@ -131,8 +131,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// leave undoes the counting of a remedy that was applied. The format refuses most protocols for clients with several
-// tasks. A remedy that requires such a protocol cannot be followed in that case.
+// leave does not count a remedy that was applied, if it requires a protocol that the format refuses for clients with
+// several tasks. Such a remedy cannot be followed.
 func (r *remedyTrials) leave(c *confirmation) {
 	r.applied--
 	r.made[c.text]--
@@ -182,8 +182,8 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	}
 }
 
-// TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98 % must help,
-// and none may be in force already. With FENCEPOST_FULL=1, the test continues until it has followed 500 remedies.
+// TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98 % of them must
+// help, and none may be in force already. With FENCEPOST_FULL=1, the test continues until it has followed 500 remedies.
 func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	enough, rounds, each := 40, 10, 1
 	if testkit.Full() {
@@ -203,8 +203,8 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source.
-// Each must contain every sentence of the other.
+// TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source
+// code. Each must contain every sentence of the other.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
 	known := func(text string) bool {

@@ -24,7 +24,7 @@ import (
 
 type tallied = campaign.Finding
 
-// Cost is what a lock costs: how long an undisturbed client takes to acquire it, how many requests and servers it
+// Cost is the cost of a lock: how long an undisturbed client takes to acquire it, how many requests and servers it
 // needs, and how long a crashed holder keeps others out (Lease).
 type Cost struct {
 	Acquire  time.Duration // median acquire time
@@ -33,7 +33,7 @@ type Cost struct {
 	Lease    time.Duration
 }
 
-// forever is the lease of a lock that does not expire.
+// forever is the value of Cost.Lease for a lock that does not expire.
 const forever time.Duration = math.MaxInt64
 
 // worker performs the runs of one lock.
@@ -45,7 +45,7 @@ type worker struct {
 	checker checker.Checker
 }
 
-// worker returns a worker for the lock t.
+// worker returns a worker that runs the lock t.
 func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
@@ -57,7 +57,7 @@ func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	return &s
 }
 
-// patience is the factor by which a run may exceed the scenario's limit.
+// patience is the factor by which a run may last longer than the scenario's limit.
 const patience = 2
 
 // run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every
@@ -93,7 +93,7 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	return nil
 }
 
-// hopeless reports whether all of the given laws are broken. Further runs are then useless, because the change was
+// hopeless reports whether all of the given laws are broken. Further runs are useless then, because the change was
 // supposed to mend one of these laws.
 func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
@@ -111,10 +111,10 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is the number of further castings for each plan.
+// elsewhereEach is the number of castings for each plan in addition to the first ones.
 const elsewhereEach = 3
 
-// elsewhere runs the same plans with their faults moved to other servers. It stops when stop returns true.
+// elsewhere runs the same plans with their faults moved to other servers, until stop returns true.
 func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	t := w.tried
 	for ; t.moved < elsewhereEach*len(w.plans) && ctx.Err() == nil && !stop(); t.moved++ {
@@ -130,8 +130,7 @@ func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// castings returns the castings for a plan's faults. It records the faults that strike nothing in any of them as
-// spared.
+// castings returns the castings for a plan's faults. Faults that have no target in any casting are recorded as spared.
 func (w *worker) castings(p nemesis.Plan) []counterparts {
 	t, key := w.tried, fmt.Sprint(p.Faults)
 	if w.cast[key] != nil {
@@ -236,7 +235,7 @@ func (w *worker) others(ctx context.Context) error {
 }
 
 // everyday returns the plans that every lock must survive. The first has no faults. In the others, a client crashes at
-// a point where it leaves most behind, a server is gone permanently, or a client is cut off for longer than a lease. A
+// a point at which it leaves most behind, a server is gone forever, or a client is cut off for longer than a lease. A
 // lock that is exclusive only because nobody can acquire it fails under these plans.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
@@ -269,12 +268,12 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	return append(plans, gone)
 }
 
-// othersShare is the number of fresh plans for each plan with faults of all kinds.
+// othersShare is the number of fresh plans for each plan that is drawn with faults of all kinds.
 const othersShare = 4
 
-// draws returns a function that returns the ith plan, counted from 0. The plan is drawn from the mix or, if vary is
-// set, may be a variation. The first variations are systematic. After them, random variations and drawn plans
-// alternate. draws returns nil if no plan can strike anything.
+// draws returns a function that returns the ith plan. The plan is drawn from the mix or, if vary is set, may be a
+// variation. The first variations are systematic. After them, random variations and drawn plans alternate. draws
+// returns nil if no plan can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
@@ -323,8 +322,8 @@ func (b *subject) build(t *Tried) *Tried {
 	return t
 }
 
-// try tries some changes together, for as long as they may still mend one of the wanted laws. It returns nil if it was
-// interrupted.
+// try tries some changes together, and stops when they can no longer mend any of the wanted laws. It returns nil if it
+// was interrupted.
 func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted []checker.Law) (*Tried, error) {
 	t := &Tried{Changes: changes, Left: b.broken}
 	if b.build(t) == nil {
@@ -358,7 +357,7 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 	return t, err
 }
 
-// confirm runs a change under all plans that broke the lock, on the same and on other servers, and under many more
+// confirm runs a change under all plans that broke the lock, on the same servers and on others, and under many more
 // fresh plans. It stops early if the change no longer seems to keep every promise. If the change did not seem to do so
 // before, it stops as soon as the change mends nothing.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
@@ -386,7 +385,7 @@ func edits(changes []Change) (all []edit) {
 	return all
 }
 
-// cost measures the cost with a single client that acquires and releases the lock repeatedly.
+// cost measures the cost of a lock, with a single client that acquires and releases the lock repeatedly.
 func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	doc := changed.Clone()
 	for _, key := range []string{"faults", "expect", "promise", "mix", "overrides", "work", "network.links", "limit"} {
@@ -423,5 +422,5 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	return c, nil
 }
 
-// costCycles is the number of times that this client acquires the lock.
+// costCycles is the number of times that the client of cost acquires the lock.
 const costCycles = 20

@@ -10,21 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// variation draws plans that resemble a given one. Its faults become longer or shorter, strike earlier or later, at
+// variation draws plans that resemble a given plan. Their faults are longer or shorter, strike earlier or later, at
 // other points or on other processes. There may also be one fault fewer, or up to two more. A change that helps only
 // against the exact faults of the given plan does not survive these plans.
 type variation struct {
 	of    []nemesis.Plan // the plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
 	// longer is the present TTL of the lock divided by the original one. Faults break locks if they last longer than
-	// the lease, so faults become longer in proportion to the TTL.
+	// the lease, so the lengths of faults are multiplied by it.
 	longer float64
 }
 
 // plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations move each fault. A
 // fault at a point of the lock's life moves to each such point. A fault at a time strikes a little later, since the
 // lock may have become slower. A fault at a message moves to a later message. The next len(lengths) variations change
-// the lengths, but not the places. All others are drawn at random.
+// the lengths, but not when the faults strike. All others are drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -59,7 +59,7 @@ var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 // systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is the step by which the first variations move a fault that strikes at a time.
+// shift is how much later a fault strikes in each of the first variations, if it strikes at a time.
 const shift = 2 * time.Millisecond
 
 // longer returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration unchanged
@@ -115,7 +115,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	return p
 }
 
-// scales are the factors, in sixteenths, by which a fault becomes longer, larger or later.
+// scales are the factors, in sixteenths, by which a fault's length, size or time is multiplied.
 var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
 // scaled returns a duration multiplied by a random factor, in whole milliseconds. Zero stays zero.

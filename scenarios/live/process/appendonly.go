@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// logs lists the append-only files that may grow, in the order in which they were created. There is only one, unless
+// logs returns the append-only files that may grow, in the order in which they were created. There is only one, unless
 // the server is or was a replica.
 func logs(folder string) (list []string) {
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
@@ -25,8 +25,8 @@ func logs(folder string) (list []string) {
 	return list
 }
 
-// Disk tracks how much of the append-only files would survive a loss of power without an fsync. That is the part that
-// existed when the process started, and the part that the operating system has had for longer than writeBack.
+// Disk tracks which part of the append-only files would survive a loss of power without an fsync: the part that existed
+// when the process started, and the part that was written more than writeBack ago.
 type Disk struct {
 	mu    sync.Mutex
 	found map[uint64]int64 // for each inode, how many bytes are on disk

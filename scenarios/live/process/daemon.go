@@ -25,7 +25,7 @@ type Daemon struct {
 	held    bool
 }
 
-// Start starts a process. During a pause, the new process is stopped immediately. The previous process must have ended.
+// Start starts a process. During a pause, it stops the new process immediately. The previous process must have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,8 +116,8 @@ func (d *Daemon) Died() error {
 }
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
-// error if the process has ended. If the process is not ready within patience, it returns a [LateError] whose text
-// includes the string does.
+// error if the process has ended. If the process is not ready within patience, it returns a [LateError]. does says in
+// that error what the process has not done.
 func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
@@ -135,7 +135,7 @@ func (d *Daemon) Await(ready func() bool, does string, patience, every time.Dura
 	return nil
 }
 
-// LastWords returns the end of the log, as text that can end a sentence.
+// LastWords returns the end of the log, as the last part of a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

@@ -46,7 +46,7 @@ func state(t *testing.T, d *Daemon) string {
 	return rest[:1]
 }
 
-// TestAPauseHoldsForWhatIsStartedMeanwhile checks that a process that is started during a pause is paused, too, until
+// TestAPauseHoldsForWhatIsStartedMeanwhile checks that a process that is started during a pause is also paused until
 // the pause ends.
 func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	d := newDaemon(t, "exec sleep 1000")
@@ -73,8 +73,8 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestHowADaemonEnds checks that a daemon ends when asked to, whether or not it is paused. If it does not end, it is
-// killed. It may also end by itself.
+// TestHowADaemonEnds checks that a daemon ends when it is asked to, whether or not it is paused. If it does not end, it
+// is killed. It may also end by itself.
 func TestHowADaemonEnds(t *testing.T) {
 	d := newDaemon(t, `trap 'echo asked; exit 3' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
 	for _, held := range []bool{false, true} {

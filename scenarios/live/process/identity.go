@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Identity is a self-signed certificate by which the servers of a run recognize each other. A process that has the key
-// is a server of this run.
+// Identity is a self-signed certificate by which the servers of a run recognize each other. Any process that has the
+// private key is a server of this run.
 type Identity struct {
 	Certificate string // path of the certificate (PEM)
 	Key         string // path of a file with the key and the certificate (PEM); only this user can read it

@@ -1,11 +1,11 @@
 // Package process starts the programs of a live run and makes sure that none of them outlives it.
 //
 // The keeper is a second process: the program executes itself, and [Main] takes over there. The keeper adopts all
-// processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a pipe. That pipe ends
-// when the run is over or its process was killed, even by kill -9. Then the keeper kills all its descendants, deletes
-// the folder that it has created, and ends. A run therefore leaves nothing behind, however it ends, unless the keeper
-// itself is killed by kill -9. In that case the processes that it started directly die with it (PR_SET_PDEATHSIG), and
-// the next run deletes the folder.
+// processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a pipe. That pipe is
+// closed when the run is over or its process was killed, even by kill -9. Then the keeper kills all its descendants,
+// deletes the folder that it has created, and ends. A run therefore leaves nothing behind, however it ends, unless the
+// keeper itself is killed by kill -9. In that case the processes that it started directly die with it
+// (PR_SET_PDEATHSIG), and the next run deletes the folder.
 //
 // A [Daemon] is a server program that runs in its own folder, as one process after another. A small library that is
 // loaded into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and
@@ -16,8 +16,8 @@
 // This package runs in real time, with processes, signals and files, and compiles the library with gcc. It needs Linux;
 // elsewhere [Start] returns an error.
 //
-// Goals: a stop is reported once every thread has stopped, and a kill once the process has ended; a pause also stops a
-// process that is started during it. Non-goals: resource limits, namespaces and users; knowledge of what a program
+// Goals: a stop is reported only when every thread has stopped, and a kill only when the process has ended; a pause
+// also stops a process that is started during it. Non-goals: resource limits, namespaces and users; what a program
 // serves and whether it is ready. A descendant that leaves the process group of its command is not stopped by
 // [Process.Stop]; it is killed with all others at the end.
 package process
@@ -37,11 +37,12 @@ type Command struct {
 	Env  []string // complete environment, in the form "NAME=value"
 	Dir  string   // working directory; empty: the keeper's folder
 	Log  string   // file or FIFO to which standard output and error are appended; empty: they are discarded
-	// Output, if set, receives standard output and error instead, on its own goroutine. Standard input is empty.
+	// Output, if set, receives standard output and standard error instead. It is written to on its own goroutine.
+	// Standard input is empty.
 	Output io.Writer `json:"-"`
 }
 
-// status says how a command ended.
+// status describes how a command ended.
 type status struct {
 	Code   int            // the exit status; -1 if a signal ended the command
 	Signal syscall.Signal // the signal that ended the command, or 0
@@ -68,7 +69,7 @@ var ErrEnded = errors.New("the process has ended")
 // LateError reports that programs were not ready in time, as may happen on an overloaded host.
 type LateError struct{ Err error }
 
-// Error names the programs and the time limit.
+// Error returns the names of the programs and the time limit.
 func (e *LateError) Error() string { return e.Err.Error() }
 
 // variable is the environment variable that makes a process of this program a keeper.

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// parent is an environment variable that makes a process of this test act as a run that has started several processes
-// and is then killed.
+// parent is an environment variable that makes a process of this test act as a run: it starts several processes and is
+// then killed.
 const parent = "FENCEPOST_KEEPER_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// family is a command with a child, a process that has left its session, and a process that has also lost its parent.
-// Each writes its ID to a file. The file "all" exists once all of them have done so.
+// family is a shell command that starts three processes: a child, a process that has left the session, and a process
+// that has also lost its parent. Each writes its ID to a file. The file "all" exists once all of them have done so.
 const family = `echo $$ >leader
 sh -c 'echo $$ >child; exec sleep 1000' &
 setsid sh -c 'echo $$ >gone-off; exec sleep 1000' &
@@ -188,8 +188,8 @@ func run(t *testing.T, k *Keeper, script string) *Process {
 	return p
 }
 
-// TestStopIsOverWhenNothingRuns stops a group of two processes that count as fast as they can. Neither may count
-// between Stop and Cont.
+// TestStopIsOverWhenNothingRuns stops a group of two processes that count as fast as they can. Neither may continue to
+// count between Stop and Cont.
 func TestStopIsOverWhenNothingRuns(t *testing.T) {
 	k := started(t)
 	p := run(t, k, `count() { i=0; while :; do i=$((i+1)); echo $i >$1; done; }
@@ -301,8 +301,8 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
-// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process, and not the
-// keeper's.
+// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process, and not that of
+// the keeper.
 func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	ignored := func(status string) string {
 		_, after, _ := strings.Cut(status, "SigIgn:")
@@ -325,7 +325,8 @@ func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	}
 }
 
-// TestManyThatEndAtOnce checks that the status of a command is known even if the command ends before Start returns.
+// TestManyThatEndAtOnce checks that the exit status of a command is known even if the command ends before Start
+// returns.
 func TestManyThatEndAtOnce(t *testing.T) {
 	k := started(t)
 	for i := range 100 {

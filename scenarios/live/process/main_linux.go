@@ -21,7 +21,7 @@ import (
 )
 
 // Main runs the keeper if this process was started as one. In that case, it does not return. Every program that calls
-// [Start] must call Main before anything else; tests do so in TestMain.
+// [Start] must call Main before anything else; tests call it in TestMain.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
@@ -58,8 +58,8 @@ func (w *watch) run() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming the reaper of all descendants: %w", err)
 	}
-	// The signals are caught and not ignored, because an ignored signal would stay ignored in every process that is
-	// started.
+	// Catch the signals instead of ignoring them, because every process that is started would inherit an ignored
+	// signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Main does nothing, because keepers need Linux. The same is true of the functions below.
+// Main does nothing, because keepers need Linux. The functions below do nothing for the same reason.
 func Main() {}
 
 var ownGroup *syscall.SysProcAttr

@@ -45,7 +45,7 @@ func (o *output) copy() {
 	}
 }
 
-// Write passes output to the writer.
+// Write passes output on to the writer in Command.Output.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

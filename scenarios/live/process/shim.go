@@ -17,13 +17,12 @@ import (
 //go:embed preload/shim.c
 var shimSource []byte
 
-// ErrNoCompiler reports that the library cannot be compiled, because there is no gcc.
+// ErrNoCompiler reports that the shim cannot be compiled, because there is no gcc.
 var ErrNoCompiler = errors.New("gcc is missing: it is needed to compile the library that does this to a real " +
 	"server. Install it " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// CanShim returns nil if the library can be compiled on this machine, and otherwise the reason, which is
-// [ErrNoCompiler].
+// CanShim returns nil if the shim can be compiled on this machine, and otherwise the reason, which is [ErrNoCompiler].
 func CanShim() error {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return ErrNoCompiler
@@ -31,7 +30,7 @@ func CanShim() error {
 	return nil
 }
 
-// Compile compiles the library to a folder and returns its path.
+// Compile compiles the shim library into a folder and returns its path.
 func Compile(folder string) (string, error) {
 	source, library := filepath.Join(folder, "shim.c"), filepath.Join(folder, "shim.so")
 	if err := os.WriteFile(source, shimSource, 0o600); err != nil {
@@ -44,7 +43,7 @@ func Compile(folder string) (string, error) {
 	return library, nil
 }
 
-// These are the offsets of the fields in the file that controls the library. Each field has eight bytes.
+// These are the offsets, in bytes, of the fields in the file that controls the library. Each field has eight bytes.
 const (
 	fieldVersion = iota
 	fieldBase
@@ -57,7 +56,7 @@ const (
 	fields
 )
 
-// Shim controls the library in one process. A nil Shim means that no library is loaded.
+// Shim controls the shim library in one process. A nil Shim means that no library is loaded.
 type Shim struct {
 	library, path string
 	file          *os.File
@@ -69,7 +68,8 @@ type Shim struct {
 	slow    time.Duration
 }
 
-// segment is a period in which a clock runs at a constant rate.
+// segment is a period in which a clock runs at a constant rate. base is the machine's monotonic time at its start, and
+// mono is what the clock shows then, both in ns. ppm is the deviation of the rate.
 type segment struct{ base, mono, ppm int64 }
 
 // at returns the value of the clock when the machine's monotonic clock shows now.
@@ -78,8 +78,8 @@ func (s segment) at(now int64) int64 {
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the library for the processes of a daemon. Its control file outlives each process, as a machine's
-// clock does.
+// NewShim prepares the library for the processes of a daemon. All these processes use the same control file, since a
+// machine's clock also outlives its processes.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -107,7 +107,7 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum difference that is tolerated between the wall clocks of the process and of its simulated server
+// farOff is the maximum difference between the wall clocks of the process and of its simulated server that is accepted
 // if no library is loaded to change the clock of the process.
 const farOff = time.Second
 
@@ -133,7 +133,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// begin prepares the control file for a new process, for which nothing has been synced yet.
+// begin prepares the control file for a new process. Nothing counts as synced in the new process.
 func (s *Shim) begin() error {
 	if s == nil {
 		return nil
@@ -141,7 +141,7 @@ func (s *Shim) begin() error {
 	return s.write(fieldInode, 0, 0)
 }
 
-// SlowFsync makes each fsync take longer by the duration by.
+// SlowFsync makes each fsync take the duration by longer.
 func (s *Shim) SlowFsync(by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 }
 
 // Origin is the time on the machine's monotonic clock at which the world started. The world's time is never ahead of
-// the machine's time. The smallest difference observed so far is therefore the most accurate.
+// the machine's time. Therefore, the smallest difference observed so far is the most accurate.
 type Origin struct {
 	mu    sync.Mutex
 	known bool

@@ -54,8 +54,8 @@ func groupOf(pid int) int {
 	return group
 }
 
-// SocketOf returns the name of a connection's socket at its local address. The file descriptors of a process refer to
-// the socket by this name (proc(5), net/tcp). SocketOf returns "" if there is no such socket.
+// SocketOf returns the name of the local socket of a connection, as in "socket:[12345]". The file descriptors of a
+// process refer to the socket by this name (proc(5), net/tcp). SocketOf returns "" if there is no such socket.
 func SocketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -63,7 +63,7 @@ func SocketOf(local, remote netip.AddrPort) string {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			// the fields are number, local address, remote address, state, queues, timer, retransmits, user, timeout,
+			// the fields are: number, local address, remote address, state, queues, timer, retransmits, user, timeout,
 			// inode
 			f := strings.Fields(line)
 			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
@@ -74,8 +74,8 @@ func SocketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written formats an address as the kernel does: as words of four bytes, each in reverse order. An IPv4 address is the
-// end of its IPv6 form.
+// written formats an address as the kernel does: in words of four bytes, each in reverse order. The IPv4 address is the
+// end of the corresponding IPv6 address.
 func written(at netip.AddrPort) string {
 	var text string
 	for word := range slices.Chunk(at.Addr().Unmap().AsSlice(), 4) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhichGroupHoldsASocket checks that the process group of the process that opened a connection holds its socket,
-// and that no other group does, whichever processes can reach the port.
+// TestWhichGroupHoldsASocket checks that only the process group of the process that opened a connection holds its
+// socket, whichever processes can reach the port.
 func TestWhichGroupHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -30,7 +30,7 @@ type Keeper struct {
 	running map[int]*Process
 }
 
-// answer is the keeper's report on an order, with the process that the order was about. The process is nil if it is not
+// answer is the keeper's report on an order, and the process that the order concerned. The process is nil if it is not
 // running.
 type answer struct {
 	report
@@ -98,7 +98,7 @@ func readReport(in *bufio.Reader) (r report, err error) {
 // Folder returns the private folder of the run, which the keeper deletes when it ends.
 func (k *Keeper) Folder() string { return k.folder }
 
-// listen handles the keeper's reports until the keeper ends.
+// listen handles the keeper's reports until the keeper has ended.
 func (k *Keeper) listen(in *bufio.Reader) {
 	for {
 		r, err := readReport(in)
@@ -173,7 +173,7 @@ func (k *Keeper) write(o order) error {
 	return err
 }
 
-// Start starts a command. The error says which program cannot be found or executed. A command that ends immediately
+// Start starts a command. If a program cannot be found or executed, the error names it. A command that ends immediately
 // counts as started; [Process.Wait] reports how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
@@ -197,7 +197,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason removes the parts of an error of package exec that the caller states itself.
+// reason returns an error of package exec without the parts that the caller states itself.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -206,8 +206,8 @@ func reason(err error) error {
 	return err
 }
 
-// Close kills everything that the keeper has started, including all descendants, deletes the folder, and waits until
-// this is done.
+// Close kills everything that the keeper has started, including all descendants, and deletes the folder. It returns
+// when this is done.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
 	<-k.gone
@@ -223,8 +223,8 @@ func (p *Process) ended() status {
 	return p.status
 }
 
-// held is the maximum time that Wait waits for the output of a process that has ended. Another process may keep the
-// output open.
+// held is the maximum time that Wait waits for the output of a process that has ended. Another process may still have
+// the output open.
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with

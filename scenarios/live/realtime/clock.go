@@ -14,15 +14,14 @@ type HostClock struct {
 	timer *timer
 }
 
-// NewHostClock returns a clock that shows zero now. It returns an error of the kernel if there are no file descriptors
-// left.
+// NewHostClock returns a clock that shows zero now. It returns an error if the process has no file descriptors left.
 func NewHostClock() (*HostClock, error) {
 	t, err := newTimer()
 	return &HostClock{time.Now(), t}, err
 }
 
-// HostClockSince returns a clock that shows zero at the given time of the host's monotonic clock. Another process has
-// obtained that time by calling Monotonic on its own clock.
+// HostClockSince returns a clock that shows zero at the given time of the host's monotonic clock. The Monotonic method
+// of a clock in another process returns such a time.
 func HostClockSince(monotonic int64) (*HostClock, error) {
 	c, err := NewHostClock()
 	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timer exists only so that the package compiles; it needs Linux.
+// timer does nothing. It exists only so that the package compiles on systems other than Linux.
 type timer struct{ rang chan struct{} }
 
 func newTimer() (*timer, error) {

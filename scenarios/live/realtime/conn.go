@@ -12,7 +12,7 @@ import (
 // the world's side. Its methods must be called on the loop.
 type Conn struct {
 	Client, Server sim.ProcessID
-	// State is data that the handler stores for its own use.
+	// State is data of the handler. The Conn does not use it.
 	State any
 
 	front  *Front
@@ -38,7 +38,7 @@ type request struct {
 	phase string
 }
 
-// newConn returns a connection for a socket. The function serve begins to read and write the socket.
+// newConn returns a connection for a socket. The function serve starts reading from and writing to the socket.
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) (c *Conn, serve func()) {
 	c = &Conn{Client: client, Server: server, front: f, secret: f.Secret(client), wiring: w}
 	in, out := NewIn(tcp, c.Collect), NewOut(tcp)
@@ -51,15 +51,15 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 
 // Source provides what a client has sent on a connection.
 type Source interface {
-	// Take takes everything that the client has sent so far, and reports whether there is something to collect.
+	// Take reads everything that the client has sent so far, and reports whether Collected has something to return.
 	Take() bool
-	// Collected returns what was taken since the last call, and whether nothing more will arrive.
+	// Collected returns what was read since its last call, and whether nothing more will arrive.
 	Collected() (in []byte, ended bool)
-	// Stop tells the source that nothing more will be collected.
+	// Stop tells the source that Collected will not be called anymore.
 	Stop()
 }
 
-// Sink receives what is sent to a client on a connection.
+// Sink accepts the bytes that are sent to a client on a connection.
 type Sink interface {
 	// Add queues a copy of b. It returns false if too many bytes are queued.
 	Add(b []byte) bool
@@ -69,24 +69,24 @@ type Sink interface {
 	Reset()
 }
 
-// opener is a Sink that can leave the client's attempt to connect open until the attempt in the world has ended.
+// opener is a Sink that can leave the client's attempt to connect pending until the attempt in the world has ended.
 type opener interface {
 	// Opened tells the sink how the attempt ended, as in [sim.Endpoint].
 	Opened(sim.Status)
 }
 
 // Connect creates a connection that certainly belongs to a client and therefore needs no password. The client's bytes
-// come from in; Collect must be called whenever there are some. If w is set, the protocol is not Redis'.
+// come from in; Collect must be called whenever there are some. If w is set, the protocol is not that of Redis.
 func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client), wiring: w}
 	c.begin()
 	return c
 }
 
-// Collect makes the loop handle what the client has sent. It may be called on any goroutine.
+// Collect makes the loop handle what the client has sent so far. It may be called on any goroutine.
 func (c *Conn) Collect() { c.front.loop.Do(c.collect) }
 
-// begin accepts the connection as the client's, and opens its pipe in the world.
+// begin accepts the connection as one of the client, and opens its pipe in the world.
 func (c *Conn) begin() {
 	w := c.front.loop.world
 	c.known = true
@@ -104,7 +104,7 @@ func (c *Conn) begin() {
 	}
 }
 
-// collect passes what was read to the handler, one request at a time.
+// collect passes what was read on to the handler, one request at a time.
 func (c *Conn) collect() {
 	b, ended := c.in.Collected()
 	if c.over {
@@ -147,7 +147,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// write passes bytes that were read to the wire.
+// write passes bytes that were read on to the connection's wire.
 func (c *Conn) write(b []byte, ended bool) {
 	if !c.known {
 		c.begin()
@@ -164,7 +164,7 @@ func (c *Conn) write(b []byte, ended bool) {
 	}
 }
 
-// line is the sim.Line of a connection. The connection's wire acts through it.
+// line is the sim.Line of a connection. The wire of the connection uses it to send and receive.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time    { return l.front.loop.world.Now() }
@@ -178,7 +178,7 @@ func (l line) Ask(args []string, of history.Attempt, phase string) {
 	}
 }
 
-// mostShown is the maximum number of bytes of malformed input that are shown.
+// mostShown is the maximum number of bytes of malformed input in an error.
 const mostShown = 60
 
 func (c *Conn) fail(err error) {
@@ -198,7 +198,7 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.ask(request{args, of, phase})
 }
 
-// ask sends a request. If the connection is not open yet, ask keeps the request until it is.
+// ask sends a request. If the connection is not open yet, ask keeps the request until the connection is open.
 func (c *Conn) ask(r request) {
 	if !c.open {
 		c.early = append(c.early, r)
@@ -231,7 +231,7 @@ func (c *Conn) Reset() {
 	}
 }
 
-// end ends the connection in the world. It returns false if it had ended before.
+// end ends the connection in the world. It returns false if the connection had already ended.
 func (c *Conn) end() bool {
 	if c.over {
 		return false
@@ -250,8 +250,8 @@ func (c *Conn) reset() {
 
 // The methods below implement sim.Endpoint.
 
-// Opened sends the requests that were waiting for the connection. If nobody listens or the host did not answer, it ends
-// the connection.
+// Opened sends the requests that have waited for the connection. If no server listens or the host did not answer, it
+// ends the connection.
 func (c *Conn) Opened(s sim.Status) {
 	if o, waits := c.out.(opener); waits {
 		o.Opened(s)
@@ -272,7 +272,7 @@ func (c *Conn) Opened(s sim.Status) {
 	c.early = nil
 }
 
-// Received passes bytes from the server to the handler or the wire.
+// Received passes bytes of the server on to the handler or the wire.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	if c.wire != nil {
 		c.wire.Arrived(line{c}, b, to)

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// A front sends each reply in a frame if the client is a world in another process of this program. A frame has one byte
-// for its kind, four bytes for the length of the content, and the content.
+// A front sends each reply in a frame if the client is a world in another process of this program. A frame consists of
+// one byte for its kind, four bytes for the length of the content, and the content.
 const (
 	FrameReply   byte = '=' // the reply to a request; replies come in order
 	FramePush    byte = '>'
@@ -27,7 +27,7 @@ func AppendFrame(b []byte, kind byte, what []byte) []byte {
 	return append(b, what...)
 }
 
-// appendRequest appends a request in the form in which Redis clients send it.
+// appendRequest appends a request to b, encoded as Redis clients do it.
 func appendRequest(b []byte, args []string) []byte {
 	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
 	for _, a := range args {
@@ -37,8 +37,8 @@ func appendRequest(b []byte, args []string) []byte {
 }
 
 // Framed is a connection from a world to the front of another world, with framed replies. If its own loop is late, the
-// loop first handles all frames that have arrived. Code that was stopped then sees what arrived in the meantime before
-// its timers fire.
+// loop first handles all frames that have arrived. So when code continues after a stop, it sees what arrived in the
+// meantime before its timers fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
@@ -52,8 +52,8 @@ type Framed struct {
 // Door is the address of a front's port for a client and a server, with the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When it returns, the front has accepted the connection. It calls took for each frame,
-// and ended when the connection ends, both on the loop.
+// DialFramed opens a connection. When it returns, the front has accepted the connection. It makes the loop call took
+// for each frame, and ended when the connection ends.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {

@@ -24,19 +24,18 @@ type Handler interface {
 	Forwarded(c *Conn, args []string)
 	// Declined is called when a wire does not accept a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
-	// Received is called for bytes that have arrived for the client; they are valid only during the call. to is the
-	// request that they answer, or nil if they are a push. To pass them on to the client, call Send.
+	// Received is called for bytes of the server that have arrived for the client; they are valid only during the call.
+	// to is the request that they answer, or nil if they are a push. To pass the bytes on to the client, call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
-	// Ended is called when the server's side of the connection has ended: s is Refused if nobody listens there, Reset
+	// Ended is called when the server's side of the connection has ended. s is Refused if nobody listens there, Reset
 	// if the connection broke, and NoReply if the server has closed it. The handler must call Close for NoReply, and
 	// Reset for the others.
 	Ended(c *Conn, s sim.Status)
 }
 
 // Front accepts connections from the clients of a world, on one port for each pair of client and server. On a port with
-// Redis's protocol, the caller must first authenticate with the client's password, as with Redis. On a port with
-// another protocol, the connecting process must belong to the client. Connections from other processes have no effect
-// on the run.
+// Redis's protocol, the process that connects must first authenticate with the client's password, as with Redis. On a
+// port with another protocol, it must belong to the client. Connections from other processes have no effect on the run.
 type Front struct {
 	loop      *Loop
 	handler   Handler
@@ -56,17 +55,17 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Wiring configures ports that have a protocol other than Redis' and no password.
+// Wiring configures ports with a protocol other than that of Redis, which need no password.
 type Wiring struct {
 	Caller sim.Caller
 	Serial bool // see sim.Front
 	// Admits reports whether a connection from an address of the host to an address of this front belongs to the
-	// client. It is called on any goroutine, before anything is read.
+	// client. It is called before anything is read, on any goroutine.
 	Admits func(from, to netip.AddrPort) bool
 }
 
 // Listen opens a port on a host for the connections of a client to a server, and returns its address. If w is set, the
-// protocol of the port is not Redis', and connections that do not belong to the client are closed.
+// protocol of the port is not that of Redis, and connections that do not belong to the client are closed.
 func (f *Front) Listen(host string, client, server sim.ProcessID, w *Wiring) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -103,7 +102,8 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID, w *Wiring)
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// Settled reports whether every connection is open, that is, all handshakes are complete. Call it on the loop.
+// Settled reports whether every connection is open, that is, all handshakes are complete. It must be called on the
+// loop.
 func (f *Front) Settled() bool {
 	for _, list := range f.conns {
 		if slices.ContainsFunc(list, func(c *Conn) bool { return !c.open }) {
@@ -113,8 +113,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain handles everything that a client has sent so far as if it had been sent at this moment. Call it on the loop,
-// while the client is stopped.
+// Drain handles everything that a client has sent so far, as if it had been sent at this moment. It must be called on
+// the loop, while the client is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -124,8 +124,8 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop handles everything that a client has sent so far, and then drops its connections. The client is about to be
-// killed.
+// drop handles everything that a client has sent so far, and then drops its connections. It is called before the client
+// is killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {
 		if c.in.Take() {
@@ -169,7 +169,7 @@ const MostUnanswered = 100_000
 // FloodError reports that a client sends requests without waiting for replies.
 type FloodError struct{ Client, Server sim.ProcessID }
 
-// Error describes the flood.
+// Error names the client and the server.
 func (e *FloodError) Error() string {
 	return fmt.Sprintf("%s has sent %s more than %d requests without waiting for a reply", e.Client, e.Server,
 		MostUnanswered)

@@ -43,7 +43,7 @@ type rig struct {
 	ended chan struct{}
 }
 
-// most is the time limit for each step. A step takes that long only if it hangs.
+// most is the time limit for each step. Only a step that hangs takes that long.
 const most = time.Minute
 
 // newRig returns a world with the given link delay, and runs it until the test ends or done is called.
@@ -80,7 +80,7 @@ func hostClock(t *testing.T) *HostClock {
 	return c
 }
 
-// do runs f on the loop, and waits for it.
+// do runs f on the loop, and waits until it has returned.
 func (r *rig) do(f func()) {
 	r.Helper()
 	done := make(chan struct{})
@@ -164,7 +164,8 @@ func TestAServerAnswersOverTCP(t *testing.T) {
 	}
 }
 
-// TestFaultsReachSockets checks that a fault has the same effect on the socket as on the connection in the world.
+// TestFaultsReachSockets checks that a fault has the same effect on a client's socket as on the connection in the
+// world.
 func TestFaultsReachSockets(t *testing.T) {
 	t.Run("a cut holds back", func(t *testing.T) {
 		r := newRig(t, plain{}, 0)
@@ -229,7 +230,7 @@ func TestFaultsReachSockets(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatAreOverAreForgotten checks that a run stores only open connections, however long it is.
+// TestConnectionsThatAreOverAreForgotten checks that a run keeps only open connections in memory, however long it is.
 func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 50 {
@@ -247,7 +248,7 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 }
 
 // TestWhatIsNoCommandIsRefused checks that bytes that are not a command are refused. Incomplete commands, and health
-// checks that Redis accepts, are not refused. None of them ends the run.
+// checks that Redis accepts, must not be refused. None of them may end the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is not a command",
@@ -316,7 +317,7 @@ func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 }
 
 // TestWhatACrashedClientHadSentArrives checks that everything that a client sent before it crashed arrives, and nothing
-// after it.
+// that it sent later.
 func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	s := r.dial()

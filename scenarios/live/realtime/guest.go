@@ -35,7 +35,7 @@ func (g *Guest) Pause() {
 // Resume continues the process.
 func (g *Guest) Resume() { g.try("go on", g.program.Cont()) }
 
-// Kill kills the process and reports whether it was still running. Everything that the process has sent so far is
+// Kill kills the process and reports whether it was still running. Everything that the process has sent so far is still
 // delivered.
 func (g *Guest) Kill() (lived bool) {
 	err := g.program.Stop()

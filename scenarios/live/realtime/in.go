@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// In reads a socket for a loop. A goroutine reads bytes as they arrive. In addition, the loop can request everything
-// that has arrived so far.
+// In reads from a socket for a loop. A goroutine reads bytes as they arrive. In addition, the loop can read everything
+// that has arrived so far (Take).
 type In struct {
 	raw  syscall.RawConn
 	post func() // makes the loop call Collected
@@ -22,7 +22,8 @@ type In struct {
 // mostRead is the number of uncollected bytes at which In stops reading.
 const mostRead = 1 << 20
 
-// NewIn returns an In for a socket. post must make the loop call Collected; it may be called on any goroutine.
+// NewIn returns an In for a socket. post is called when there are bytes, on any goroutine, and must make the loop call
+// Collected.
 func NewIn(socket *net.TCPConn, post func()) *In {
 	b := &In{post: post}
 	b.room = sync.NewCond(&b.mu)
@@ -30,7 +31,7 @@ func NewIn(socket *net.TCPConn, post func()) *In {
 	return b
 }
 
-// Run reads the socket until its end.
+// Run reads from the socket until its end.
 func (b *In) Run() {
 	for {
 		err := b.raw.Read(func(fd uintptr) bool {
@@ -58,8 +59,8 @@ func (b *In) Run() {
 	}
 }
 
-// receive reads the bytes that the socket has received. It reports whether there were any or the connection has ended.
-// The caller must hold mu.
+// receive reads the bytes that the socket has already received. It reports whether there were any or the connection has
+// ended. The caller must hold mu.
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {
@@ -78,7 +79,7 @@ func (b *In) receive(fd uintptr) bool {
 	}
 }
 
-// Take reads everything that has arrived at the socket, and reports whether there is something to collect.
+// Take reads everything that has arrived at the socket, and reports whether Collected has something to return.
 func (b *In) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // mostInline is the maximum length of an inline command in bytes, as in Redis (PROTO_INLINE_MAX_SIZE in server.h).
 const mostInline = 64 << 10
 
-// errInline reports an inline command that is too long, or that contains characters that no person or health check
-// would send.
+// errInline reports an inline command that is too long, or that contains characters that neither a person nor a health
+// check would send.
 var errInline = errors.New("the bytes are neither a RESP array nor an inline command")
 
 // cutRequest parses the first request in b, and returns its words and the bytes after it. A request is an array of bulk

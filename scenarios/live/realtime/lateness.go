@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// Lateness lists how late the host ran each event, for events that the loop had to wait for.
+// Lateness contains the lateness of each event for which the loop had to wait: how much later than planned the host ran
+// it.
 type Lateness []time.Duration
 
 // Max returns the greatest lateness, or 0 if there were no events.
 func (l Lateness) Max() time.Duration { return l.Quantile(1) }
 
-// Quantile returns the lateness that a share q of the events did not exceed; q is from 0 to 1.
+// Quantile returns the lateness that the fraction q of the events did not exceed. q is from 0 to 1.
 func (l Lateness) Quantile(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0

@@ -43,9 +43,9 @@ func (f *Front) Share(client sim.ProcessID, secret string) {
 	f.secrets[client] = secret
 }
 
-// Login handles a request that authenticates, and removes the password from it. It returns the rest of the request,
-// which is for the server. If nothing is left, it returns the reply to the client instead: "+OK", or an error. Other
-// requests are returned unchanged.
+// Login checks the password of a request that authenticates, and removes the password from it. It returns the rest of
+// the request, which is for the server. If nothing is left, it returns the reply to the client instead: "+OK", or an
+// error. It returns other requests unchanged.
 func (c *Conn) Login(args []string) (left []string, answer string) {
 	switch strings.ToUpper(args[0]) {
 	case "AUTH":
@@ -78,8 +78,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit consumes what a caller sends up to and including the password. None of it is passed on to the world. Once the
-// password has arrived, admit returns the bytes after it.
+// admit consumes what a caller sends up to and including the password. None of it reaches the world. Once the password
+// has arrived, admit returns the bytes after it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -137,7 +137,7 @@ func (c *Conn) refuse(answer string) {
 	}
 }
 
-// hangUp closes a connection that was never accepted, after everything that was sent so far.
+// hangUp closes a connection that was never accepted, after sending what was written to it so far.
 func (c *Conn) hangUp() {
 	c.over = true
 	c.front.dismiss(c)
@@ -145,11 +145,11 @@ func (c *Conn) hangUp() {
 	c.in.Stop()
 }
 
-// Refused returns the number of connections to a client's ports that were refused. Call it on the loop.
+// Refused returns the number of connections to a client's ports that were refused. It must be called on the loop.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive adds a new connection to the callers at the port. If there are too many callers, it closes the oldest one,
-// because a caller that knows the password gives it immediately.
+// receive adds a new connection to the callers, which have not given the password yet. If there are too many callers,
+// it closes the oldest one, because a caller that knows the password gives it immediately.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *Front) receive(c *Conn) {
 	f.callers = append(f.callers, c)
 }
 
-// dismiss removes a connection from the callers. It has given the password or has ended.
+// dismiss removes a connection from the callers, because it has given the password or has ended.
 func (f *Front) dismiss(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,8 +21,8 @@ func (h witness) Asked(c *Conn, args []string) {
 	h.plain.Asked(c, args)
 }
 
-// neighbours lists other users of the machine who connect to a client's port without its password, and what each of
-// them sends. Each gets an error or no answer.
+// neighbours maps other users of the machine to what they send. They connect to a client's port without its password,
+// and each of them gets an error or no answer.
 var neighbours = map[string]string{
 	"a command":          "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
 	"commands at once":   strings.Repeat("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", 100),
@@ -82,7 +82,7 @@ func TestNeighboursChangeNothing(t *testing.T) {
 	}
 }
 
-// TestACrowdOfCallersDoesNotKeepTheClientOut checks that the oldest callers are closed if there are too many.
+// TestACrowdOfCallersDoesNotKeepTheClientOut checks that the oldest callers are disconnected if there are too many.
 func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 5 * mostCallers {

@@ -37,9 +37,8 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
 }
 
-// NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, the
-// event is also late for these clients. They use the host's clocks, and a process that was stopped must notice how late
-// it is.
+// NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, these
+// clients see that it is late: they use the host's clocks, and a process that was stopped must notice how late it is.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true
@@ -49,9 +48,9 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 // World returns the world that the loop drives. Only code that runs on the loop may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
-// Do posts f: the loop runs it after the events that are due by then, at the world's present time. Do does not wait,
-// and may be called on any goroutine. Functions posted by one goroutine run in order. Each runs at most once, and never
-// after the loop has ended.
+// Do makes the loop run f at the world's present time, after the events that are due by then. Do does not wait, and may
+// be called on any goroutine. Functions posted by one goroutine run in order. Each runs at most once, and never after
+// the loop has ended.
 func (l *Loop) Do(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
@@ -66,7 +65,7 @@ func (l *Loop) rouse() {
 	}
 }
 
-// Fail ends the run with an error; only the first error counts. It may be called on any goroutine.
+// Fail ends the run with an error. Only the first error counts. Fail may be called on any goroutine.
 func (l *Loop) Fail(err error) {
 	l.mu.Lock()
 	if l.err == nil {
@@ -87,8 +86,8 @@ func (l *Loop) Err() error {
 func (l *Loop) Late() Lateness { return l.late }
 
 // Run runs events and posted functions until done (if not nil) returns true, Fail was called, or the world's time
-// reaches limit. It reports whether the limit ended it. Run continues even when there are no events, because a function
-// may still be posted.
+// reaches limit. It reports whether it has reached the limit. Run continues even when there are no events, because a
+// function may still be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
 		l.turn(limit)

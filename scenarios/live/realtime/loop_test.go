@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// handClock is a host clock that the test controls. A wait takes the requested time plus stall.
+// handClock is a host clock that the test controls. Each wait takes the requested time plus stall.
 type handClock struct {
 	now    sim.Time
 	stall  time.Duration // added to every wait
@@ -91,8 +91,8 @@ func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestAnOperationEndsAWait checks that a function that is posted from outside runs immediately, not only at the next
-// event.
+// TestAnOperationEndsAWait checks that a function that is posted from outside runs immediately, even if the loop waits
+// for the next event.
 func TestAnOperationEndsAWait(t *testing.T) {
 	c := &handClock{}
 	l := newLoop(c)
@@ -119,7 +119,7 @@ func TestAFailureEndsARun(t *testing.T) {
 	}
 }
 
-// TestLatenessIsMeasured checks that the lateness of each event that the loop had to wait for is recorded.
+// TestLatenessIsMeasured checks that the lateness of each event for which the loop had to wait is recorded.
 func TestLatenessIsMeasured(t *testing.T) {
 	c := &handClock{stall: 4 * time.Millisecond}
 	l := newLoop(c)

@@ -7,8 +7,8 @@ import (
 )
 
 // Remote is a server of one world that represents a server of another world. It forwards requests over TCP to a front
-// of the other world. For each connection of its clients there is a corresponding connection there. Remote is a
-// [sim.Server] and a [sim.Closer].
+// of the other world, with one TCP connection for each connection of its clients. Remote is a [sim.Server] and a
+// [sim.Closer].
 type Remote struct {
 	loop  *Loop
 	to    Door
@@ -19,8 +19,8 @@ type Remote struct {
 }
 
 // NewRemote returns a server that forwards requests to a front. wrap returns a request in the form in which it is sent
-// there. NewRemote immediately opens spare connections, which the first clients use. In this way their connections are
-// open from the start, as usual.
+// there. NewRemote immediately opens spare connections, which the first clients use. So these connections are open when
+// the clients start.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -83,7 +83,7 @@ func (s *Remote) open() *link {
 	return k
 }
 
-// took handles a frame.
+// took handles a frame that has arrived.
 func (k *link) took(kind byte, what []byte) {
 	switch {
 	case k.over:
@@ -96,7 +96,7 @@ func (k *link) took(kind byte, what []byte) {
 	}
 }
 
-// ended handles the end of the link: it ends the connection in this world in the same way.
+// ended handles the end of the link by ending the client's connection in the same way.
 func (k *link) ended() {
 	if k.over {
 		return
@@ -116,7 +116,7 @@ func (k *link) close() {
 	k.end()
 }
 
-// Closed closes the link of a connection that a client has closed.
+// Closed closes the link that belongs to a connection that a client has closed.
 func (s *Remote) Closed(connID uint64) {
 	if k := s.links[connID]; k != nil {
 		k.close()

@@ -25,7 +25,7 @@ func (r *rig) wired(admits bool) *rig {
 }
 
 // TestAWireNeedsNoPassword checks that bytes from the client are accepted without a password. A request that arrives in
-// pieces is sent once it is complete, and the server learns of the end of the connection.
+// pieces must be sent on once it is complete, and the server must learn of the end of the connection.
 func TestAWireNeedsNoPassword(t *testing.T) {
 	r := newRig(t, plain{}, 20*time.Millisecond).wired(true)
 	p := r.call()
@@ -42,8 +42,8 @@ func TestAWireNeedsNoPassword(t *testing.T) {
 	r.until("the connection is over", func() bool { return len(r.front.conns["client-1"]) == 0 })
 }
 
-// TestAWireIsForItsClientAlone checks that a connection from another process is counted, and closed before anything is
-// read from it.
+// TestAWireIsForItsClientAlone checks that a connection from another process is counted and then closed before anything
+// is read from it.
 func TestAWireIsForItsClientAlone(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(false)
 	p, err := net.Dial("tcp", r.addr)

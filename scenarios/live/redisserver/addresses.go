@@ -1,8 +1,8 @@
 package redisserver
 
-// This file replaces addresses. Everything that a Redis or a Sentinel sends about a server then contains the address at
-// which the client reaches that server. Some addresses are not replaced: those in data that clients send, those of
-// connections in CLIENT LIST, and those that a script requests.
+// This file replaces addresses in what a Redis or a Sentinel sends about servers: with the addresses at which the
+// client reaches these servers. Some addresses are not replaced: those in data that clients send, those of connections
+// in CLIENT LIST, and those that a script requests.
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func NewBook(to map[Address]Address) *Book {
 		`)(` + strings.Join(between, "|") + `)(\d+)`)}
 }
 
-// between lists the texts that may stand between a host and its port: in messages that a Sentinel publishes and in
+// between lists the texts that may occur between a host and its port: in messages that a Sentinel publishes and in
 // names of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
@@ -44,8 +44,8 @@ func NamesServers(args []string) bool {
 	})
 }
 
-// Redirects reports whether a reply sends the client to another member of a Redis Cluster. Any command may get such a
-// reply.
+// Redirects reports whether a reply redirects the client to another member of a Redis Cluster. Any command may get such
+// a reply.
 func Redirects(reply []byte) bool {
 	return bytes.HasPrefix(reply, []byte("-MOVED ")) || bytes.HasPrefix(reply, []byte("-ASK "))
 }
@@ -75,8 +75,8 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces the address at the start of a list, if there is one. The port follows the host directly, or after the
-// name of the field for the port.
+// pair replaces the address at the start of a list, if there is one. The port comes directly after the host, or after
+// the name of the field for the port.
 func (b *Book) pair(list []resp.Value) {
 	if list[0].Text == "port" {
 		b.fields(list)
@@ -93,8 +93,8 @@ func (b *Book) pair(list []resp.Value) {
 	}
 }
 
-// fields replaces the address of a member of a Cluster, whose port comes before the fields that name its host (CLUSTER
-// SHARDS).
+// fields replaces the address of a member of a Cluster in a reply in which the port comes before the fields with the
+// host (CLUSTER SHARDS).
 func (b *Book) fields(list []resp.Value) {
 	for i, from := 3, list[min(1, len(list)-1)].Text; i < len(list); i += 2 {
 		if to, known := b.to[Address{list[i].Text, from}]; known {

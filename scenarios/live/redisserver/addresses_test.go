@@ -40,7 +40,8 @@ func write(kind byte, three bool, words ...string) string {
 	return string(w.Out)
 }
 
-// said lists all messages in which Redis 7.0.15 and its Sentinel name servers, each before and after the replacement.
+// said lists all messages in which Redis 7.0.15 and its Sentinel name servers. Each is given before and after the
+// replacement.
 var said = []struct {
 	what          string
 	kind          byte
@@ -114,8 +115,8 @@ func TestEveryAddressIsReplaced(t *testing.T) {
 	}
 }
 
-// TestErrorsAndNothingStayAsTheyAre checks that errors and empty values are not changed, and that nothing is changed
-// without a Book.
+// TestErrorsAndNothingStayAsTheyAre checks that errors and empty values are not changed. Without a Book, nothing is
+// changed.
 func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{"", "-ERR redis-1:6379 is none\r\n", "*-1\r\n", "$-1\r\n", "_\r\n", "+QUEUED\r\n"} {
 		if got := string(ports.Translate([]byte(text))); got != text {
@@ -130,7 +131,8 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestRedirectionsNameAnotherPort: a client of a Cluster follows redirections, with which any command may be answered.
+// TestRedirectionsNameAnotherPort checks that redirections, with which a Cluster may answer any command, name the ports
+// that the client can reach.
 func TestRedirectionsNameAnotherPort(t *testing.T) {
 	for text, want := range map[string]string{
 		"-MOVED 866 redis-1:6379\r\n":         "-MOVED 866 127.0.0.1:4001\r\n",

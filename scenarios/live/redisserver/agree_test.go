@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf formats a record in the form in which the simulated and the real server are compared. The time left until a
-// key expires is rounded to 10 s. The host delays a command by far less than that, and the times in the tests are not
-// close to where the rounding changes.
+// lineOf returns a record in the form in which the simulated and the real server are compared. The time left until a
+// key expires is rounded to 10 s. The host delays a command by far less than that, and no time in the tests is close to
+// a point where the rounding changes.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
@@ -88,8 +88,8 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add combines a record with the earlier records of the same key within a request. stood is the record of the key
-// before the request.
+// add combines a record with the earlier records of the same key within a request. stood is the latest record of the
+// key before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
 	switch {
@@ -133,7 +133,7 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests before and after those that two differing records name.
+// around returns the requests before and after those to which two differing records belong.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -169,7 +169,7 @@ func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) 
 	return recorded(w)
 }
 
-// one returns a random word from a list that is separated by '|'.
+// one returns a random word from words, which are separated by '|'.
 func one(r *rand.Rand, words string) string {
 	list := strings.Split(words, "|")
 	return list[r.IntN(len(list))]
@@ -189,7 +189,7 @@ const (
 		`if redis.call('zcard',KEYS[1])<3 then redis.call('zadd',KEYS[1],ARGV[2],ARGV[3]) return 1 end return 0`
 )
 
-// lasting lists times to live that are longer than a test.
+// lasting lists times to live, in ms, that are longer than a test.
 const lasting = "60000|100000|140000"
 
 // draw returns a random command. All values of a key have the same type.
@@ -216,8 +216,8 @@ func draw(r *rand.Rand) []string {
 	return all[r.IntN(len(all))]
 }
 
-// apart returns random commands, no two of which change the same key. If a transaction changes a key several times, the
-// records of a real server contain only the result.
+// apart returns random commands, no two of which change the same key. This is necessary because if a transaction
+// changes a key several times, the records of a real server contain only the result.
 func apart(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
 	for len(all) < n {
@@ -236,9 +236,9 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 // timeLeft matches the time left until a deadline, which is different in each run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestWhatARemovalByScoreLeaves takes slots of a semaphore. A removal of the lowest scores cannot have removed a member
-// with a higher score than a remaining member. The records must show this even if the member's own slot is then taken
-// again.
+// TestWhatARemovalByScoreLeaves acquires places in a semaphore. A removal of the lowest scores cannot have removed a
+// member whose score was higher than that of a remaining member. The records must reflect this even if the same member
+// is then added again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	var asked []string

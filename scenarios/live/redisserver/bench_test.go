@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkLocks measures eight clients that repeatedly acquire and release a lock, with two commands each. The time
-// includes recording what they do.
+// BenchmarkLocks measures eight clients that repeatedly acquire and release a lock, with two commands each time. The
+// time includes recording.
 func BenchmarkLocks(b *testing.B) {
 	r := start(b, Config{})
 	left, over := b.N, 0

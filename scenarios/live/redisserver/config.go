@@ -24,14 +24,14 @@ type Config struct {
 	MinReplicasToWrite int
 	MinReplicasMaxLag  time.Duration
 
-	// Sentinel names the process that watches the groups; it is empty if there is none.
+	// Sentinel is the name of the Sentinel that watches the groups, or empty if there is none.
 	Sentinel sim.ProcessID
 	// DownAfter and ReconfigureAfter are the same periods as in the simulated Sentinel; zero means 30 s and 8 s.
 	DownAfter, ReconfigureAfter time.Duration
 	// Promoted, if not nil, is called on the world's goroutine before a promotion is recorded.
 	Promoted func(old, promoted sim.ProcessID)
 
-	// Failed is called, on any goroutine, when a server has failed by itself. The run can then not be judged.
+	// Failed is called when a server has failed by itself. The run cannot be judged then. Any goroutine may call it.
 	Failed func(error)
 }
 

@@ -21,7 +21,7 @@ func (c *client) on(conn int, args ...string) string {
 	return string(c.as("client-1/1", args...).Raw())
 }
 
-// hears returns the next push on a connection.
+// hears waits for the next push on a connection and returns it.
 func (c *client) hears(conn int) string {
 	b, _ := c.Receive(sim.Conn{Server: c.server, N: conn}, patient)
 	return string(b)
@@ -86,7 +86,7 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 }
 
 // TestWhoWaitsHoldsNobodyUp checks that a blocked request is answered when its reply is available, and that other
-// clients are served meanwhile. Later requests on the same connection are answered after it.
+// clients are served in the meantime. Later requests on the same connection are answered after it.
 func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	var waited []string
 	r := start(t, Config{})

@@ -29,8 +29,8 @@ func (c *client) crash(how sim.Stop, down time.Duration) {
 var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power loss",
 	sim.LoseAllState: "all state lost"}
 
-// TestRestartsTellTheSame checks that simulated and real servers lose the same data when they stop. The servers have no
-// append-only file, one that is synced at each write, or one that is synced much later.
+// TestRestartsTellTheSame checks that simulated and real servers lose the same data when they stop. It tests servers
+// without an append-only file, with one that is synced at each write, and with one that is synced much later.
 func TestRestartsTellTheSame(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")

@@ -17,10 +17,10 @@
 // # Records
 //
 // The records are the same as those of the simulated node: the same code (package store) creates them, from the
-// observed changes of the server. After each command a PING is sent on the connection on which Redis reports changes of
-// keys, so that all effects of the command are known before its reply is sent. Then the keys that it changed are read.
-// Because only one command is carried out at a time, it is known which command made a change. When the deadline of a
-// key is reached, the key is read, so that Redis deletes it immediately and not up to 100 ms later.
+// observed changes of the server. After each command the package sends a PING on the connection on which Redis reports
+// changes of keys, so that all effects of the command are known before its reply is sent. Then it reads the keys that
+// the command changed. Because only one command is carried out at a time, it is known which command made a change. When
+// the deadline of a key is reached, the key is read, so that Redis deletes it immediately and not up to 100 ms later.
 //
 // Redis does not report some things in enough detail:
 //
@@ -34,7 +34,7 @@
 // After a restart the data is compared with the previous data, as by the simulated node. This reveals the effect of a
 // command whose reply was lost in a crash. The effect is attributed to the command's client.
 //
-// Goals: the same records and the same meaning of every fault as with the simulated node; nothing outlives the run.
-// Non-goals: eviction, Redis Cluster, modules, snapshots (RDB), and rewriting of the append-only file; semi-synchronous
-// replication, which Redis does not have.
+// Goals: the same records and the same meaning of every fault as with the simulated node; no process or file remains
+// after the run. Non-goals: eviction, Redis Cluster, modules, snapshots (RDB), and rewriting of the append-only file;
+// semi-synchronous replication, which Redis does not have.
 package redisserver

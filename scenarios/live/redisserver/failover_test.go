@@ -16,7 +16,7 @@ import (
 )
 
 // TestFailoversAreRecordedAlike orders a failover to the second of two replicas, with simulated and with real servers.
-// Commands that the old master receives afterwards are lost when it follows the new master.
+// Writes that the old master receives after the failover are lost when it follows the new master.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -123,9 +123,9 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
-// TestSentinelPingsAsShipped checks that the setting downAfter does not change how often a Sentinel pings. That
-// interval also affects which replica is chosen, and when the Sentinel reconnects to a server. If down-after is shorter
-// than the interval, sentinel.c itself pings more often.
+// TestSentinelPingsAsShipped checks that the setting downAfter does not change the interval at which a Sentinel sends
+// pings. This interval also affects which replica is chosen, and when the Sentinel reconnects to a server. Only if
+// down-after is shorter than the interval does sentinel.c ping more often.
 func TestSentinelPingsAsShipped(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, downAfter := range []time.Duration{0, 300 * time.Millisecond, time.Minute} {

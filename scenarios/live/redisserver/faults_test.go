@@ -47,8 +47,8 @@ func TestPausedServerDoesNothing(t *testing.T) {
 }
 
 // TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator does. The records must be the same as
-// with the simulated server. The operator is not blamed for keys that do not exist, or for keys that a client's own
-// request has removed.
+// with the simulated server. Keys that do not exist, and keys that a client's own request has removed, must not be
+// recorded as removed by the operator.
 func TestAnOperatorRemovesKeys(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	remove := func(key history.Lock, why history.Why) sim.ServerFault {
@@ -74,7 +74,7 @@ func TestAnOperatorRemovesKeys(t *testing.T) {
 	same(t, "removal", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}).play(play)), nil)
 }
 
-// TestWhatAnOperatorCannotDoToRealServers: two faults are refused with the reason.
+// TestWhatAnOperatorCannotDoToRealServers checks that two faults caused by operators are refused with the reason.
 func TestWhatAnOperatorCannotDoToRealServers(t *testing.T) {
 	c := &Config{Groups: [][]sim.ProcessID{{"redis-1"}}}
 	for kind, want := range map[nemesis.Kind]string{nemesis.EvictKey: "chooses by itself which key it evicts",
@@ -86,7 +86,7 @@ func TestWhatAnOperatorCannotDoToRealServers(t *testing.T) {
 	}
 }
 
-// TestStopOfAPausedServer checks that a server that loses power during a pause comes back when the pause ends.
+// TestStopOfAPausedServer checks that a server that loses power during a pause is started again when the pause ends.
 func TestStopOfAPausedServer(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -161,7 +161,7 @@ func TestClocksThatDrift(t *testing.T) {
 	})
 }
 
-// TestSlowFsyncHoldsAnswersBack checks that with appendfsync always, replies are sent only after the fsync is over.
+// TestSlowFsyncHoldsAnswersBack checks that with appendfsync always, a reply is sent only after the fsync has ended.
 func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -196,7 +196,8 @@ func (c *client) time() time.Duration {
 	return time.Duration(parts[0])*time.Second + time.Duration(parts[1])*time.Microsecond
 }
 
-// TestWhatServersCannotSuffer checks that faults that the servers cannot suffer are refused before anything starts.
+// TestWhatServersCannotSuffer checks that faults that cannot be injected into real servers are refused before anything
+// starts.
 func TestWhatServersCannotSuffer(t *testing.T) {
 	usual := os.Getenv("PATH")
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}

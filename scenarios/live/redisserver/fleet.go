@@ -18,7 +18,7 @@ import (
 )
 
 // Launch starts the servers. It waits until they accept commands and the replicas follow their masters. plan is the
-// plan of the run; the servers are prepared for its faults. The servers end when the keeper does.
+// plan of the run, for whose faults it prepares the servers. The servers end when the keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {
@@ -98,9 +98,9 @@ func (f *servers) lines() []string {
 	return lines
 }
 
-// awaitReplicas waits until all replicas have the data of their masters and will receive changes. A master sends
-// changes only to a replica that has received the data and has acknowledged something afterwards (replicaPutOnline in
-// replication.c).
+// awaitReplicas waits until all replicas have received the data of their masters and will receive further changes. A
+// master sends changes only to a replica that has received the data and has acknowledged something afterwards
+// (replicaPutOnline in replication.c).
 func (f *servers) awaitReplicas() error {
 	for _, group := range f.Groups {
 		master, replicas := f.all[group[0]], len(group)-1

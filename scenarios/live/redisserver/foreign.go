@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign describes servers that the user has started. A run uses them in place of servers that a fleet starts. No
-// faults can be injected into them, and nothing is recorded about their keys, so a law that depends on what happens to
-// a key is unchecked. The run changes only keys with its prefix. They get a time to live, in case the run cannot clean
-// up (see guard).
+// Foreign describes servers that the user has started. A run uses them instead of servers that a fleet starts. No
+// faults can be injected into them, and nothing is recorded about their keys. Therefore, a law that depends on what
+// happens to a key is unchecked. The run changes only keys with its prefix. It gives them a time to live, in case the
+// run cannot delete them (see guard).
 type Foreign struct {
 	// Servers lists the names of the servers in the world. Addresses lists their addresses: HOST:PORT, or a URL such as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
@@ -26,10 +26,11 @@ type Foreign struct {
 	Addresses []string
 	// Prefix is the prefix of the keys of this run. When the run starts, no key may have this prefix.
 	Prefix string
-	// Lasts is the time to live of keys to which the run gives none. It is a whole number of milliseconds, and must be
-	// longer than the run.
+	// Lasts is the time to live of keys for which the client sets none. It is a whole number of milliseconds, and must
+	// be longer than the run.
 	Lasts time.Duration
-	// Failed is called, on any goroutine, when a server can no longer be reached. The run can then not be judged.
+	// Failed is called when a server can no longer be reached. The run cannot be judged then. Any goroutine may call
+	// it.
 	Failed func(error)
 }
 
@@ -45,7 +46,7 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 			return nil
 		}
 		at = f.Left[left]
-	// the fault affects no server, or a link with a client
+	// the fault affects no server, or only a link between a server and a client
 	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer):
 		return nil
 	}
@@ -122,8 +123,8 @@ func endpointOf(address string) (e endpoint, err error) {
 // soon is the time within which a user's server must answer a request.
 const soon = 5 * time.Second
 
-// suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs,
-// with a key that does not exist.
+// suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs with
+// a key that does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
@@ -155,7 +156,7 @@ func (c Foreign) suits(e endpoint) error {
 	return err
 }
 
-// login authenticates, and selects the database.
+// login authenticates with the server, and selects the database.
 func (e endpoint) login(w *wire) error {
 	if e.password != "" {
 		args := []string{"AUTH", e.user, e.password}
@@ -178,7 +179,7 @@ func (e endpoint) login(w *wire) error {
 	return nil
 }
 
-// Sweep deletes the keys that a run has left, which are those with its prefix.
+// Sweep deletes the keys that a run has left behind: all keys with its prefix.
 func (c Foreign) Sweep() (err error) {
 	for _, address := range c.Addresses {
 		err = errors.Join(err, c.sweep(address))

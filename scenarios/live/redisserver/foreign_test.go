@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// users starts a server like one that a user might run, and returns its address and a connection to it.
+// users starts a server as a user might run it, and returns its address and a connection to it.
 func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -65,7 +65,8 @@ func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got
 	return f, r.play(work)
 }
 
-// trespassers lists commands that would change or show data of others. fencepost:7:lock is an existing key of the run.
+// trespassers lists commands that would change or show data that does not belong to the run. fencepost:7:lock is an
+// existing key of the run.
 var trespassers = []string{
 	"SET", "SET mine 2", "DEL mine", "UNLINK fencepost:7:lock mine", "RENAME fencepost:7:lock mine",
 	"RENAME mine fencepost:7:lock", "COPY fencepost:7:lock mine REPLACE", "COPY mine fencepost:7:lock", "GET mine",
@@ -174,7 +175,7 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
-// words splits a command at spaces; it does not support quotes.
+// words splits a command at its spaces. It does not support quotes.
 func words(command string) []string {
 	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
 }
@@ -217,7 +218,7 @@ if redis.pcall('hget', KEYS[1], 'x').err then return n end`
 	}
 }
 
-// TestAKeyOfAnotherIsNotTouched checks that a run does not start if a key with its prefix already exists.
+// TestAKeyOfAnotherIsNotTouched checks that a run does not start if a key with its prefix already exists on the server.
 func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
 	here, w := users(t)
 	if _, err := w.ask("SET", "fencepost:7:lock", "1"); err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// group tracks which server of a group is the master. It records what a failover has lost, as redis.Group does for
-// simulated nodes. Only the world's goroutine may use it.
+// group records which server of a group is the master, and what a failover has lost, as redis.Group does for simulated
+// nodes. Only the world's goroutine may use it.
 type group struct {
 	members []*Server
 	master  *Server // the server that was promoted last

@@ -15,9 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// guard restricts the clients of a run on a user's server to the keys of the run. A command may pass only if the guard
-// knows which of its arguments are keys, and all of them begin with the prefix. The guard does not ask the server for
-// this. Before each script it inserts a prologue that applies the same rule to the calls of the script.
+// guard restricts the clients of a run on a user's server to the keys of the run. It lets a command pass only if it
+// knows which of the command's arguments are keys, and all of them begin with the prefix. The guard does not ask the
+// server for this. Before each script it inserts a prologue that applies the same rule to the commands that the script
+// calls.
 type guard struct {
 	prefix  string
 	lasts   string            // time to live, in ms, for keys that have none
@@ -68,7 +69,7 @@ func keysOf(c redis.Keyed, args []string) (keys []string) {
 }
 
 // admit returns a command in the form in which it is sent to the server, and the keys that it may write. If the command
-// may not pass, admit returns the reply to the client instead.
+// is not allowed, admit returns the reply to the client instead.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {
@@ -112,7 +113,7 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		strings.ToUpper(name))
 }
 
-// script is admit for EVAL and EVALSHA. Both are sent as an EVAL of the prologue followed by the script.
+// script does what admit does, for EVAL and EVALSHA. Both are sent as an EVAL of the prologue followed by the script.
 func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
 	count := -1
 	if len(args) > 2 {
@@ -152,8 +153,8 @@ func refuses(format string, a ...any) []byte {
 	return sim.AppendLine(nil, '-', "ERR fencepost: on a server that you started, "+fmt.Sprintf(format, a...))
 }
 
-// serveGuarded carries out a request on a user's server. A second command, which gives the written keys a time to live,
-// is sent in the same packet. If this process is killed, the server has received either both commands or neither.
+// serveGuarded carries out a request on a user's server. It sends a second command in the same packet, which gives the
+// written keys a time to live. If this process is killed, the server has received either both commands or neither.
 func (x *life) serveGuarded(l *link, name string, r *request) error {
 	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
 	switch {
@@ -199,8 +200,8 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit removes the last value of a reply, which belongs to the command that gives keys a time to live. If that
-// command failed, the run ends.
+// withoutLimit removes the last value of a reply. This value belongs to the command that gives keys a time to live. If
+// that command failed, the run ends.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
 		return values, nil

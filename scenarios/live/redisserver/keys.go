@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lookScript reads keys: the type, the deadline in ms (-1: none) and the value. If the server does not have PEXPIRETIME
-// yet, the script computes the deadline from the time left; time does not advance within a script.
+// lookScript reads keys: the type, the deadline in ms (-1: none) and the value of each. If the server does not support
+// PEXPIRETIME, the script computes the deadline from the time left; time does not advance within a script.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
   local kind, when, value = redis.call('TYPE', key).ok, -1, false
@@ -87,7 +87,7 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	return k
 }
 
-// anElement is the encoding of a list with one element. It is recorded in place of a value whose content is not
+// anElement is the RESP encoding of a list with one element. It is recorded instead of a value whose content is not
 // recorded.
 const anElement = "*1\r\n$1\r\n-\r\n"
 

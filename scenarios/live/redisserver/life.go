@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life is the time between a start and a stop of a server's process. Its executor is a goroutine that does one thing at
-// a time with the process.
+// life is the period between a start and a stop of a server's process. Its executor is a goroutine that carries out
+// jobs with the process, one at a time.
 type life struct {
 	*fleet.Life
 	s *Server
@@ -41,7 +41,7 @@ func (x *life) queue(job func() error) {
 	}
 }
 
-// next waits for the next job and returns it, or returns nil when the life is over.
+// next waits for the next job and returns it. It returns nil when the life is over.
 func (x *life) next() func() error {
 	for {
 		x.mu.Lock()
@@ -74,7 +74,7 @@ func (x *life) run() {
 	}
 }
 
-// underWay returns the attempt whose request the process is carrying out, as far as is known.
+// underWay returns the attempt whose request the process is carrying out now, or "" if that is unknown.
 func (x *life) underWay() history.Attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -87,8 +87,8 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do runs f on the world's goroutine and waits for it. It does not run f if the life is over by then. When a life ends,
-// at most one request has therefore been carried out without being recorded.
+// do runs f on the world's goroutine and waits until it has returned. It does not run f if the life is over by then.
+// Therefore, when a life ends, at most one request has been carried out without being recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.Do(func() {
@@ -188,7 +188,8 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link returns the connection to the process for one of the clients' connections, and opens it if necessary.
+// link returns the connection to the process that corresponds to one of the clients' connections. It opens the
+// connection if necessary.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -202,7 +203,7 @@ func (x *life) link(id uint64) (*link, error) {
 	return l, nil
 }
 
-// serve carries out a request.
+// serve makes the process carry out a request.
 func (x *life) serve(r *request) error {
 	name := strings.ToLower(r.args[0])
 	if trouble := x.s.refusal(name, r.args); trouble != "" {
@@ -267,7 +268,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	return said, keys, err
 }
 
-// lose handles the end of a connection that the server has closed. Requests pending on it get no reply.
+// lose handles the end of a connection that the server has closed. Pending requests on it get no reply.
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
@@ -292,7 +293,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection to the process for one of the clients' connections.
+// forget closes the connection to the process that corresponds to one of the clients' connections.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()
@@ -300,8 +301,8 @@ func (x *life) forget(id uint64) {
 	}
 }
 
-// drain handles what the server has sent on a connection while no goroutine waited for a reply: pushes, the reply to a
-// blocked request, or the end of the connection.
+// drain handles what the server has sent on a connection while no goroutine was waiting for a reply: pushes, the reply
+// to a blocked request, or the end of the connection.
 func (x *life) drain(id uint64) error {
 	l := x.links[id]
 	if l == nil {
@@ -360,7 +361,7 @@ func (x *life) untilBlocked(l *link) error {
 	return nil
 }
 
-// blocked returns the number of connections whose request is blocked on the server.
+// blocked returns the number of connections with a request that is blocked on the server.
 func (x *life) blocked() (n int64) {
 	for _, l := range x.links {
 		if l.blocked != nil && !l.has() {

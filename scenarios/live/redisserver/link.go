@@ -19,7 +19,7 @@ type link struct {
 	come    []item // values that were read and are not handled yet
 	ended   bool   // whether the connection has ended, so that no more values will be read
 	awaited bool   // whether a goroutine waits for a reply
-	// contains one element if, since the last check, a value has arrived or the connection has ended
+	// contains one element if a value has arrived or the connection has ended since the last check
 	news    chan struct{}
 	idle    func() // called when data arrives and nobody is waiting
 	listens int    // number of subscriptions
@@ -158,7 +158,7 @@ func (l *link) setAwaited(is bool) {
 	}
 }
 
-// keepTransaction collects the commands between MULTI and EXEC.
+// keepTransaction stores the commands between MULTI and EXEC.
 func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	switch {
 	case name == "exec":
@@ -173,8 +173,8 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions lists the commands that get one reply for each of their channels, the kind of channel, and whether the
-// command ends subscriptions.
+// subscriptions maps the commands that get one reply for each of their channels to the kind of channel and to whether
+// the command ends subscriptions.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
@@ -216,7 +216,7 @@ func (l *link) answers(name string, args []string) int {
 	return max(count, 1)
 }
 
-// setListens updates the number of subscriptions for the goroutine that reads.
+// setListens passes the number of subscriptions to the goroutine that reads values.
 func (l *link) setListens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

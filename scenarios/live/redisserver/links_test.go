@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both runs the function play with a group of simulated servers and with a group of real ones. Both must result in the
+// both calls play twice, with a group of simulated servers and with a group of real ones. Both calls must result in the
 // same records, the same promotions, and the same texts reported by the client. If the configuration has a Sentinel, it
 // watches the servers.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
@@ -59,8 +59,7 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 
 var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 
-// watched returns a configuration with a master, its replica, and a Sentinel that soon considers a silent master to be
-// down.
+// watched returns a configuration with a master, its replica, and a Sentinel with a short down-after.
 func watched() Config {
 	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
 		ReconfigureAfter: time.Second}
@@ -73,7 +72,7 @@ func (c *client) subscribe() sim.Conn {
 	return observer
 }
 
-// follows waits until a server is a replica and its reply to a request is the wanted one.
+// follows waits until a server is a replica and replies to a request with want.
 func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	c.server = name
 	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {
@@ -111,8 +110,8 @@ func TestMasterThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestDeathBehindACut checks that data is lost if a cut prevents a master from sending it before the master dies. This
-// is so even if the cut is healed before the failover. The master comes back and follows the new one.
+// TestDeathBehindACut checks that data is lost if a cut prevents a master from sending it before the master dies, even
+// if the cut is healed before the failover. The old master must follow the new one when it comes back.
 func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
@@ -136,8 +135,8 @@ func TestDeathBehindACut(t *testing.T) {
 	})
 }
 
-// TestWhatWasSentBeforeADeathArrives checks that the data has already been sent to the replica when the reply has been
-// sent.
+// TestWhatWasSentBeforeADeathArrives checks that a master sends its data to the replica before it sends the reply to
+// the client.
 func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	testkit.FullOnly(t)
 	for range 5 {
@@ -153,8 +152,8 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	}
 }
 
-// TestCutsOfOneDirection cuts only one direction between a master and its replica. Data travels in one direction and
-// acknowledgments in the other, so only one of them stops.
+// TestCutsOfOneDirection cuts the link between a master and its replica in one direction only. Data travels in one
+// direction and acknowledgments in the other, so only one of them stops.
 func TestCutsOfOneDirection(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
@@ -273,7 +272,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	})
 }
 
-// TestNothingRemainsOpen checks that no ports, connections or goroutines remain, whichever step of the launch fails.
+// TestNothingRemainsOpen checks that no ports, connections or goroutines remain, whichever step of Launch fails.
 func TestNothingRemainsOpen(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	sockets := func() (n int) {

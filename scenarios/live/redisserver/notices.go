@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ear is the connection on which a server reports changes of its keys.
+// ear is the connection on which a server reports changes of keys.
 type ear struct{ w *wire }
 
 // notice is a change of a key, named by the event in Redis's keyspace notifications. The event "flushall" concerns all
@@ -26,7 +26,8 @@ func listenAt(e endpoint) (*ear, error) {
 	for _, args := range [][]string{
 		{"HELLO", "3"},
 		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
-		// No key has this prefix, so only a flush is reported in this way. Changes of keys are reported as events.
+		// No key has this prefix, so the server reports only flushes in this way. It reports changes of keys as
+		// keyspace events.
 		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
 		{"PSUBSCRIBE", eventChannel + "*"},
 	} {

@@ -32,7 +32,7 @@ func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err 
 }
 
 // launch starts the process for the first time, with the given lines in its configuration file and with further
-// arguments. The configuration file outlives the process, because the server stores there which master it follows.
+// arguments. Later processes use the same configuration file, because the server stores in it which master it follows.
 func (s *Server) launch(lines []string, args ...string) error {
 	own := []string{"protected-mode no", "daemonize no", fmt.Sprintf("dir %q", s.Daemon.Folder)}
 	if s.Port == nil {
@@ -70,7 +70,7 @@ func (s *Server) start(stop <-chan struct{}) error {
 	return s.Daemon.Await(s.ready, "takes no commands", patience, 200*time.Microsecond, stop)
 }
 
-// ready reports whether the process accepts commands: it listens, and has loaded its data.
+// ready reports whether the process accepts commands, that is, it listens and has loaded its data.
 func (s *Server) ready() bool {
 	w, err := s.at.dial()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) ready() bool {
 	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
-// end ends the process, and changes the server's files as the kind of stop requires.
+// end ends the process, and changes the server's files in the way that the kind of stop requires.
 func (s *Server) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		s.Daemon.ShutDown(patience, askAgain)
@@ -97,9 +97,9 @@ func (s *Server) end(how sim.Stop) error {
 	return nil
 }
 
-// askAgain is the time after which the request to shut down is repeated. A process refuses to shut down while it writes
-// its first append-only file (finishShutdown in server.c). That happens, for example, when a replica has just received
-// all data.
+// askAgain is the interval at which the request to shut down is repeated. A process refuses to shut down while it
+// writes its first append-only file (finishShutdown in server.c). That happens, for example, when a replica has just
+// received all data.
 const askAgain = 100 * time.Millisecond
 
 // loseFiles deletes all data. The servers keep their roles, as simulated nodes do.

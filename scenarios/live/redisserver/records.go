@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// records creates the records of one server. It copies the observed data of the server to the keyspace of the simulated
+// records creates the records of one server. It copies the observed data of the server to a keyspace of the simulated
 // node, which records the changes.
 type records struct {
 	data    *store.Data
@@ -21,7 +21,7 @@ type records struct {
 	lost    history.Why     // why some data from before the last stop may be gone
 	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	// While the effects of an operator's command are recorded, operator is the reason that the records state.
+	// operator is the reason to record while the effects of an operator's command are recorded, and empty otherwise.
 	operator history.Why
 	held     map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
 	noted    func(t store.Title, why history.Why)
@@ -34,7 +34,7 @@ func (r *records) open(replica bool, g *group) {
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server implements the interface through which the keyspace calls its server.
+// server is the server of the keyspace. The keyspace calls its methods.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -57,7 +57,7 @@ func (r *records) begin(o store.Onlooker) {
 }
 
 // end handles a stop of the server. The data before the stop will be compared with the data after the next start. lost
-// is the reason why some of it may be gone.
+// is the reason to record if some data is gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
@@ -68,7 +68,7 @@ func (r *records) end(lost history.Why, underWay history.Attempt) {
 // due lists the keys whose deadline has been reached.
 func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
 
-// touched lists the keys in said, ordered by their first event.
+// touched returns the keys in said, ordered by their first event.
 func touched(said []notice) (names []string) {
 	seen := map[string]bool{}
 	for _, n := range said {
@@ -80,17 +80,16 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes what one command has done to a key. It contains only what the resulting state of the key does not
-// show.
+// story describes what one command has done to a key, as far as the resulting state of the key does not show it.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
 	set      bool // fields were set (an increment does not change the owner of a field)
 }
 
-// note records the effects of an attempt's request, based on the server's reports about keys and on the present state
-// of the keys. commands are those that the client has sent, one or a transaction, and sent is the time of sending. note
-// reports whether there were any effects.
+// note records the effects of an attempt's request, based on the server's notices about keys and on the present state
+// of the keys. commands are the commands that the client has sent (one, or a transaction), and sent is the time of
+// sending. note reports whether there were any effects.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -147,8 +146,9 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 	return true
 }
 
-// deadlineIn returns the deadline that commands give a key as a time of day, in milliseconds. If several do, the last
-// one counts. A server deletes the key at once if that time has passed. found is false if no command names a time.
+// deadlineIn returns the absolute deadline that commands set for a key, in milliseconds of Unix time. If several
+// commands set one, the last one counts. A server deletes the key at once if that time has passed. found is false if no
+// command sets such a deadline.
 func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	for _, args := range commands {
 		if len(args) < 3 || args[1] != name {
@@ -173,8 +173,8 @@ func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	return when, found
 }
 
-// handOn makes a key a copy of another, with the same owners. If the value of the source was set after the keys were
-// last read, it is not known yet.
+// handOn makes a key a copy of another key, with the same owners. If the value of the source was set after the keys
+// were last read, its value is not known yet.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -192,7 +192,7 @@ func (r *records) handOn(to, from string, stories map[string]*story, keys []stor
 	r.data.Duplicate(to, from, source)
 }
 
-// copied returns the key that a client has copied to the key to, or "" if no command copies to it.
+// copied returns the source from which commands have copied a value to the given key, or "" if no command copies to it.
 func copied(to string, commands [][]string) (source string) {
 	for _, args := range commands {
 		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
@@ -233,8 +233,8 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers is settle for all types except strings. A field with a new value counts as set if the server reported
-// that fields were set. Every field that the command names counts as set, too.
+// settleMembers does what settle does, for all types except strings. A field with a new value counts as set if the
+// server reported that fields were set. Every field that the command names counts as set, too.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -269,9 +269,9 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// survivors lists the members that remained when the members with the lowest scores were removed, with their previous
+// survivors returns the members that remained when the members with the lowest scores were removed, with their previous
 // scores. A member whose score is unchanged has remained. So has every member whose previous score was not lower than
-// the lowest of these scores, because it was only given another score.
+// the lowest of these unchanged scores: it was only given another score.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {
@@ -352,7 +352,7 @@ func (r *records) lose(h *store.Holding) {
 	r.data.Record(h.Gone(why))
 }
 
-// find records a value that was not known before.
+// find records a value that the records did not contain before.
 func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
 		Until: r.data.Until(h.Deadline)}
@@ -365,8 +365,8 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	r.data.Record(set)
 }
 
-// adopt takes over keys without recording them. The owner of a key is the attempt that set it to this value before. If
-// no known request has set the value, its owner is the attempt whose request was pending at the last stop.
+// adopt adds keys to the keyspace without recording them. The owner of a key is the attempt that set it to this value
+// before. If no known request has set the value, its owner is the attempt whose request was pending at the last stop.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {
@@ -419,8 +419,8 @@ type past struct {
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest is the maximum size of past. A server cannot accept that many values in a few seconds, and a crash loses at
-// most the last few seconds.
+// longest is the maximum number of values in past. A server cannot accept that many values in a few seconds, and a
+// crash loses at most the last few seconds.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {

@@ -17,18 +17,18 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns lists commands that would change what the run has set up, or that have effects that the run cannot track.
+// theRuns lists commands that would change what the run has set up, or whose effects the run cannot track.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands lists such subcommands.
+// theRunsSubcommands lists the subcommands of other commands for which the same is true.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},
 	"client": {"pause", "unpause", "reply", "kill"},
 }
 
-// refusal returns the error reply to a command that must not reach the server, or "" if the command may pass.
+// refusal returns the error reply to a command that must not reach the server, or "" if the command is allowed.
 func (s *Server) refusal(name string, args []string) string {
 	sub := ""
 	db := func(a string) bool { return strings.EqualFold(a, "db") }

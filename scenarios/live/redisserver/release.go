@@ -11,7 +11,7 @@ import (
 // usual is the usual name of the server program.
 const usual = "redis-server"
 
-// oldest is the oldest supported Redis: it has client-side caching with invalidation messages, and SET with all
+// oldest is the oldest supported Redis version. It has client-side caching with invalidation messages, and SET with all
 // options.
 var oldest = process.Release{6, 2}
 

@@ -123,7 +123,7 @@ func (r *rig) failure() error {
 	return r.failed
 }
 
-// play runs a client, and returns what was recorded.
+// play runs a client with the given main function, and returns what was recorded.
 func (r *rig) play(main func(c *client)) []history.Event {
 	r.t.Helper()
 	over := false
@@ -147,7 +147,7 @@ func recorded(w *sim.World) (list []history.Event) {
 	return list
 }
 
-// client is a client in the simulated world. It states the attempt to which each of its requests belongs.
+// client is a client in the simulated world. It names the attempt to which each of its requests belongs.
 type client struct {
 	t testing.TB
 	sim.Env
@@ -168,8 +168,8 @@ func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	return &list[0]
 }
 
-// askFor sends a request that belongs to an attempt, and waits up to d for the reply. It returns "" if there is none by
-// then.
+// askFor sends a request that belongs to an attempt, and waits at most d for the reply. It returns "" if there is no
+// reply by then.
 func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) string {
 	c.asked++
 	return string(c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
@@ -187,7 +187,7 @@ func stateOf(t *testing.T, pid int) string {
 	return rest[:1]
 }
 
-// until repeats a request until the reply is the wanted one.
+// until repeats a request until the reply is want.
 func (c *client) until(want string, args ...string) {
 	for string(c.as("", args...).Raw()) != want {
 		c.Sleep(2 * time.Millisecond)

@@ -27,14 +27,14 @@ const (
 	defaultReconfigureAfter = 8 * time.Second
 )
 
-// shortSwitch is the channel on which simulated clients are notified of failovers, as by the simulated Sentinel.
-// switchMaster is the channel of the real Sentinel.
+// shortSwitch is the channel on which simulated clients learn of failovers from the simulated Sentinel. switchMaster is
+// the corresponding channel of the real Sentinel.
 const (
 	shortSwitch  = "switch-master"
 	switchMaster = "+switch-master"
 )
 
-// launchSentinel starts the Sentinel, and waits until it knows the replicas of all groups.
+// launchSentinel starts the Sentinel, and waits until it has found the replicas of all groups.
 func (f *servers) launchSentinel() error {
 	down := cmp.Or(f.DownAfter, defaultDownAfter)
 	var lines []string
@@ -77,14 +77,14 @@ func (n *watcher) tune(w *wire) error {
 	if !c.seven {
 		return nil
 	}
-	// sentinel.c reconfigures a deposed master after four periods of publishing
+	// sentinel.c reconfigures a deposed master after four publishing periods
 	publish := cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter) / 4
 	_, err := w.ask("SENTINEL", "DEBUG", "info-period", millis(refresh), "publish-period", millis(publish))
 	return err
 }
 
-// refresh is how often the Sentinel asks each server for its role and priority. It is short, because a failover that a
-// fault has ordered must wait until the Sentinel has asked.
+// refresh is the interval at which the Sentinel asks each server for its role and priority. It is short, because a
+// failover that a fault has ordered must wait until the Sentinel has asked.
 const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
@@ -118,7 +118,7 @@ func (n *watcher) listen(x *life) error {
 	return nil
 }
 
-// switched notifies simulated clients of a failover; words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
+// switched notifies simulated clients of a failover. words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
 func (n *watcher) switched(words []string) {
 	old, promoted := n.s.cfg.byPort(words[2]), n.s.cfg.byPort(words[4])
 	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
@@ -127,7 +127,7 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort returns the server that other servers reach at the given port, or "" if there is none.
+// byPort returns the server whose port for other servers has the given number, or "" if there is none.
 func (f *servers) byPort(port string) sim.ProcessID {
 	for name, s := range f.all {
 		if strconv.Itoa(s.Port.Number()) == port {
@@ -137,8 +137,8 @@ func (f *servers) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves handles requests of simulated clients to subscribe to short messages about failovers. It reports whether the
-// request was one.
+// serves handles a request of a simulated client to subscribe to short messages about failovers. It reports whether r
+// was such a request.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
 		return false
@@ -163,7 +163,7 @@ func (n *watcher) endLife() {
 }
 
 // addresses returns a Book that replaces the addresses at which servers reach each other with the names and the port of
-// simulated servers.
+// the simulated servers.
 func (f *servers) addresses() *Book {
 	to := map[Address]Address{}
 	for name, s := range f.all {
@@ -182,9 +182,9 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 }
 
 // order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so order
-// gives only this replica a priority. Once the Sentinel knows the priorities, it is ordered to fail over. The order is
-// repeated until the failover has happened, because the Sentinel aborts it if a replica does not answer for a moment.
-// order must run on its own goroutine. It ends when the Sentinel does.
+// makes this replica the only one with a priority. Once the Sentinel knows the priorities, order tells it to fail over.
+// It repeats that until the failover has happened, because the Sentinel aborts a failover if a replica does not answer
+// for a moment. order must run on its own goroutine. It ends when the Sentinel ends.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -213,14 +213,15 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 	}
 }
 
-// prefer gives a priority to only one member of a group. A member that does not answer cannot be chosen anyway.
+// prefer makes one member of a group the only one with a priority. It ignores members that do not answer, because the
+// Sentinel cannot choose them anyway.
 func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	for _, m := range g.members {
 		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
 	}
 }
 
-// prefers reports whether the Sentinel knows that it can choose only the replica to.
+// prefers reports whether, as far as the Sentinel knows, the given replica is the only one that it can choose.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {

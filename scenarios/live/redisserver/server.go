@@ -39,7 +39,7 @@ var _ interface {
 	sim.Pauser
 } = (*Server)(nil)
 
-// Start starts the server: the first time with the process that the fleet has started, and later each time with a new
+// Start starts the server. The first time, its process has already been started by the fleet; later, Start starts a new
 // process. Requests that arrive before the process is ready wait, as if the operating system had kept the server's
 // socket open.
 func (s *Server) Start(h sim.Host) {
@@ -73,19 +73,20 @@ func (s *Server) boot(x *life) error {
 	return x.survey()
 }
 
-// request is a client's request as used by the executor. Only the world's goroutine may access the embedded Incoming.
+// request is a client's request, in the form that the executor uses. Only the world's goroutine may access the embedded
+// Incoming.
 type request struct {
 	*sim.Incoming
 	conn    uint64
 	attempt history.Attempt
 	sent    history.Time
 	args    []string
-	// commands lists the commands that the request carries out: args itself, or the commands of the transaction that
-	// args ends.
+	// commands contains the commands that the request carries out: args itself or, if args is EXEC, the commands of the
+	// transaction.
 	commands [][]string
 }
 
-// Serve passes a request to the process, after all earlier requests.
+// Serve passes a request to the process. It is carried out after all earlier requests.
 func (s *Server) Serve(r *sim.Incoming) {
 	if s.sentinel.serves(r) {
 		return
@@ -126,11 +127,11 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is the time after which a key is read again if it should have expired by the world's clock but has not expired
-// by the server's clock.
+// retry is the delay before a key is read again that has expired by the world's clock but not yet by the server's
+// clock.
 const retry = time.Millisecond
 
-// touchedDue records the result of reading the keys that were due.
+// touchedDue records the effects of reading the keys whose deadlines were reached.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.records.note(s.Host.Wall(), "", 0, nil, said, keys)
 	if len(s.records.due(s.Host.Wall())) > 0 {
@@ -140,8 +141,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records the effects of a request, or, if r is nil, effects that no request has caused. If reading failed
-// (err), the next survey will find the effects.
+// observed records the effects of a request. If r is nil, no request has caused the effects. If reading failed (err),
+// the next survey will find them.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}

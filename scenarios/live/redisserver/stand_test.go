@@ -21,7 +21,7 @@ type standing struct {
 	value string
 }
 
-// account computes from the records, as a checker does, which keys exist.
+// account returns the keys that exist according to the records, as a checker would determine them.
 func account(t *testing.T, list []history.Event) map[string]standing {
 	t.Helper()
 	stands := map[string]standing{}
@@ -119,7 +119,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// audit compares the keys on the server with those that exist according to the records, at the same instant. If the
+// audit compares the keys on the server with the keys that exist at the same instant according to the records. If the
 // reply to a rename was lost in a crash, the records attribute the moved value to the rename.
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1

@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// wire is a connection to a Redis server, on which requests are sent and RESP values are read.
+// wire is a connection to a Redis server, for sending requests and reading RESP values.
 type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
 }
 
-// endpoint is the address at which a server listens, and the credentials for it.
+// endpoint is the address on which a server listens, with the credentials for it.
 type endpoint struct {
 	network, address string
 	user, password   string // empty: the server does not require it

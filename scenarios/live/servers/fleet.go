@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lockServers is a set of real servers. They are launched when the first one is requested. By then, the run has checked
-// whether the faults of the plan can be injected into them.
+// lockServers is a set of real servers. They are launched when the first of them is requested. By then, the run has
+// checked whether the faults of the plan can be injected into them.
 type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
@@ -33,7 +33,7 @@ type lockServers struct {
 // Can returns the reason why a fault cannot be injected into the servers, or nil.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
-// Front returns the servers' own front end, or else own.
+// Front returns the real servers' own front end, or own if they have none.
 func (f *lockServers) Front(own sim.Front) sim.Front {
 	if f.front != nil {
 		return f.front
@@ -80,7 +80,7 @@ func (f *lockServers) End() error {
 	return f.end()
 }
 
-// failed ends the run because a server has failed. The run is then undecided.
+// failed ends the run because a server has failed. The result of the run is then undecided.
 func (f *lockServers) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package servers chooses the lock servers of a live run. They are simulated servers; real ones that the run starts
+// Package servers chooses the lock servers of a live run: simulated servers; real ones that the run starts
 // (redis-server processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or
-// Redis servers that the user has started. The package uses the host, as scenarios/live/realtime does.
+// Redis servers that the user has started. The package uses the host through scenarios/live/realtime.
 //
 // Goals: each choice is one word on the command line; what the chosen servers cannot do is refused before anything is
 // started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver, etcdserver
@@ -30,7 +30,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These words choose the lock servers. Any other text must be a list of addresses.
+// These words choose the lock servers. Any other text is a list of addresses.
 const (
 	Simulated = "simulated"
 	redis     = "redis"
@@ -130,10 +130,11 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port number. The word before it is then the name of a server.
+// isPort reports whether a text is a port number. If it is, the word before it is the name of a server.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of servers whose addresses are in a variable or file; text is the name of that place.
+// holding returns the choice of servers whose addresses are in a variable or file; text is the argument of --servers
+// that names it.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
@@ -169,7 +170,8 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 // Real reports whether the servers are not simulated.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
-// On the user's servers, the keys of a run have a prefix: prefixBegin, some random letters and digits, and a slash.
+// On the user's servers, the keys of a run have a prefix. It consists of prefixBegin, some random letters and digits,
+// and a slash.
 const (
 	prefixBegin  = "fencepost/"
 	prefixRandom = 16
@@ -206,9 +208,9 @@ func prefixOf(s *scenarios.Scenario) string {
 	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
-// Run carries out the plan on the servers; Scenario must have adapted the scenario to them. When Run returns, all
-// processes that it started have ended. They also end if this process is killed. If the plan cannot be carried out, Run
-// returns a *live.RefusedError before anything starts. If the host delays the start, Run starts again.
+// Run carries out the plan on the servers. The scenario must be one that the method Scenario has returned. When Run
+// returns, all processes that it started have ended. They also end if this process is killed. If the plan cannot be
+// carried out, Run returns a *live.RefusedError before anything starts. If the host delays the start, Run starts again.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
@@ -243,7 +245,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 	return c.users(s, plan)
 }
 
-// users returns the servers that the user has started.
+// users returns the servers that the user has started, for a run of s.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err

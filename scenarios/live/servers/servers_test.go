@@ -79,8 +79,8 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// TestAFileOfAddressesHasAnEnd checks that a file that is too large to be a list of addresses is refused. An endless
-// device is therefore not read forever.
+// TestAFileOfAddressesHasAnEnd checks that a file that is too large for a list of addresses is refused. So an endless
+// device is not read forever.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
 	if err := os.WriteFile(path, make([]byte, mostAddresses+1), 0o600); err != nil {
@@ -141,7 +141,7 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that every lock of every client has a name that no other run
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that every lock of every client gets a name that no other run
 // uses.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
@@ -189,8 +189,8 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	}
 }
 
-// TestRealServers runs a scenario on a server that is started for the run, and on a user's server. There, the run must
-// touch only its own keys and leave none of them behind.
+// TestRealServers runs a scenario on a server that is started for the run, and on a user's server. On the user's
+// server, the run must touch only its own keys and leave none of them behind.
 func TestRealServers(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -253,8 +253,8 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// TestRealMembersOfEtcd checks that a scenario on etcd has the same number of sections on members that are started for
-// the run as on simulated ones.
+// TestRealMembersOfEtcd checks that a scenario on etcd has as many critical sections with members that are started for
+// the run as with simulated ones.
 func TestRealMembersOfEtcd(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "etcd")

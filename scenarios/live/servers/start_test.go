@@ -17,7 +17,7 @@ import (
 )
 
 // TestOnlyADelayedStartIsTriedAgain checks that a delayed start is repeated up to the limit, but not after an
-// interrupt. A failure after the run has begun does not count as a delayed start.
+// interrupt. A failure after the start of the run does not count as a delayed start.
 func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	late := fmt.Errorf("starting redis-1: %w", &process.LateError{Err: errors.New("redis-1 is\n  late")})
 	wrong := errors.New("no such program")
@@ -79,8 +79,8 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClientsThatAreNotReadyInTime checks that Fencepost's own clients are started again, because only the host can
-// have delayed them. A user's program is not started again.
+// TestClientsThatAreNotReadyInTime checks that Fencepost's own clients are started again if they are not ready in time,
+// because only the host can have delayed them. A user's program must not be started again.
 func TestClientsThatAreNotReadyInTime(t *testing.T) {
 	s, err := scenarios.Named("kleppmann-gc-pause")
 	if err != nil {

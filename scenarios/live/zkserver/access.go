@@ -10,12 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// superuser is the only user who may read and change znodes, because every process on the machine can connect to a
-// member. The run's connections authenticate as this user, with a password that no other user can see
+// superuser is the only user that may read and change znodes. This is necessary because every process on the machine
+// can connect to a member. The run's connections authenticate as this user, with a password that no other user can see
 // (DigestAuthenticationProvider).
 const superuser = "super"
 
-// nobody appends an access list for a znode to a record. The list grants permissions to nobody but the superuser.
+// nobody appends an access list for a znode to a request record. The list grants no permissions to anyone but the
+// superuser.
 func nobody(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
 
 // digest returns the hash of the superuser's password. Members get only this hash, not the password.
@@ -24,7 +25,7 @@ func (e *ensemble) digest() string {
 	return superuser + ":" + base64.StdEncoding.EncodeToString(s[:])
 }
 
-// authenticate makes the superuser the user of a connection, which must have a session.
+// authenticate makes a connection act as the superuser. The connection must have a session.
 func (e *ensemble) authenticate(conn net.Conn) error {
 	return ask(conn, jute.Head(jute.XidAuth, jute.Auth).Int(0).Text("digest").Text(superuser+":"+e.secret))
 }
@@ -49,7 +50,7 @@ func (e *ensemble) closeRoot(address string) error {
 	return nil
 }
 
-// ask sends a request and reads the reply. There must be no other pending request on the connection.
+// ask sends a request and reads the reply. The connection must not have another pending request.
 func ask(conn net.Conn, r jute.Record) error {
 	if _, err := conn.Write(r.Framed()); err != nil {
 		return err

@@ -36,8 +36,8 @@ func launched(t *testing.T, n int) *ensemble {
 	return f.Server("zookeeper-1").(*member).ensemble
 }
 
-// TestStrangersAreNoMembers checks that a program without the run's certificate can neither vote nor follow. This is
-// true whether it connects to the address at which members reach each other directly or through a member's proxy.
+// TestStrangersAreNoMembers checks that a program without the run's certificate can neither vote nor follow. It tries
+// to connect to the address at which members reach each other directly, and through a member's proxy.
 func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)

@@ -19,7 +19,7 @@ type Config struct {
 	// TickTime and SyncLimit are the same settings as in the simulated ensemble; zero means 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
-	// Failed is called, on any goroutine, when a server has failed by itself. The run can then not be judged.
+	// Failed is called when a server has failed by itself. The run cannot be judged then. Any goroutine may call it.
 	Failed func(error)
 }
 

@@ -36,9 +36,9 @@
 // A real ensemble may lose writes that it has acknowledged, and its members may differ from then on. In ZooKeeper 3.8.0
 // a member reports that it is in sync with its leader before it has applied the missing writes, and may lead the next
 // epoch without them (ZOOKEEPER-4643, 4646 and 4785 report such cases). The simulated ensemble loses nothing. Lost
-// znodes are recorded as gone when the package's connection to a member is opened again.
+// znodes are recorded as gone when the package opens its connection to a member again.
 //
-// Goals: the same znodes and the same meaning of every fault as with the simulated ensemble; nothing of the ensemble
-// outlives the run. Non-goals: clocks that run at a different rate, because a Java program waits on the kernel's
-// clocks; observers and reconfiguration.
+// Goals: the same znodes and the same meaning of every fault as with the simulated ensemble; no process or file of the
+// ensemble remains after the run. Non-goals: clocks that run at a different rate, because a Java program waits on the
+// kernel's clocks; observers and reconfiguration.
 package zkserver

@@ -32,7 +32,7 @@ type ensemble struct {
 }
 
 // Launch starts the members. It waits until all of them serve requests and the first one is the leader. plan is the
-// plan of the run; the members are prepared for its faults. The members end when the keeper does.
+// plan of the run, for whose faults it prepares the members. The members end when the keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
@@ -72,7 +72,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 }
 
 // tries is the maximum number of times that the members are started. They must be started again if another member than
-// the first was elected. On a busy host, the leader may also lose the others immediately.
+// the first one is elected. On a busy host, a leader may also lose its connections to the other members right after the
+// election.
 const tries = 5
 
 // elect starts the members until the first one is the leader, and restricts the root znode to the superuser. The first
@@ -136,19 +137,19 @@ func (m *member) votes() bool {
 	return true
 }
 
-// await waits until a process that is starting is ready, which the given function reports.
+// await waits until the function is reports that a process is ready.
 func (m *member) await(is func() bool) error {
 	return m.Daemon.Await(is, "serves nobody", patience, 10*time.Millisecond, nil)
 }
 
-// session is the information that is needed to resume a session.
+// session is the information that is needed to resume a client's session.
 type session struct {
 	client   history.Process
 	password string
 	timeout  time.Duration
 }
 
-// sessions contains the sessions that clients have opened, by ID.
+// sessions maps the IDs of the sessions that clients have opened to the sessions.
 type sessions struct {
 	mu  sync.Mutex
 	all map[int64]session
@@ -160,7 +161,7 @@ func (s *sessions) set(id int64, of session) {
 	s.mu.Unlock()
 }
 
-// get returns a session, or a zero one if no client has opened it.
+// get returns the session with the given ID, or the zero session if no client has opened it.
 func (s *sessions) get(id int64) session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,9 +28,9 @@ func (c *client) watched(path string) []history.Event {
 	return recorded(c.w)
 }
 
-// lasting makes the second client request lock a and then fall silent. The first client watches that request. After
-// calling strike, lasting waits until the znode vanishes. It returns the records, and the times at which the znode was
-// created and vanished.
+// lasting makes the second client request lock a and then send nothing more. The first client watches that request.
+// After calling strike, lasting waits until the znode vanishes. It returns the records, and the times at which the
+// znode was created and vanished.
 func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Duration) {
 	var path string
 	there := &sim.Signal{}
@@ -70,7 +70,7 @@ func TestASessionExpires(t *testing.T) {
 	})
 }
 
-// TestAFaultEndsASession checks that a fault ends a session early, and otherwise in the same way as if it had expired.
+// TestAFaultEndsASession checks that a fault can end a session before it expires, with the same effects as an expiry.
 func TestAFaultEndsASession(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -125,7 +125,7 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 }
 
 // TestAMemberComesBack checks that a member that restarts with its disk has its data, and that a member that restarts
-// without its disk serves nobody.
+// without its disk serves no requests.
 func TestAMemberComesBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -156,7 +156,8 @@ func TestAMemberComesBack(t *testing.T) {
 	})
 }
 
-// TestAPausedMemberAnswersLater checks that a pause stops the process, and nothing is lost.
+// TestAPausedMemberAnswersLater checks that a pause stops the process, and that requests sent during the pause are
+// answered after it.
 func TestAPausedMemberAnswersLater(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -197,7 +198,7 @@ func TestAWallClockJumps(t *testing.T) {
 	})
 }
 
-// made returns when a znode was created, according to the clock of the first member.
+// made returns the time at which a znode was created, according to the clock of the first member.
 func (r *rig) made(path string) time.Time {
 	conn, err := net.Dial("tcp", r.ensemble.members[0].address())
 	if err != nil {

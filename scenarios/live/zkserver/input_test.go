@@ -35,8 +35,8 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsThatMembersCannotSuffer checks that faults that members cannot suffer are refused with the reason. Faults
-// of other processes are accepted.
+// TestFaultsThatMembersCannotSuffer checks that faults that cannot be injected into members are refused with the
+// reason. Faults of other processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 	c := Config{Members: names(3)}
 	for _, x := range []struct {

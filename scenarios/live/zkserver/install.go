@@ -16,8 +16,8 @@ const java = "java"
 // jar is the path of ZooKeeper's jar as installed by Debian. Its manifest names other jars that it needs.
 const jar = "/usr/share/java/zookeeper.jar"
 
-// beside lists jars in ZooKeeper's folder that are needed but not named in its manifest. One of them prints ZooKeeper's
-// errors; the others are needed for TLS.
+// beside lists jars in ZooKeeper's folder that are needed but not named in its manifest. slf4j-simple prints
+// ZooKeeper's errors; the others are needed for TLS.
 var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.

@@ -80,7 +80,7 @@ func (l *link) run(first *call) {
 	l.deliver(l.hangUp)
 }
 
-// deliver runs f on the world's goroutine, unless the client has closed the connection.
+// deliver runs f on the world's goroutine, unless the client has closed the connection by then.
 func (l *link) deliver(f func()) {
 	l.x.Do(func() {
 		if !l.over {
@@ -184,7 +184,7 @@ func (l *link) asked(xid int32) *call {
 	return nil
 }
 
-// reply answers a request that was sent.
+// reply sends the process's answer to a request back to the client.
 func (l *link) reply(c *call, b []byte) {
 	l.mu.Lock()
 	l.calls = slices.DeleteFunc(l.calls, func(o *call) bool { return o == c })
@@ -193,7 +193,7 @@ func (l *link) reply(c *call, b []byte) {
 	l.deliver(func() { c.Reply(b) })
 }
 
-// event passes the event of a watch to the client.
+// event passes an event of a watch on to the client.
 func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
 	f.Int() // skip the state of the connection
@@ -207,11 +207,11 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	return true
 }
 
-// noPassword is the password that a client without a session sends.
+// noPassword is the password in a client's request for a new session.
 var noPassword = string(make([]byte, jute.PasswordLength))
 
-// enter requests a session on a new connection, as the superuser; id 0 requests a new session. It returns the ID of the
-// session, or 0 if the session has ended.
+// enter requests a session on a new connection, as the superuser. If id is 0, it requests a new session. It returns the
+// ID of the session, or 0 if the session has ended.
 func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error) {
 	if password == "" {
 		password = noPassword

@@ -33,7 +33,7 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// life is the time from a start of a member to its next stop. In each life the member has a new process.
+// life is the period from a start of a member to its next stop. In each life the member has a new process.
 type life struct {
 	*fleet.Life
 	m     *member
@@ -41,9 +41,9 @@ type life struct {
 	eye   *observer
 }
 
-// Start starts the member: the first time with the process that was launched, and later each time with a new process. A
-// member whose disk is lost stays out of the ensemble, as in package raft, because it may have made promises that it no
-// longer knows.
+// Start starts the member. The first time, its process has already been launched; later, Start launches a new process.
+// A member whose disk is lost stays out of the ensemble, as in package raft, because it may have made promises that it
+// no longer knows.
 func (m *member) Start(h sim.Host) {
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
 	x.eye = newObserver(x)

@@ -15,8 +15,8 @@ import (
 )
 
 // observer is this package's own connection to a process, with one watch on all znodes. Whenever a znode appears or
-// vanishes, the observer asks the process for the current state there, and records it. ZooKeeper answers the requests
-// on one connection in order. It sends the events that were due before a request first.
+// vanishes, the observer asks the process for the current state at that path, and records it. ZooKeeper answers the
+// requests on one connection in order. Before it answers a request, it sends all events that came earlier.
 type observer struct {
 	x *life
 
@@ -30,7 +30,7 @@ type observer struct {
 	zxid    int64      // the zxid that the process had reached when it answered that ping
 }
 
-// question asks for the znode at a path or, if below is set, for the names of its children.
+// question is a request for the znode at a path or, if below is set, for the names of its children.
 type question struct {
 	path  string
 	below bool
@@ -42,8 +42,8 @@ func newObserver(x *life) *observer {
 	return o
 }
 
-// again is the time after which the observer reconnects to a process that was not serving requests. idle is the
-// interval of the pings that keep an idle session alive.
+// again is the delay before the observer reconnects to a process that was not serving requests. idle is the interval of
+// the pings that keep an idle session alive.
 const (
 	again = 20 * time.Millisecond
 	idle  = 5 * time.Second
@@ -66,7 +66,7 @@ func (o *observer) run() {
 	}
 }
 
-// keep sends pings that keep the session alive.
+// keep sends pings regularly to keep the session alive.
 func (o *observer) keep() {
 	tick := time.NewTicker(idle)
 	defer tick.Stop()
@@ -122,7 +122,7 @@ const xidQuestion int32 = 0
 // folder is the path of the parent znode of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up begins to use a connection. The watch does not report earlier changes, so up asks for the present state.
+// up starts to use a new connection. Its watch does not report earlier changes, so up asks for the present state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,11 +209,11 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// now, as the argument of [observer.upTo], stands for everything that the process has done up to now.
+// now is a zxid for [observer.upTo] that means everything that the process has done so far.
 const now = math.MaxInt64
 
 // upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops
-// serving first.
+// serving before that.
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 )
 
 // Clients send frames of ZooKeeper's protocol, which are passed on unchanged, except for the access lists of new
-// znodes. New znodes belong to the superuser, as whom the connection authenticates. A create within a multi keeps its
-// list.
+// znodes. New znodes get a list that belongs to the superuser, as which the connection authenticates. A create within a
+// multi keeps its list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {

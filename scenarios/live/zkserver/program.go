@@ -19,7 +19,8 @@ import (
 // loopback is the address at which the relay listens. It is also the address of the only member of an ensemble.
 const loopback = "127.0.0.1"
 
-// patience is the maximum time for a process to start or to end. It is several times the time needed on a busy machine.
+// patience is the maximum time for a process to start or to end. It is several times what a process needs on a busy
+// machine.
 const patience = time.Minute
 
 // choosePorts chooses the ports at which the process will listen.
@@ -88,7 +89,7 @@ func (m *member) arguments() []string {
 	return append(args, "-cp", classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.file())
 }
 
-// end ends the process. It deletes the data if the kind of stop requires that.
+// end ends the process. It deletes the data if the kind of stop requires it.
 func (m *member) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		m.Daemon.ShutDown(patience, patience)

@@ -15,7 +15,7 @@ type records struct {
 	asked map[origin]history.Attempt
 }
 
-// origin identifies the request that creates a znode, by its session and path.
+// origin identifies a request that creates a znode, by its session and path.
 type origin struct {
 	session int64
 	path    string // without the number that ZooKeeper appends to a sequential znode
@@ -30,8 +30,8 @@ type node struct {
 	of    history.Attempt
 }
 
-// numbered removes the number at the end of a sequential znode's path, and returns the path that the client requested.
-// is reports whether the path has such a number.
+// numbered splits off the number at the end of a sequential znode's path, and returns the path that the client
+// requested. is reports whether the path ends with such a number.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
@@ -40,7 +40,7 @@ func numbered(path string) (asked string, is bool) {
 	return path[:at], true
 }
 
-// ask records which attempt requests a znode, so that the znode can be attributed when it appears.
+// ask notes which attempt requests a znode, so that the owner is known when the znode appears.
 func (r *records) ask(session int64, path string, of history.Attempt) {
 	r.mu.Lock()
 	r.asked[origin{session, path}] = of
@@ -59,7 +59,7 @@ func (r *records) standing() (list []string) {
 	return list
 }
 
-// stands records that a member has a znode at a zxid, unless this is already known.
+// stands records that a member has a znode at a zxid, unless this was recorded before.
 func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
 	asked, sequential := numbered(path)
 	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
@@ -80,8 +80,8 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that a member has no znode at a path at a zxid. It records nothing if this is already known, or if the
-// member has not yet seen the creation of the znode.
+// gone records that a member has no znode at a path at a zxid. It records nothing if this was recorded before, or if
+// the member has not yet seen the creation of the znode.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

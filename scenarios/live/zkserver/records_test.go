@@ -14,7 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestRecords makes a client request a lock, release it, request it again, and close its session.
+// TestRecords checks the records of a client that requests a lock, releases it, requests it again, and closes its
+// session.
 func TestRecords(t *testing.T) {
 	r := start(t, 3)
 	list := r.play(func(c *client) {

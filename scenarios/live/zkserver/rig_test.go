@@ -146,7 +146,7 @@ func (c *client) send(d time.Duration, of history.Attempt, args []string) *sim.R
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0]
 }
 
-// must sends a request that must be answered; otherwise it reports a test error.
+// must sends a request and returns the answer. If there is none, it reports a test error.
 func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookeeper.Answer {
 	c.t.Helper()
 	a, ok := c.ask(of, op, fields)
@@ -161,7 +161,7 @@ func create(path, data string, flags int32) jute.Record {
 	return nobody(jute.Record(nil).Text(path).Text(data)).Int(flags)
 }
 
-// request returns the fields of a create that requests lock a.
+// request returns the fields of a create request that asks for lock a.
 func request() jute.Record { return create("/locks/a/lock-", "", jute.EphemeralSequential) }
 
 // children returns the names of the children of a znode.
@@ -171,7 +171,7 @@ func (c *client) children(path string) []string {
 	return a.Texts()
 }
 
-// session returns a request for a session with a timeout in ms; id 0 requests a new one.
+// session returns a request for the session with the given ID and a timeout in ms. ID 0 means a new session.
 func (c *client) session(id int64, timeout int32) []string {
 	r := jute.ConnectRequest{Timeout: timeout, Session: id, Password: noPassword}
 	if id != 0 {

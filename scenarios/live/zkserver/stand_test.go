@@ -19,7 +19,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// account computes from the records, as a checker does, which znodes exist and which attempt owns each of them.
+// account returns the znodes that exist according to the records, as a checker would determine them, with the attempt
+// that owns each of them.
 func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	t.Helper()
 	stands := map[string]history.Attempt{}
@@ -40,8 +41,8 @@ func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	return stands
 }
 
-// wander makes a client create and delete requests for a lock until the given time. The client moves from member to
-// member, and from session to session. Each znode contains the name of the attempt that created it.
+// wander makes a client create and delete requests for a lock until the given time. The client changes its member and
+// its session several times. Each znode contains the name of the attempt that created it.
 func wander(c *client, number int, seed uint64, members []sim.ProcessID, end time.Duration) {
 	d := rand.New(rand.NewPCG(seed, uint64(number)))
 	c.asked = number * 100_000
@@ -183,7 +184,8 @@ func (c *client) differences() (list []string) {
 	return list
 }
 
-// standing reads all requests for lock a, and the attempts that created them. It returns nil if the connection ends.
+// standing returns all requests for lock a on the server, with the attempts that created them. It returns nil if the
+// connection ends.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", jute.GetChildren2, jute.Record(nil).Text("/locks/a").Flag(false))
@@ -202,8 +204,8 @@ func (c *client) standing() map[string]history.Attempt {
 	return list
 }
 
-// TestMembersHaveTheTimesOfTheScenario checks that the members use the scenario's tickTime and syncLimit, or by default
-// ZooKeeper's own, as the simulated ensemble does.
+// TestMembersHaveTheTimesOfTheScenario checks that the members use the tickTime and syncLimit of the scenario. By
+// default they must use ZooKeeper's own, as the simulated ensemble does.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	needs(t)
 	for want, c := range map[string]Config{

@@ -19,7 +19,7 @@ import (
 // lines is the number of connections of a conversation.
 const lines = 4
 
-// side is the real or the simulated server, with what a conversation knows about it.
+// side is one of the two servers, real or simulated, with what a conversation knows about it.
 type side struct {
 	open    func() socket
 	lines   [lines]socket
@@ -38,7 +38,7 @@ type step struct {
 	raw     bool // the reply is text, not a frame
 }
 
-// session returns a name for a session that is the same for both servers, although their session IDs differ.
+// session returns a name for a session. It is the same for both servers, although their session IDs differ.
 func (s *side) session(id int64) string {
 	switch {
 	case id == 0:
@@ -146,8 +146,8 @@ func (s *side) reply(st *step, frame []byte) string {
 	return fmt.Sprint(text, " ", f.Rest, f.Torn)
 }
 
-// play carries out a step. It returns the events that arrived before the reply, and the reply, or "closed" if the
-// connection was closed instead.
+// play carries out a step. It returns the events that arrived before the reply, and the reply. If the server closed the
+// connection instead, the reply is "closed".
 func (s *side) play(st *step) (events []string, reply string) {
 	if st.op == jute.CreateSession || st.raw {
 		s.lines[st.line] = s.open()
@@ -232,7 +232,8 @@ func (c *conversation) owe(line int, events []string) {
 	}
 }
 
-// settle compares the events that the real server has sent on a connection with those that are due.
+// settle compares the events that the real server has sent on a connection with those that the simulated server has
+// sent.
 func (c *conversation) settle(line int, got []string) {
 	for _, group := range c.due[line] {
 		n := min(len(group), len(got))
@@ -281,7 +282,7 @@ func (s *simSocket) events() (list []string) {
 	}
 }
 
-// begin opens a connection and requests a new session, or an earlier session again.
+// begin opens a connection and requests a new session, or an earlier one again.
 func (c *conversation) begin(line int) {
 	q := jute.ConnectRequest{Timeout: []int32{-5, 0, 30_000, 20_000, 100_000}[c.d.IntN(5)], Old: c.d.IntN(4) == 0,
 		Password: string(make([]byte, jute.PasswordLength))}
@@ -456,7 +457,8 @@ func (c *conversation) act(line int) {
 	}
 }
 
-// setWatches sets watches again, for changes since zxid 0, the latest zxid, or the highest possible zxid.
+// setWatches sends a request that sets watches again. It reports the changes since zxid 0, the latest zxid, or the
+// highest possible zxid.
 func (c *conversation) setWatches(line int) {
 	lists := jute.Record(nil).Texts(c.list()).Texts(c.list()).Texts(c.list())
 	op := jute.SetWatches
@@ -475,8 +477,8 @@ func (c *conversation) bytes(line int, b string) {
 	c.take(&step{line: line, request: func(*side) []byte { return []byte(b) }}, fmt.Sprintf("bytes %q", b))
 }
 
-// firstWords lists what a server may receive in place of a first frame. A server refuses TLS and HTTP because their
-// first bytes, read as a length, are invalid.
+// firstWords lists what a server may receive instead of a first frame. A server refuses TLS and HTTP because their
+// first bytes are not a valid length.
 var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf",
 	"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
 	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff",
@@ -514,8 +516,8 @@ func (c *conversation) resume(line, session int) {
 }
 
 // TestTheWireIsThatOfARealServer sends random requests in ZooKeeper's protocol, on several connections and sessions, to
-// a real and to a simulated server. Both must send the same answers and events, and close the same connections. These
-// are equal byte for byte, except for zxids, session IDs, passwords, times and the order of children.
+// a real and to a simulated server. Both must send the same replies and events, and close the same connections. What
+// they send must be equal byte for byte, except for zxids, session IDs, passwords, times and the order of children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}
@@ -529,9 +531,9 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 	t.Log(total, "requests")
 }
 
-// TestSessionsEndAsOnARealServer checks that a session that is not kept alive ends and its ephemeral znode vanishes. A
-// client that watches the znode is notified. When the session's own client comes back, it learns that the session has
-// ended.
+// TestSessionsEndAsOnARealServer checks that a session that is not kept alive ends and that its ephemeral znode
+// vanishes. A client that watches the znode must be notified. When the session's own client reconnects, it must learn
+// that the session has ended.
 func TestSessionsEndAsOnARealServer(t *testing.T) {
 	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
 	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}

@@ -1,9 +1,9 @@
-// Command client-go is a client of Fencepost's live runs and runs in virtual time, in which the leader election of
-// Kubernetes guards a read and a write of the protected resource.
+// Command client-go is a client for Fencepost's live runs and runs in virtual time. It uses the leader election of
+// Kubernetes to guard a read and a write of the protected resource.
 //
 // It uses the default settings of kube-controller-manager. With the argument "fenced" each section has a fencing token,
 // leaseTransitions plus one. With "releases" the leader gives the lease up when its section ends, or when it could not
-// renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient" a request has no time-out of its
+// renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient" a request has no timeout of its
 // own, as in a rest.Config that sets none; otherwise it has half the renew deadline, as in kube-controller-manager.
 package main
 
@@ -76,7 +76,7 @@ func servers() coordination.LeasesGetter {
 	return leases
 }
 
-// section takes part in the election until the client leads, and works as the leader.
+// section takes part in the election until the client leads, and then works as the leader.
 func section(say func(...any) any, leases coordination.LeasesGetter, identity string) {
 	name := env("LOCK")
 	ctx, stop := context.WithCancel(context.Background())
@@ -119,7 +119,8 @@ func section(say func(...any) any, leases coordination.LeasesGetter, identity st
 	say("FENCEPOST", "RELEASED", name, identity)
 }
 
-// leads waits as long as an environment variable says, and reports whether the client has led until then.
+// leads waits for the duration in an environment variable, and reports whether the client was still the leader at its
+// end.
 func leads(stopped <-chan struct{}, variable string) bool {
 	n, err := strconv.Atoi(env(variable))
 	if err != nil {
