@@ -131,8 +131,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// leave does not count a remedy that was applied, if it requires a protocol that the format refuses for clients with
-// several tasks. Such a remedy cannot be followed.
+// leave counts a remedy as one that the format does not permit instead of one that was applied. It is called for a
+// remedy that requires a protocol that the format refuses for clients with several tasks.
 func (r *remedyTrials) leave(c *confirmation) {
 	r.applied--
 	r.made[c.text]--

@@ -18,7 +18,7 @@ type Assertion struct {
 }
 
 // Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes.
-// Errors are of type *nemesis.ParseError and contain the column in text.
+// Errors are of type *nemesis.ParseError and state the column in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	var laws []string
 	for _, law := range checker.Laws {
@@ -68,20 +68,20 @@ type Asserted struct {
 	// Seed is a seed that shows the failure at Counter: the lowest seed that broke a law claimed to hold, or else the
 	// first seed of the sweep.
 	Seed uint64
-	// True says, for each point of the grid, whether the condition is true there. Turns lists the places between points
-	// of the grid where the condition changes.
+	// True says for each point of the grid whether the condition is true there. Turns lists the positions between
+	// points of the grid at which the condition changes.
 	True  []bool
 	Turns []Turn
 }
 
-// Turn is a place between two neighboring points of the grid where a condition becomes true or false.
+// Turn is a position between two neighboring points of the grid at which a condition becomes true or false.
 type Turn struct {
 	Point int // index in the grid of the point before the change
 	Axis  int
 	At    Level // the tried value nearest to the change for which the condition is true
 }
 
-// count adds the outcome at a point where the condition is true. from is the first seed of the sweep.
+// count adds the outcome at a point where the condition is true to the result. from is the first seed of the sweep.
 func (a *Asserted) count(p *Point, from uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.cut {

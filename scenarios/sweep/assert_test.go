@@ -55,7 +55,7 @@ func TestConditionsCompute(t *testing.T) {
 	axes := []Axis{axisOf(t, b, "servers.fsync=1ms,5ms"), axisOf(t, b, "contact=parallel,sequential")}
 	at := []Level{axes[0].Levels[1], axes[1].Levels[0]}
 	for text, want := range map[string]bool{
-		// Arithmetic is exact; in floating point, 0.1 + 0.2 > 0.3.
+		// Arithmetic is exact. In floating point, 0.1 + 0.2 would be greater than 0.3.
 		"0.1 + 0.2 == 0.3": true, "lock.ttl * 1.01 + 2ms == 10.102s": true, "10s / 3 * 3 == 10s": true,
 		// Precedence and brackets.
 		"2 + 3 * 4 == 14": true, "(2 + 3) * 4 == 20": true, "10 - 4 - 3 == 3": true, "-2 * -3 == 6": true,
@@ -88,7 +88,7 @@ func TestConditionsCompute(t *testing.T) {
 	}
 }
 
-// TestWrongAssertions checks that an error contains the column, what is wrong there, and the nearest valid word.
+// TestWrongAssertions checks that an error states the column, what is wrong there, and the nearest valid word.
 func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}
@@ -156,8 +156,8 @@ func TestWrongAssertions(t *testing.T) {
 	}
 }
 
-// TestConditionsThatCannotBeComputed checks that a condition that cannot be computed at a point causes an error and
-// does not count as false.
+// TestConditionsThatCannotBeComputed checks that a condition that cannot be computed at a point causes an error and is
+// not treated as false.
 func TestConditionsThatCannotBeComputed(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "compute=0s,1s")}

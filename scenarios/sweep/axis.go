@@ -17,8 +17,8 @@ const maxPoints = 10_000
 // Axis is a key of the scenario, with the values that the sweep tries. Several keys may share an axis; they then have
 // the same value at each point.
 type Axis struct {
-	// Name is the key as the user wrote it, or several keys joined by commas. For a short key such as "at" or "by" it
-	// is the key's full path.
+	// Name is the key as the user wrote it, or several keys joined by commas. If the user wrote a short key such as
+	// "at" or "by", Name is the key's full path.
 	Name   string
 	Keys   []*Key
 	Levels []Level // at least one; all different
@@ -32,8 +32,7 @@ func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title describes what is varied. If it is a value in the line of a fault, Title returns a description instead of the
-// key.
+// Title returns a title for the axis: the name or, for a value in the line of a fault, a description.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {
@@ -112,15 +111,15 @@ func (k *Key) levels(text string) ([]Level, error) {
 	return levels, nil
 }
 
-// wordy reports whether a value of a numeric key may be one of the other forms that the format accepts, and not a
-// mistyped number. These forms are none, forever, a range of delays, and an allowance in two parts.
+// wordy reports whether a value of a numeric key may be one of the other forms that the format accepts: none, forever,
+// a range of delays, or an allowance in two parts. Otherwise it is a mistyped number.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.Contains(text, "..") || strings.Contains(text, " ") ||
 		text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-") == "" && text[0] != '-'
 }
 
-// step returns an example of a step, for an error message.
+// step returns an example of a step, for use in an error message.
 func (k *Key) step() Level {
 	switch k.Unit {
 	case Durations:
@@ -144,7 +143,7 @@ func wordsOf(parts []string) ([]Level, error) {
 	return levels, nil
 }
 
-// steps returns the levels of a range. It includes the end of the range if a step reaches it exactly.
+// steps returns the levels of a range. It includes the end of the range only if a step reaches it exactly.
 func (k *Key) steps(from, to, step string) ([]Level, error) {
 	first, err := k.parseNumber(from)
 	if err != nil {

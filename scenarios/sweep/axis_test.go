@@ -102,7 +102,7 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 	want := []string{"crash redis-2 losing everything at 1s", "drift client-1 clock by +10000ppm from 0s",
 		"pause client-1 for 3s after the 2nd acquired",
-		// the fault that jumps a clock by 0s is left out
+		// a fault that makes a clock jump by 0s has no effect, so it is omitted
 		"delay message 4 of client-1 -> redis-1 by 2s", "pause client-2 for 1s at 3s"}
 	if got := v.doc.List("faults"); !slices.Equal(got, want) {
 		t.Errorf("faults %q", got)
@@ -136,8 +136,8 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Keys that cannot be varied: mappings, lists, names and flags, and keys that say which faults are drawn and which
-	// outcomes are expected.
+	// These keys cannot be varied: mappings, lists, names and flags, and keys that determine which faults are drawn and
+	// which outcomes are expected.
 	other := regexp.MustCompile(`^(name|summary|source|servers(\.notify-keyspace-events)?|network\.links|lock\.name|` +
 		`work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
 	known := map[string]bool{}

@@ -43,8 +43,8 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is the result of a part of a condition. Its value is set only when the condition is computed at a point: a bool
-// for a comparison, a string for a word, nanoseconds for a duration.
+// term is the result of a part of a condition. Its value is set only if the condition is computed at a point. The value
+// is a bool for a comparison, a string for a word, and a number of nanoseconds for a duration.
 type term struct {
 	kind  kind
 	value constant.Value
@@ -59,11 +59,11 @@ var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": 
 	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
 	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
 
-// operatorMeant maps operators that people write by mistake to the correct ones.
+// operatorMeant maps operators that people write by mistake to the correct operators.
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
-// symbol is one token of the text. The last symbol is empty and marks the end of the text.
+// symbol is one token of the text. The last symbol is empty; it marks the end of the text.
 type symbol struct {
 	text    string
 	at      int // offset in bytes

@@ -15,8 +15,8 @@ type flip[S comparable] struct {
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
 // sides of a change are at most resolution apart. It finds at least one change, but it may miss others, because it does
-// not look between numbers with equal states. The function at returns the state of a number. It returns false if the
-// number has no state; the search then ends there.
+// not look between numbers with equal states. The function at returns the state of a number. If the number has no
+// state, at returns false, and the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -39,7 +39,7 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at fu
 	return append([]flip[S]{f}, bisect(f.first, hi, f.after, after, resolution, at)...)
 }
 
-// Edge is a place on an axis where the outcome of a law changes.
+// Edge is a position on an axis at which the outcome of a law changes.
 type Edge struct {
 	Law   checker.Law
 	Axis  int // index, from 0, of the axis along which the outcome changes
@@ -48,7 +48,7 @@ type Edge struct {
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are at most the resolution apart and have enough runs
-	// Stopped says that the sweep was interrupted before the edge was exact. If both Exact and Stopped are false, no
+	// Stopped is set if the sweep was interrupted before the edge was exact. If both Exact and Stopped are false, no
 	// point between Last and First is a valid scenario.
 	Stopped bool
 }
@@ -56,7 +56,7 @@ type Edge struct {
 // Bounds reports whether the law is safe on one side of the edge.
 func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
 
-// side is the interval between points a and b of the grid, which are neighbors on an ordered axis.
+// side is the interval between two neighboring points of the grid, a and b, on an ordered axis.
 type side struct{ axis, a, b int }
 
 // sides returns all sides of the grid.
@@ -91,8 +91,8 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists the numbers of those later runs whose outcome differed, at some value, from the outcome of the
-	// first runs. All values are tried with the same seeds, so these runs are likely to differ at nearby values too.
+	// unusual lists later runs, by number, whose outcome at some value differed from that of the first runs. All values
+	// are tried with the same seeds, so these runs are likely to have a different outcome at nearby values too.
 	unusual []int
 }
 
@@ -114,7 +114,7 @@ func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
 }
 
 // step halves the first gap in which the outcome of some law changes. If all such gaps are narrow enough, it performs
-// more runs of a point beside an edge. It reports whether there was anything to do.
+// more runs of a point beside an edge. It reports whether there was something to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
 		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// changes is a slow version of bisect that tries every number.
+// changes returns what bisect should find. It is slow, because it looks at every number.
 func changes(states []State) (all []flip[State]) {
 	for i := 1; i < len(states); i++ {
 		if states[i] != states[i-1] {
@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls try with every assignment of states to n numbers. The states are smaller than of.
+// everyOutcome calls try with every assignment of states to n numbers. Only states less than of are assigned.
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)
@@ -103,8 +103,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried checks what happens if no number between the sides of a change is valid. The
-// change is not narrowed and is not exact.
+// TestBisectingEndsWhereNothingCanBeTried checks that if no number between the sides of a change is valid, the change
+// is not narrowed and is not exact.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
 	if len(found) != 1 || found[0].last != 0 || found[0].first != 1000 || found[0].exact {
@@ -150,7 +150,7 @@ func pointOf(state State, l Level) *Point {
 }
 
 // TestStretchesEndAtEdges checks that the stretches together contain every point. Neighboring stretches must have
-// different states, and they must end at edges and not at points of the grid.
+// different states, and must end at edges and not at points of the grid.
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {

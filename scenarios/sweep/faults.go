@@ -11,11 +11,11 @@ import (
 // variedFault is a fault whose values can be varied.
 type variedFault struct {
 	nemesis.Fault
-	// void says that the fault has no effect because a value is zero: a jump by 0s, a pause for 0s, a drift of 0ppm.
+	// void is set if the fault has no effect because a value is zero: a jump by 0s, a pause for 0s, a drift of 0ppm.
 	void bool
 }
 
-// faultField describes a value in a fault's line that can be varied.
+// faultField is a value in a fault's line that can be varied.
 type faultField struct {
 	name  string
 	unit  Unit
@@ -60,8 +60,8 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys returns the keys of a fault. i is the index of the fault, from 0. The keys depend on whether the fault
-// strikes at a time, at a point, or at a message that is identified by number or by content.
+// faultKeys returns the keys of a fault. i is the index of the fault, counted from 0. Which keys a fault has depends on
+// whether it strikes at a time, at a point, or at a message that is identified by number or by content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
@@ -102,8 +102,8 @@ func (k *Key) readFault(faults []variedFault) (int64, bool) {
 	return n, n != 0 || f.void || k.field.name == "at"
 }
 
-// faultLines returns the lines of the faults that are not void. If a fault cannot be written as a line, problem
-// describes why.
+// faultLines returns the lines of the faults that are not void. If a fault cannot be written as a line, problem says
+// why.
 func faultLines(faults []variedFault) (lines []string, problem string) {
 	for i := range faults {
 		f := &faults[i]

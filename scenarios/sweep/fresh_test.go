@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// freshSeeds is the first of the seeds that the sweeps in these tests do not use.
+// freshSeeds is the first of a range of seeds that the sweeps in these tests do not use.
 const freshSeeds = 1 << 40
 
-// TestFreshSeedsConfirmWhatASweepSays checks the sentence about a law with new seeds. It runs the values that the
+// TestFreshSeedsConfirmWhatASweepSays checks a sweep's sentence about a law with new seeds. It runs the values that the
 // sentence names: the value up to which a law is always broken, the value from which it is safe, and a value at which
 // it is broken in some runs. The number of new runs that contradict the sentence must be statistically compatible with
 // the numbers in the sentence.
@@ -90,8 +90,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond returns an upper bound for the number of runs that break the law, if each run does so with the given
-	// probability. The number exceeds the bound with a probability below 1 in 10,000.
+	// beyond returns an upper bound for the number of runs that break the law if each run does so with the probability
+	// chance. The probability that the number exceeds the bound is below 1 in 10,000.
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1
@@ -111,7 +111,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 }
 
 // TestEdgesAreThoseOfAllValues compares the search for edges with a slow search that runs every value with all seeds.
-// If the outcome depends on the seed, there are two edges with some values between them. Otherwise there is one edge.
+// If the outcome depends on the seed, there are two edges, with some values between them. Otherwise there is one edge.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
 	sure := testkit.Size(20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// reading returns the numeric value of a key in a scenario, for one of its clients. ok is false if the key is not in
-// use or its value is a range.
+// reading is a function that returns the numeric value of a key in a scenario, for one of its clients. ok is false if
+// the key is not in use or its value is a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
 // Key is a key of a scenario that a sweep can vary.
@@ -25,7 +25,7 @@ type Key struct {
 }
 
 // ofServers and ofClients are the keys of FORMAT.md that affect runs, in the order of FORMAT.md, except mappings, lists
-// and names. Keys in ofClients may also occur under overrides; startOfClient may occur only there.
+// and names. Keys in ofClients are also allowed under overrides; startOfClient is allowed only there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {
@@ -59,7 +59,7 @@ func keyOf(v scenarios.Variable) Key {
 // million is 1,000,000, the number of ppm that equals 1.
 var million = constant.MakeInt64(1_000_000)
 
-// value returns the exact value of a key at a point. It returns a rate as a fraction.
+// value returns the exact value of a key at a point. A rate is returned as a fraction.
 func (v *varied) value(k *Key) (constant.Value, error) {
 	if l, ok := v.given[k.Path]; ok {
 		if l.Unit == Words {

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Law holds the outcomes of one law in a sweep.
+// Law is the part of a sweep's result that is about one law.
 type Law struct {
 	Law   checker.Law
 	Cells []Cell // one for each point of the grid; the index along the first axis changes fastest
@@ -29,7 +29,7 @@ func (c *Cell) sign() string {
 	return c.Counts.Sign()
 }
 
-// LawOf returns the outcomes of a law in a sweep.
+// LawOf returns the part of a sweep's result that is about a law.
 func LawOf(s *Sweep, law checker.Law) *Law {
 	l := &Law{Law: law, Lines: s.lines(law)}
 	for _, p := range s.Points {
@@ -43,7 +43,7 @@ func LawOf(s *Sweep, law checker.Law) *Law {
 	return l
 }
 
-// Causes returns the findings of a law at a point, one for each cause.
+// Causes returns the violations of a law at a point, one for each cause.
 func Causes(p *Point, law checker.Law) (all []campaign.Finding) {
 	for _, f := range p.Findings {
 		if f.Law == law {

@@ -21,7 +21,7 @@ const (
 	Rates // parts per million, written in ppm or in percent
 )
 
-// Level is a value that a key takes in a sweep: a number or a word.
+// Level is a value of a key in a sweep: a number or a word.
 type Level struct {
 	Unit Unit
 	N    int64  // value in the key's unit; zero for a word
@@ -108,7 +108,7 @@ func (k *Key) parseRate(text string) (int64, error) {
 		nearest)
 }
 
-// meaning returns an error with the given message. If nearest is not empty, the error suggests it.
+// meaning returns an error with the given message. If nearest is not empty, the error also suggests it.
 func meaning(message, nearest string) error {
 	if nearest == "" {
 		return errors.New(message)

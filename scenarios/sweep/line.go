@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Stretch is a range of values on an axis. The law had the same outcome at all tried values in the range.
+// Stretch is a range of values on an axis in which the law had the same outcome at all tried values.
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
@@ -19,18 +19,18 @@ type Stretch struct {
 	shown          *Point // the point at At
 }
 
-// Line holds the outcomes of a law along an axis.
+// Line is the outcome of a law along an axis.
 type Line struct {
 	Axis int
-	// Other is the value of the other axis; nil if the sweep has one axis.
+	// Other is the value on the other axis, or nil if the sweep has one axis.
 	Other *Level
 	// Stretches cover all tried values, in ascending order. Neighboring stretches have different states.
 	Stretches []Stretch
 }
 
-// Words returns a text that says where the law is safe. It puts key, if not empty, before the first value. It says
-// "safe from" a value only if the law is not broken at any higher value. If the outcome depends on the seed, it says in
-// how many runs the law is broken.
+// Words says where the law is safe. If key is not empty, it precedes the first value. Words says "safe from" a value
+// only if the law is not broken at any higher value. If the outcome depends on the seed, it says in how many runs the
+// law is broken.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
@@ -109,7 +109,7 @@ func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }
 
-// monotone reports whether the outcomes only improve, or only get worse, along the line.
+// monotone reports whether the outcomes only get better, or only get worse, along the line.
 func (l *Line) monotone() bool {
 	before, way := Unjudged, 0
 	for _, s := range l.Stretches {
@@ -206,8 +206,8 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns a tried point of a stretch. Among the points with the most runs, it is the one nearest to the
-// middle.
+// inMiddle returns the tried point of a stretch that is nearest to its middle. It considers only the points with the
+// most runs.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {

@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Map shows the outcomes of one law: as a strip if the sweep has one axis, and as a map if it has two. It is a block of
-// a document. In a text it is drawn with symbols, on a page as a picture.
+// Map is a block of a document that shows the outcomes of one law: as a strip if the sweep has one axis, and as a map
+// if it has two. In a text it is drawn with symbols, on a page as a picture.
 type Map struct {
 	*Sweep
 	Scenario string // name of the scenario
 	Law      *Law
 }
 
-// Colors that people with color-vision deficiencies can distinguish (Okabe and Ito). Each is used with a different
-// shape.
+// These are colors that people with color-vision deficiencies can distinguish (Okabe and Ito). Each is used with a
+// different shape.
 var (
 	safeInk   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
 	chanceInk = plot.Ink{Name: "chance", RGB: color.NRGBA{0x5e, 0x51, 0x00, 0xff}}
@@ -29,7 +29,7 @@ var (
 	claimInk  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
 )
 
-// Lines between safe and unsafe regions, and around the region of an asserted condition.
+// These are the styles of lines between safe and unsafe regions, and around the region of an asserted condition.
 var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
@@ -38,7 +38,7 @@ var (
 )
 
 // fields are the background colors of the states, by rank. Where several regions meet, the color with the higher rank
-// is used, because it claims less.
+// is used, because it makes the weaker claim.
 var fields = []plot.Ink{
 	{Name: "safe-field", RGB: color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}},
 	{Name: "chance-field", RGB: color.NRGBA{0xf5, 0xee, 0xbe, 0xff}},
@@ -61,14 +61,14 @@ func (m *Map) SVG(w io.Writer) error {
 // PNG writes the same map as a PNG of 1920 by 1080 pixels.
 func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
-// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows one of them.
+// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows only one of them.
 func (m *Map) HTML(p *html.Writer) {
 	p.Style(html.PlotStyle)
 	p.Put(html.El("div", html.Class("diagram wide"), html.Raw(m.diagram(false).OnPage(720, 353))),
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the diagram with a heading. The heading contains the information that a page shows around the diagram.
+// titled returns the diagram with a heading that contains the information that a page shows around the diagram.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -169,8 +169,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns the mark of a cell. Each outcome has a different shape. On a strip the height of the mark is the share
-// of runs that broke the law.
+// mark returns the mark of a cell. Each outcome has a mark of a different shape. On a strip the height of the mark is
+// the share of runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
@@ -202,9 +202,9 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colors the line number row of an ordered axis, and draws its edges and the bounds of conditions. On a strip the
-// line spans the whole height. On a map it spans the row or column of the line's value on the other axis. The border
-// between two tried values is drawn halfway between them.
+// bands colors one line of an ordered axis (the line with the number row), and draws its edges and the bounds of
+// conditions. On a strip the line spans the whole height. On a map it spans the row or column of its value on the other
+// axis. The border between two tried values is drawn halfway between them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42
@@ -258,7 +258,7 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 	}
 }
 
-// isEdge reports whether a bisected edge lies between two values on a line.
+// isEdge reports whether there is a bisected edge between two values on a line.
 func (m *Map) isEdge(l *Line, last, first Level) bool {
 	return slices.ContainsFunc(m.Law.Edges, func(e *Edge) bool {
 		return e.Axis == l.Axis && e.Last.Levels[l.Axis] == last && e.First.Levels[l.Axis] == first &&
@@ -283,7 +283,7 @@ func (m *Map) regions(d *plot.Diagram) {
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	// if a side has several edges, the first one that bounds a safe region is used
+	// if a side has several edges, use the first one that bounds a safe region
 	for i := len(m.Law.Edges) - 1; i >= 0; i-- {
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}

@@ -11,7 +11,7 @@ import (
 
 // TestAStripShowsSharesStretchesAndEdges checks that a strip shows the share of runs that broke the law at each value,
 // on a background of stretches that end at the edges. If a sweep was interrupted before it bisected the edges, the
-// strip shows no edges.
+// strip must not show edges.
 func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	s := stripSweep()
 	s.Asserted[0].Turns = []Turn{{Point: 1, At: Level{Unit: Durations, N: 9_500_000_000, Text: "9.5s"}}}
@@ -61,7 +61,7 @@ func TestMapsOfExchangedAxesAreTheSame(t *testing.T) {
 	}
 }
 
-// shown lists the marks of a diagram and the corners of its areas, in a fixed order.
+// shown returns the marks of a diagram and the corners of its areas as text, in a fixed order.
 func shown(d *plot.Diagram, exchanged bool) (all []string) {
 	place := func(p plot.Point) string {
 		if exchanged {

@@ -16,7 +16,7 @@ import (
 // State is the outcome of a law at a point.
 type State uint8
 
-// The zero State does not mean that the law holds.
+// The zero State is not Safe.
 const (
 	Unjudged State = iota // not violated in any run, but unchecked or undecided in some
 	Safe                  // held in all runs
@@ -37,14 +37,14 @@ type Point struct {
 	Laws    campaign.Laws // in the order of checker.Laws
 	// Findings are the violations, one for each cause, sorted by their first seed.
 	Findings campaign.Findings
-	// Struck counts, for each fault of the scenario, the runs in which the fault struck. It is -1 for a fault that is
-	// left out at this point.
+	// Struck contains, for each fault of the scenario, the number of runs in which the fault struck. It is -1 for a
+	// fault that is omitted at this point.
 	Struck []int
 	Runs   int
 	// Stopped is set if the sweep was interrupted before Options.Seeds runs of the point were done.
 	Stopped bool
 	cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
-	// The runs done so far are runs 0 to first-1 and those listed in others. Run n uses the nth seed, counted from 0.
+	// The runs done so far are the runs 0 to first-1 and the runs in others. Run n uses the nth seed, counted from 0.
 	first  int
 	others []int
 }
@@ -66,7 +66,7 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point beside an edge has enough runs for the outcome of a law to be reliable.
+// sure reports whether a point beside an edge has enough runs for a reliable outcome of the law.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
@@ -82,7 +82,7 @@ func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	return t
 }
 
-// varied is the scenario with one combination of values.
+// varied is the scenario with one combination of values on the axes.
 type varied struct {
 	doc      *format.Document // does not contain mix, promise and expect
 	faults   []variedFault    // all faults; doc contains only those that are not void
@@ -127,7 +127,7 @@ func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	return v
 }
 
-// asScenario parses a document as a scenario. If it is not valid, problem is a sentence that says why.
+// asScenario parses a document as a scenario. If the document is not valid, problem is a sentence that says why.
 func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	s, err := scenarios.Parse("scenario", []byte(d.String()))
 	var bad *format.Error
@@ -151,15 +151,14 @@ func (v *varied) withoutOverrides() *scenarios.Scenario {
 	return v.common
 }
 
-// Claimed returns the scenario file of a point. The file expects the given outcome of a law.
+// Claimed returns the scenario file of a point. The file expects the given outcome of the law.
 func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
 	v := s.subject.vary(s.Axes, p.Levels)
 	v.doc.Set("expect."+string(law), outcome.String())
 	return v.doc.String()
 }
 
-// Seen returns the scenario file of a point. For each law the file expects the outcome that the law has in the run with
-// the given seed.
+// Seen returns the scenario file of a point. The file expects the outcomes of all laws in the run with the given seed.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -174,7 +173,7 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final, i.e. the missing runs cannot change it.
+// decided reports whether the state of a law at the point is final, so that the missing runs cannot change it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
@@ -196,7 +195,7 @@ func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.La
 	return p, err
 }
 
-// more performs the given runs, except those that the point has already had. turned lists the runs after which some law
+// more performs the given runs, except those that the point already has. turned lists the runs after which some law
 // was, for the first time, violated in some but not all runs.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)

@@ -19,17 +19,17 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats maps an edge to a command. The command repeats a run that breaks the law on one side of the edge, if
-	// there is such a run.
+	// Repeats maps an edge to a command that repeats a run. The run breaks the law on one side of the edge, if there is
+	// such a run.
 	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // runs that show how assertions failed, keyed by the assertion's index
 	Files   string              // folder with the results; empty if there is none
 	Repeat  string              // command that repeats the sweep
 }
 
-// Document returns the report. It shows the assertions, the outcomes of each law by value, what was varied, and for
-// each failed assertion a run that shows the failure. A text shows the first of these runs in full. For the others it
-// contains only the command that repeats the run.
+// Document returns the report. It shows the assertions, the outcomes of each law by value, what was varied, and a run
+// for each failed assertion. A text shows the first of these runs in full, and for the others only the command that
+// repeats the run.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -132,7 +132,7 @@ func (s *Report) unmet(a *Asserted) string {
 	return fmt.Sprintf("fails at %s: %s, seed %d", s.words(a.Counter.Levels), found, a.Seed)
 }
 
-// why explains the outcome of an assertion in a sentence.
+// why returns the reason for the outcome of an assertion, in a sentence.
 func (s *Report) why(a *Asserted) string {
 	if unmet := s.unmet(a); unmet != "" {
 		return unmet
@@ -140,7 +140,7 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// lawSection shows one law. In a text the section's blocks are indented below the law's name.
+// lawSection is a section about one law. In a text the section's blocks are indented below the law's name.
 type lawSection document.Section
 
 // Text writes the name of the law and below it the blocks.
@@ -197,7 +197,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings returns what a reader must know about the line, one sentence each.
+// warnings returns what a reader should know about the line, one sentence each.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil
@@ -296,7 +296,7 @@ func (s *Report) setting() []document.Block {
 		append(all, document.Notes("note", s.notes())...)}
 }
 
-// varied describes an axis, e.g. "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
+// varied describes an axis, for example "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
 func (s *Report) varied(i int) string {
 	a := &s.Axes[i]
 	words := a.Name + ", "
@@ -315,7 +315,7 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning says how many runs "safe" is based on, and what bound they imply.
+// meaning says on how many runs the word safe is based, and which bound for the rate of violations follows from that.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all runs break the law (at 95 %%)",
@@ -328,7 +328,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes returns what a reader must know in addition to the outcomes of the laws, one sentence each.
+// notes returns what a reader should know in addition to the outcomes of the laws, one sentence each.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
@@ -357,7 +357,7 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase returns the test case of a law about which nothing was asserted. It passes if the law was judged at some
+// lawCase returns the test case of a law about which no assertion was made. It passes if the law was judged at some
 // point.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// delayed is a scenario with keys of every type. Its second fault strikes too late to have an effect.
+// delayed is a scenario with keys of every type. Its second fault strikes too late to have any effect.
 var delayed = func() *Subject {
 	scenario, err := scenarios.Parse("delayed-restart.yaml", []byte(`name: delayed-restart
 summary: A <summary> & more.
@@ -49,7 +49,7 @@ func delayedAxis(text string) Axis {
 	return a
 }
 
-// sweepOf returns a sweep without edges that has one point for each of the signs.
+// sweepOf returns a report on a sweep without edges. Each of the signs becomes a point with that outcome.
 func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}
@@ -135,7 +135,7 @@ func firstMap(s *Report) *Map {
 	return s.Map(LawOf(s.Sweep, s.Laws[0]))
 }
 
-// samples returns one sweep of each form.
+// samples returns one report for each form of a sweep.
 func samples() map[string]*Report {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, single := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("clients=2")
@@ -149,8 +149,8 @@ func samples() map[string]*Report {
 	}
 }
 
-// TestSweepsFitTheScreen checks that, at any screen width, each point is shown once and no line is wider than the
-// screen.
+// TestSweepsFitTheScreen checks that each point is shown once and no line is wider than the screen, at any screen
+// width.
 func TestSweepsFitTheScreen(t *testing.T) {
 	wide, row := delayedAxis("servers.redis=1..200/1"), ""
 	for i := range wide.Levels {
@@ -205,7 +205,8 @@ func TestSweepInWords(t *testing.T) {
 	}
 }
 
-// TestMapsAreRepeatable checks that equal sweeps give equal bytes, and that the pictures are valid.
+// TestMapsAreRepeatable checks that equal sweeps give pictures that are equal byte for byte, and that the pictures are
+// valid.
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer

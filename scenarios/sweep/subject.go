@@ -14,8 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subject is a scenario whose keys can be varied. Set may change it, but only before axes and assertions are parsed for
-// it.
+// Subject is a scenario whose keys can be varied. Set may change it only before axes and assertions are parsed for it.
 type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *format.Document
@@ -24,7 +23,7 @@ type Subject struct {
 	keys     []*Key  // all keys that can be named, in the order of FORMAT.md, followed by the keys of faults
 }
 
-// NewSubject returns s as a subject. It returns an error only if the text of s cannot be parsed again.
+// NewSubject returns a Subject for s. It returns an error only if the text of s cannot be parsed again.
 func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -42,7 +41,7 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	return b, nil
 }
 
-// findKeys collects the keys of the document and its faults in their present state.
+// findKeys collects the keys of the document and of its faults, as they are now.
 func (b *Subject) findKeys() {
 	b.keys = nil
 	for _, of := range [][]Key{ofServers, ofClients} {
@@ -76,7 +75,7 @@ func (b *Subject) leaves(path string) []string {
 	return all
 }
 
-// overriding returns the key for a setting in one client's overrides, or nil if there is no such key.
+// overriding returns the key for a setting under one client's overrides, or nil if there is no such key.
 func overriding(path string) *Key {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 3 || parts[0] != "overrides" {
@@ -91,12 +90,13 @@ func overriding(path string) *Key {
 	return nil
 }
 
-// linkKey returns the key of the delay of one link.
+// linkKey returns the key that is the delay of one link.
 func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key returns the key with the given name. The name is the path of the key, or a suffix that no other path has.
+// key returns the key with the given name. The name is the path of the key, or an end of the path that no other path
+// has.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -129,7 +129,7 @@ func (b *Subject) key(name string) (*Key, error) {
 // idleKeys are the keys of a scenario file that have no effect on the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown returns an error which says that no key has this name, and suggests the nearest key.
+// unknown returns an error that says that no key has this name and suggests the nearest key.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
@@ -153,7 +153,7 @@ func (b *Subject) unknown(name string) error {
 	return &unknownKey{name, nearest.Word(name, near)}
 }
 
-// unknownKey is the error for a name that is not a suffix of any key's path.
+// unknownKey is the error for a name that is not the end of any key's path.
 type unknownKey struct{ name, nearest string }
 
 // Error returns a message such as `unknown key "tll" (did you mean "ttl"?)`.
@@ -161,7 +161,7 @@ func (e *unknownKey) Error() string {
 	return meaning(fmt.Sprintf("unknown key %q", e.name), e.nearest).Error()
 }
 
-// fields lists the keys of the nth fault, counted from 1.
+// fields returns the keys of the nth fault, counted from 1, as text.
 func (b *Subject) fields(n int) string {
 	if n < 1 || n > len(b.faults) {
 		return ""
@@ -219,7 +219,7 @@ func (b *Subject) Set(text string) error {
 // given is a key that is set to one value for all points.
 type given struct{ path, value string }
 
-// givenTexts describes the keys that Set has set, apart from whole faults, e.g. "work.hold validity".
+// givenTexts returns the keys that Set has set, except whole faults, as texts such as "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
@@ -271,7 +271,7 @@ func (b *Subject) Faults() ([]string, error) {
 }
 
 // Judged returns the laws that a sweep judges: the laws with the given names and the laws of the assertions. If no
-// names are given, the laws that the scenario promises or lists under expect replace them. If the result would be
+// names are given, the laws that the scenario promises or lists under expect are used instead. If the result would be
 // empty, Judged returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// makeSure performs more runs of points of the grid. Afterwards, wherever the outcome of some law changes between
+// makeSure performs more runs of points of the grid, so that wherever the outcome of some law changes between
 // neighboring points, both points have enough runs.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for {
@@ -42,8 +42,8 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 	return err
 }
 
-// sample looks for stretches in which a law is broken in only some runs. For each, it performs all runs of a value in
-// the middle.
+// sample looks for stretches in which a law is broken in only some runs. For each of them, it performs all runs of a
+// value in the middle.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {

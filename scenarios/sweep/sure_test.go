@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestAllPointsBesideEdgesAreSure sweeps a range in which the outcome depends on the seed, at first with a single run
-// of each point. More runs of the points beside an edge may move the edge. In the end, the points beside every edge
-// must have enough runs.
+// TestAllPointsBesideEdgesAreSure sweeps a range in which the outcome depends on the seed. At first each point has a
+// single run. More runs of the points beside an edge may move the edge. In the end, the points beside every edge must
+// have enough runs.
 func TestAllPointsBesideEdgesAreSure(t *testing.T) {
 	s := sweeping{scenario: "testdata/chance.yaml", vary: []string{"work.hold=950ms..1.1s/5ms"}, seeds: 1,
 		sure: 20}.run(t)

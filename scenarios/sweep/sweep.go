@@ -31,18 +31,18 @@ type Sweep struct {
 	// Points are the points of the grid. The index along the first axis changes fastest: if that axis has n levels, the
 	// point at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are the points that were tried between the points of the grid. First come the points where the condition
-	// of an assertion becomes true. They are followed by the points tried while bisecting. These may have fewer runs,
-	// because their runs end once each law of interest was broken in some but not all of them.
+	// Between are the points that were tried between the points of the grid: first the points where the condition of an
+	// assertion becomes true, then the points that were tried while bisecting. The latter may have fewer runs, because
+	// their runs end as soon as each law of interest was broken in some but not all of them.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx was done before everything was tried. Points that are incomplete because of this are
-	// marked Stopped and are not judged.
+	// Interrupted is set if ctx was done before everything was tried. Points that are therefore incomplete are marked
+	// Stopped and are not judged.
 	Interrupted bool
 }
 
-// Options say what is varied, and which laws and assertions are judged.
+// Options determine what is varied, and which laws and assertions are judged.
 type Options struct {
 	Axes       []Axis // one or two
 	Laws       []checker.Law
@@ -50,8 +50,8 @@ type Options struct {
 	From       uint64 // the first seed
 	Seeds      int    // number of runs of each point, with consecutive seeds; at least 1
 	Sure       int    // minimum number of runs of a point beside an edge or a change of a condition; at least Seeds
-	// Resolution is the maximum distance between the two sides of an exact edge, for each unit. Zero means the default:
-	// 1 ms, 1, or 1 ppm.
+	// Resolution is, for each unit, the maximum distance between the two sides of an exact edge. Zero means the
+	// default: 1 ms, 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
 	campaign.Crew // performs the runs; receives the number of points or edges that are done
 }
@@ -161,7 +161,7 @@ func (o *Options) levels(i int) []Level {
 	return levels
 }
 
-// words describes a point, e.g. "lock.ttl 10s, restart 5s".
+// words describes a point, for example "lock.ttl 10s, restart 5s".
 func (o *Options) words(levels []Level) string {
 	var parts []string
 	for i, l := range levels {
@@ -170,7 +170,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the grid's points, and of the points in beside, which lie between them.
+// run performs the runs of the grid's points, and of further points between them (beside).
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
@@ -277,7 +277,7 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth says whether a condition is true at a point. It is none if the point is not a valid scenario.
+// truth is whether a condition is true at a point. It is none if the point is not a valid scenario.
 type truth uint8
 
 const (
@@ -302,7 +302,7 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 }
 
 // turnOn finds where a condition changes on a side. It returns the value nearest to the change for which the condition
-// is true. ok is false if there is no change.
+// is true. ok is false if there is no such change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil
@@ -376,7 +376,8 @@ func (s *Sweep) faults() []string { return s.subject.faultLines() }
 // title describes what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at returns the lock's TTL, because edges depend on it: "lock.ttl 10s". It returns "" if the TTL is varied.
+// at returns the lock's TTL as text, such as "lock.ttl 10s", because edges depend on it. It returns "" if the TTL is
+// varied.
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
@@ -385,7 +386,8 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with lists the keys that have the same value at all points: first the TTL, then those that were passed to Set.
+// with returns the keys that have the same value at all points, as texts: first the TTL, then those that were passed to
+// Set.
 func (s *Sweep) with() []string {
 	at := s.at()
 	if at == "" {
@@ -395,7 +397,8 @@ func (s *Sweep) with() []string {
 		func(given string) bool { return given == at })...)
 }
 
-// made returns the number of runs performed and the number of points, including those between the points of the grid.
+// made returns the number of runs performed and the number of points tried, including those between the points of the
+// grid.
 func (s *Sweep) made() (runs, points int) {
 	for _, all := range [][]*Point{s.Points, s.Between} {
 		for _, p := range all {
@@ -422,9 +425,9 @@ func (s *Sweep) idle() []int {
 	return idle
 }
 
-// Standing summarizes the assertions. It is Failed if one of them failed. Otherwise it is Undecided if the sweep was
-// interrupted, if an assertion is undecided, or if the condition of one was not true anywhere. In all other cases it is
-// Passed, even without assertions.
+// Standing returns the overall result of the assertions. It is Failed if one of them failed. Otherwise it is Undecided
+// if the sweep was interrupted, if an assertion is undecided, or if the condition of one was not true anywhere. In all
+// other cases it is Passed, even without assertions.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

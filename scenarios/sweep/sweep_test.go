@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// sweeping describes a sweep of a scenario that comes from the catalogue or from a file.
+// sweeping is a sweep of a scenario from the catalogue or from a file.
 type sweeping struct {
 	scenario       string
 	set, vary      []string
@@ -87,8 +87,8 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
 // TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay away.
-// The Redlock document says: longer than the longest TTL. In fact, it is the validity that was stated to the holder:
-// TTL - 1 % - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
+// According to the Redlock document, longer than the longest TTL. In fact, the validity that was stated to the holder
+// is enough: TTL - 1 % - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
 		seeds: 10,
@@ -113,9 +113,9 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 }
 
 // TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance makes the holder's clock slow. The lease then lasts longer,
-// which moves the edge to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge
-// stays below the TTL and the rule of the Redlock document holds. Beyond the allowance, keys expire before the holder
-// stops, and no restart delay helps.
+// and the edge moves to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays
+// below the TTL and the rule of the Redlock document holds. If the drift exceeds the allowance, keys expire before the
+// holder stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
 		seeds: testkit.Size(4, 10), vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
@@ -201,7 +201,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	}
 }
 
-// printed returns, as text, everything that a sweep has found.
+// printed returns everything that a sweep has found, as text.
 func printed(s *Sweep) string {
 	var b strings.Builder
 	point := func(p *Point) {
@@ -237,7 +237,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 }
 
 // TestAssertionsAreTriedAtTheirBounds checks that a condition is also tried at the value where it becomes true.
-// Otherwise a claim could pass only because the grid is coarse. The scenario file of a failure must fail again.
+// Otherwise a claim could pass merely because the grid is coarse. The scenario file of a failure must fail again.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{
@@ -284,8 +284,8 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotExercisedIsNotSafe checks that a point where a law is not judged is not safe, and that a fault that
-// never strikes is reported.
+// TestWhatIsNotExercisedIsNotSafe checks that a point at which a law is not judged does not count as safe, and that a
+// fault that never strikes is reported.
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
 		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
@@ -329,10 +329,9 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedSweepTellsWhatItHas checks that a sweep that is interrupted after any number of runs reports their
-// outcomes. No point may have a different outcome than in the complete sweep, and points that were not run must not be
-// judged. Each range in which the interrupted sweep locates an edge may be wider than in the complete sweep, but must
-// contain an edge of it.
+// TestAnInterruptedSweepTellsWhatItHas interrupts a sweep after different numbers of runs. No point may have a
+// different outcome than in the complete sweep, and points that were not run must not be judged. Each range in which
+// the interrupted sweep locates an edge may be wider than in the complete sweep, but must contain an edge of it.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}

@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Assignment is a scenario in which every link has a fixed delay. A result holds only for these delays. They are fixed
-// because a verification relies on events of two runs happening at the same instant, which is rare with random delays.
-// There are several assignments, because many violations cannot occur when all delays are equal.
+// Assignment is a version of a scenario in which every link has a fixed delay. A result holds only for these delays.
+// They are fixed because a verification relies on events of two runs happening at the same instant, which is rare with
+// random delays. There are several assignments, because many violations cannot occur when all delays are equal.
 type Assignment struct {
 	Name     string              // describes the delays, such as "every message takes 1ms"
 	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
@@ -53,18 +53,18 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	return list, nil
 }
 
-// linkDelays holds the message delays of one assignment.
+// linkDelays are the message delays of one assignment.
 type linkDelays struct {
 	name  string
 	usual time.Duration
-	// messages to and from this process have the delay unusual, all others usual; empty: no process
+	// the delay of messages to and from this process is unusual, that of all others usual; empty: no process
 	special sim.ProcessID
 	unusual time.Duration
 	order   arrivalOrder
 }
 
-// arrivalOrder says which message comes first if several arrive at the same instant. To achieve this, it adds a few
-// nanoseconds to each delay, depending on the number of the sender. This is better than permuting the events of an
+// arrivalOrder determines which message comes first if several arrive at the same instant. For this, a few nanoseconds
+// are added to each delay, depending on the number of the sender. This is better than permuting the events of an
 // instant: messages on one connection keep their order, and the scenario's text contains the order. With two senders,
 // these are all possible orders.
 type arrivalOrder uint8
@@ -136,8 +136,8 @@ func (d linkDelays) after(i, n int) time.Duration {
 	return 0
 }
 
-// set writes the delay of one direction of a link. If s gives that direction a range of delays of its own, set uses the
-// middle of that range.
+// set writes the delay of one direction of a link. If s gives that direction a range of delays of its own, set writes
+// the middle of that range.
 func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual
 	if from == d.special || to == d.special {

@@ -11,7 +11,7 @@ import (
 // never is the end of a fault that does not end.
 const never = history.Never
 
-// travelTimes holds the fixed message delays of a scenario.
+// travelTimes are the fixed message delays of a scenario.
 type travelTimes struct {
 	usual sim.Time
 	links map[[2]sim.ProcessID]sim.Time
@@ -25,7 +25,7 @@ func travelOf(s *scenarios.Scenario) travelTimes {
 	return t
 }
 
-// of returns the delay of a message. The delay is 0 from a process to itself.
+// of returns the delay of a message. From a process to itself, the delay is 0.
 func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	if from == to {
 		return 0
@@ -36,7 +36,7 @@ func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	return t.usual
 }
 
-// mark is an instant at which it may matter to a process whether a fault has ended.
+// mark is an instant at which it may make a difference to a process whether a fault has ended.
 type mark struct {
 	at        sim.Time
 	process   sim.ProcessID
@@ -111,9 +111,9 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends returns the instants, in ascending order, at which a fault may end. They are chosen such that the next action of
-// process p, or the effect of its next message, happens just before a mark. For a threshold, it also happens just
-// after.
+// ends returns the instants, in ascending order, at which a fault may end. They are chosen so that the next action of
+// process p, or the effect of its next message, comes just before a mark. If the mark is a threshold, there is another
+// instant for just after it.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

@@ -19,12 +19,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed lists the kinds of faults whose starts are enumerated, unless something in a scenario prevents it.
+// placed lists the kinds of faults whose starts are enumerated, unless something in a scenario prevents that.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })
 
-// tiny are scenarios that are small enough to start faults at every instant of a fine grid.
+// tiny lists scenarios that are so small that faults can be started at every instant of a fine grid.
 var tiny = []struct {
 	text  string
 	kinds []nemesis.Kind
@@ -83,9 +83,9 @@ limit: 10s
 `, []nemesis.Kind{nemesis.Pause}, []sim.ProcessID{"client-1"}},
 }
 
-// shown returns, as text, what each process records in a run, with times. It omits the fault's name and exact start,
-// and the probe, which begins some time after the last fault. It also omits the records of the strike itself: the end
-// of a client, and a key that a jump ends or restores.
+// shown returns everything that each process records in a run, with times, as text. It omits the fault's name and exact
+// start, and the probe, which begins some time after the last fault. It also omits the records of the strike itself:
+// the end of a client, and a key that a jump ends or restores.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -121,7 +121,8 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	return all.String()
 }
 
-// reached maps each outcome of a run to the laws that it violates. Each law has a fault that led to this.
+// reached maps each outcome of a run to the laws that it violates, and each of these laws to a fault that leads to the
+// violation.
 type reached map[string]map[checker.Law]nemesis.Fault
 
 func (r reached) add(h *history.History, f nemesis.Fault) {
@@ -219,8 +220,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a jump at an instant may make its server fsync while the server's next request arrives. The
-// enumerated starts do not cover every instant at which such an fsync can end.
+// hurried reports whether a jump at an instant may make its server fsync at the time when the server's next request
+// arrives. The enumerated starts do not cover every instant at which such an fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
@@ -248,7 +249,7 @@ func compareReached(t *testing.T, few, all reached) {
 	}
 }
 
-// gridOf returns instants that are spread over a run and a short time after it.
+// gridOf returns instants that are distributed over a run and a short time after it.
 func gridOf(c *course) []sim.Time {
 	var grid []sim.Time
 	last := sim.Time(0)
@@ -266,7 +267,8 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized returns the fault with some of the sizes that a jump can have. A fault without a size is returned unchanged.
+// sized returns the fault with some of the sizes that are possible for a jump. If the fault has no size, it is returned
+// unchanged.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -304,8 +306,8 @@ func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []si
 	return slices.DeleteFunc(list, func(end sim.Time) bool { return slices.Index(list, end)%step != 0 })
 }
 
-// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults that start at arbitrary times. It compares their run
-// with a run in which each of them starts at the time that represents its interval.
+// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults that start at arbitrary times, and runs them. The run
+// must be equivalent to a run in which each fault starts at the time that represents its interval.
 func TestStartsOfTwoFaultsStandForTheirIntervals(t *testing.T) {
 	for _, i := range []int{0, 2, 3} {
 		s, err := scenarios.Parse("tiny.yaml", []byte(tiny[i].text))

@@ -48,7 +48,7 @@ type grower struct {
 	moments  []sim.Moment               // moments of the latest run in which they were recorded
 	settles  []sim.Moment
 
-	// State of the current job.
+	// The next fields are the state of the current job.
 	*branch
 	*growth
 	parent course // course of the run of the branch itself
@@ -83,7 +83,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	return g
 }
 
-// cutShort returns the results so far if ctx ended the job. Otherwise it returns done and err unchanged.
+// cutShort returns the results so far and no error if ctx ended the job. Otherwise it returns done and err unchanged.
 func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
 		return done, err
@@ -111,13 +111,14 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of several equal parts of a list. part is its number, counted from 0, and of is the number of parts.
+// share is one of several equal parts of a list. part is the number of the share, counted from 0, and of is the number
+// of shares.
 type share struct{ part, of int }
 
 // bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault without start and end, and an opening at which it may start.
+// start is a fault without start and end, with an opening at which it may start.
 type start struct {
 	fault nemesis.Fault
 	opening
@@ -176,8 +177,8 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// between returns instants that divide the possible starts of a fault into intervals, in addition to the actions of the
-// fault's target.
+// between returns instants that, in addition to the actions of the fault's target, divide the possible starts of a
+// fault into intervals.
 func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -194,9 +195,9 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening need not be tried. This is the case if, together with the
-// last fault of the branch, it would only be a longer fault of the same kind, or the same two faults of one message in
-// the other order.
+// repeats reports whether a fault of kind k at the opening is redundant. It is redundant if, together with the last
+// fault of the branch, it would only be a longer fault of the same kind, or the same two faults of one message in the
+// other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -251,8 +252,8 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that never ends at the first instant of its opening. Deadlock-freedom requires a period without
-// faults, and this period begins when such a fault strikes.
+// early tries a fault that never ends, at the first instant of its opening. This matters because deadlock-freedom
+// requires a period without faults, which begins when such a fault strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -320,8 +321,8 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening at which f may start. end is the time at which f ends. The scenario
-// must not exclude the fault. ok is false if there is no such instant.
+// latest returns the latest instant of an opening at which f may start. f ends at the time end. The scenario must not
+// exclude the resulting fault. ok is false if there is no such instant.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {

@@ -15,7 +15,7 @@ type Scope struct {
 	None   []Reason       // kinds for which no placement is tried
 }
 
-// Reason says why a kind of fault is not tried in every placement.
+// Reason is the reason why not every placement of a kind of fault is tried.
 type Reason struct {
 	Kind nemesis.Kind
 	Why  string
@@ -73,7 +73,7 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns a copy of the scope without random placements.
+// Enumerated returns a copy of the scope without the kinds that are tried in random placements.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
@@ -107,8 +107,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates returns the faults of kind k that can make a difference, one for each target. They have no start and end
-// yet. For faults of messages and links, the targets are found later, from the run.
+// candidates returns the faults of kind k that can make a difference, one for each target. They do not have a start or
+// an end yet. For faults of messages and links, the targets are found later, in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {
@@ -136,10 +136,10 @@ func hasEnd(f *nemesis.Fault) bool {
 	return restarts(f) || f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldBy)
 }
 
-// canLast reports whether f can have an end but can also continue forever.
+// canLast reports whether f can have an end but can also last forever.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s does not promise to survive f, whatever end f has.
+// ruledOut reports whether s does not promise to survive f with any end.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {

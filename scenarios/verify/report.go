@@ -40,13 +40,13 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal stopped the verification before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample describes the placement that breaks a promise. It returns the number of its faults, not counting the
-// scenario's own, and the name of its assignment of delays.
+// counterexample describes the placement that breaks a promise: the number of its faults, not counting the scenario's
+// own, and the name of its assignment of delays.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Document returns the report: the result, what was tried, how much that covers, what it does not cover, and the
+// Document returns the report: the result, what was tried, what the result covers and does not cover, and the
 // counterexample if there is one.
 func (r *Report) Document() *document.Document {
 	v := r.Verification
@@ -80,7 +80,7 @@ func (v *Verification) scale() string {
 	return "up to " + text.Count(v.Options.Faults, "fault")
 }
 
-// conclusion returns the result in one or two sentences. It also names violated laws that are not promised.
+// conclusion returns the result in one or two sentences, including violated laws that are not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
 	for _, l := range v.laws() {
@@ -130,8 +130,8 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns a sentence that names a promise or a law, which is what. It says that none of the tried placements of up
-// to the given number of faults breaks it.
+// none returns a sentence that says that none of the tried placements of up to the given number of faults breaks a
+// promise or a law. what is the name of the promise or law.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -157,8 +157,7 @@ func (v *Verification) none(faults int, what string) string {
 	return words + "."
 }
 
-// shorter returns the result for smaller numbers of faults: up to which number (at most most) every placement was tried
-// without breaking anything.
+// shorter says up to which number of faults (at most most) every placement was tried without breaking anything.
 func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -233,7 +232,7 @@ func (v *Verification) claims() document.Facts {
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
 
-// bounds states the conditions under which the result holds, and what was not tried.
+// bounds returns the conditions under which the result holds, and what was not tried.
 func (v *Verification) bounds() (all document.Facts) {
 	each := func(name string, things []string) {
 		for _, t := range things {
@@ -268,8 +267,8 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists the scenario's own faults whose message was never sent. For each, it lists the requests that were
-// sent.
+// neverStruck returns the scenario's own faults whose message was never sent, each with the requests that were sent
+// instead.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// verified returns a report in which no part is empty.
+// verified returns a report in which every part has some content.
 func verified() *Report {
 	own, err := nemesis.Parse("crash redis-3 losing everything at 1s")
 	if err != nil {
@@ -97,8 +97,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds checks that the zero value does not pass. A verification that ended early does not
-// pass either, however much was tried.
+// TestOnlyAWholeVerificationHolds checks that the zero value does not pass, and that a verification that ended early
+// does not pass either, however much was tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false

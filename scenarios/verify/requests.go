@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf returns the request that is sent or answered at the opening o. answer is true if o is the answer. ok is
-// false if o is neither a request nor an answer.
+// messageOf returns the request whose sending, or whose answer, is the opening o. answer is true if it is the answer.
+// ok is false if o is neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -37,9 +37,8 @@ func (g *grower) named(all []opening) []opening {
 	})
 }
 
-// messageAt returns a trigger with the name of a message that p sends or receives at an instant. If peer is given, the
-// message is one that p or peer sends to the other at that instant. If there are several messages, the trigger names
-// the last.
+// messageAt returns a trigger that names a message that p sends or receives at an instant. If peer is given, the
+// message is between p and peer. If there are several such messages, the trigger names the last.
 func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -68,7 +67,7 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 }
 
 // afterAnswers returns an opening for each answer to client p after which p sends a message at the same instant. The
-// opening lies between the two.
+// opening is between the two messages.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -104,7 +103,7 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing holds the faults to try at an opening.
+// placing is a set of faults to try at an opening.
 type placing struct {
 	*opening
 	faults []nemesis.Fault // faults that follow from the run without them
@@ -113,7 +112,7 @@ type placing struct {
 	lasts  bool            // faults has one element, and shorter versions of it follow from its run
 }
 
-// placing returns the faults to try at an opening that follow from the run without them.
+// placing returns the faults to try at an opening. They are derived from the run without them.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}
@@ -157,8 +156,8 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at the opening. If the target has sent or received a message with a name before that, f
-// strikes right after the last such message.
+// trigger makes f strike at the opening. If the target has sent or received a message before that, f strikes right
+// after the last such message that a trigger can name.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -172,7 +171,7 @@ func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	}
 }
 
-// lasting returns f with d as its length, restart delay or message delay.
+// lasting returns f with d as its length, its restart delay or its message delay, depending on the kind.
 func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	switch {
 	case f.Kind.Has(nemesis.FieldFor):
@@ -205,10 +204,10 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants at which it may matter whether a fault has ended. It reads them from a run in which
-// the fault never ends. They are expiry times, client time-outs that the fault may outlast, and the next section of
-// each client. If several instants follow each other within the travel time of a message, only the first and the last
-// are kept.
+// thresholds returns the instants at which it may make a difference whether a fault has ended, according to a run in
+// which the fault never ends. They are expiry times, client timeouts that the fault may outlast, and the next section
+// of each client. If several instants follow each other within the travel time of a message, only the first and the
+// last are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -293,7 +292,7 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 }
 
 // sizes returns the distances by which a clock must jump forward to pass each deadline that depends on it, and the same
-// distances back.
+// distances backward.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -309,8 +308,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between returns durations, counted from the instant from. The first ends before the first of the points. The others
-// end soon after a point and before the next one.
+// between returns durations, counted from the instant from. The first ends before the first of the points. Each of the
+// others ends soon after a point and before the next one.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -361,7 +360,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes explains that only one end time of each class was tried.
+// classes explains that only one end time was tried for each class of end times.
 const classes = "One for each class. A class lies between two successive instants that matter in the run with the " +
 	"longest fault. These instants are the expiries and ends of validity that still take place, and each of them " +
 	"less the time of a message; the time-out of a client; the next act of the target; the next section of each " +
@@ -388,10 +387,9 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 		text.Grouped(starts), runs)
 }
 
-// Singles enumerates the single faults that can strike in one run of a scenario. The run has a given seed and no other
-// faults. Faults with the same start and different ends form a group. The fault-free run determines the longest fault
-// of each group, and the run with that fault determines the others. Two goroutines must not use Singles at the same
-// time.
+// Singles enumerates the single faults that can be added to a fault-free run of a scenario with a given seed. Faults
+// with the same start and different ends form a group. The fault-free run determines the longest fault of each group,
+// and the run with that fault determines the others. Two goroutines must not use Singles at the same time.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run
@@ -421,7 +419,7 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	return all, nil
 }
 
-// Longest returns, for each start, the longest fault.
+// Longest returns the longest fault for each start.
 func (s *Singles) Longest() []nemesis.Fault {
 	list := make([]nemesis.Fault, len(s.starts))
 	for i := range list {
@@ -431,8 +429,8 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls each for every plan at a start, the longest fault first. number is the number of the start, from 0. each
-// gets the plan and a function that runs it. If each returns an error, Try stops and returns the error.
+// Try calls each for every plan at a start, the longest fault first. number is the number of the start, counted from 0.
+// each gets the plan and a function that runs it. If each returns an error, Try stops and returns this error.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

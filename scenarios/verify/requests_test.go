@@ -50,7 +50,7 @@ func oneRun(t *testing.T, text string, o Options) *Verification {
 }
 
 // TestOneLateMessageBreaksALock checks a lock that one late message can break. A single fault in one run must break it,
-// and the fault must name the message. The same lock without the defect must pass.
+// and the fault must name the message. The same lock without the bug must pass.
 func TestOneLateMessageBreaksALock(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("del"), Options{Seed: 1})
 	if v.Found == nil || v.Found.Law != checker.Ownership {
@@ -67,7 +67,7 @@ func TestOneLateMessageBreaksALock(t *testing.T) {
 	}
 }
 
-// ways maps each violation in a run (a law and a cause) to a fault that leads to it.
+// ways maps each violation in a run (a law and a cause) to a fault that leads to the violation.
 type ways map[string]nemesis.Fault
 
 func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
@@ -169,8 +169,8 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 	}
 }
 
-// startsOf returns the instants at which the slow enumeration strikes: just before, at and just after each event of the
-// fault-free run, and every multiple of step.
+// startsOf returns the instants at which the slow enumeration makes faults strike: just before, at and just after each
+// event of the fault-free run, and every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
@@ -244,8 +244,8 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks that cannot be renewed during a cut, with holders that notice this and holders that do not,
-// and other locks.
+// cutLocks returns locks that cannot be renewed during a cut, some with holders that notice this and some with holders
+// that do not, and other locks.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -392,7 +392,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated checks that the claim states exactly the numbers of the run and what was left out.
+// TestTheClaimSaysWhatWasEnumerated checks that the claim states the exact numbers of the run and what was left out.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)
@@ -417,7 +417,7 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 }
 
 // TestAnOwnFaultThatNeverStrikesIsReported checks that a fault of the scenario that never strikes is reported with the
-// requests that were sent. A name that fits two messages is refused.
+// requests that were sent. A name that matches two messages is refused.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
 	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,

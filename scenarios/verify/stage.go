@@ -16,11 +16,11 @@ type stage struct {
 	Random bool
 }
 
-// fewestPositions is the minimum number of positions into which the placements with the same number of faults are
-// divided. It is large enough to keep all workers busy until the end, and to lose little when they are stopped.
+// fewestPositions is the minimum number of positions (jobs) into which the placements with the same number of faults
+// are divided. It is large enough to keep all workers busy until the end, and to lose little when they are stopped.
 const fewestPositions = 256
 
-// mostPortions is the maximum number of portions that a stage is divided into for the workers.
+// mostPortions is the maximum number of portions into which a stage is divided for the workers.
 const mostPortions = 4096
 
 func (st *stage) name() string {
@@ -74,7 +74,7 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew has the crew run a stage, and calls take with the result of each position, in order. done is the number of
+// byCrew makes the crew run a stage, and calls take with the result of each position, in order. done is the number of
 // positions for which take was called.
 func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
@@ -128,7 +128,7 @@ type Loss struct {
 	Why   string
 }
 
-// String says which positions have no result, and why.
+// String says for which positions there is no result, and why.
 func (l *Loss) String() string {
 	numbers := fmt.Sprintf("number %d", l.First+1)
 	if l.Size > 1 {

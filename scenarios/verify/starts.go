@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// course records those parts of a run that show where faults can strike.
+// course contains those parts of a run that show where faults can strike.
 type course struct {
 	moments []sim.Moment    // in order; until the strike of a fault, the moments are the same with and without it
 	settles []sim.Moment    // stored separately, because these moments become known later
@@ -29,15 +29,15 @@ type opening struct {
 	answer nemesis.Message // the answer that the target has just received and has not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant of the start. For an interval it is the last instant, and the interval begins after since.
+	// at is the instant of the start. If the opening is an interval, at is its last instant, and it begins after since.
 	since, at sim.Time
 }
 
 // isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns how many possible starts are represented by a start at the given instant of the opening. Starts are
-// counted in nanoseconds.
+// stands returns the number of possible starts, in nanoseconds, that a start at the given instant of the opening
+// represents.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)
@@ -57,8 +57,8 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is the earliest place where the next fault of a plan may start: the start of the last fault, or for the zero
-// value the start of the run.
+// begin is the earliest place where the next fault of a plan may start: the start of the last fault or, for the zero
+// value, the start of the run.
 type begin struct {
 	index int
 	at    sim.Time
@@ -101,8 +101,8 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages returns the openings for faults of messages to the given receivers. If no receiver is given, it returns
-// those for all messages.
+// ofMessages returns the openings for faults of messages to the given receivers, or of all messages if no receiver is
+// given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -175,9 +175,9 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed returns two instants for each request to server p. The first is the last instant at which p can close its
-// connections early enough for the client to notice before it sends the request. If p closes them at the second
-// instant, the client notices exactly when it sends the request.
+// noticed returns two instants for each request to server p. At the first, p can close its connections for the last
+// time early enough for the client to notice before it sends the request. If p closes them at the second, the client
+// notices exactly when it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -190,8 +190,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns, for each validity stated to p, the last instant at which the validity is extended if p's clock jumps
-// back.
+// stated returns, for each validity stated to p, the last instant at which a backward jump of p's clock still extends
+// the validity.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

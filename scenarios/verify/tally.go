@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Tally counts schedules, i.e. plans that were run and judged.
+// Tally counts schedules, that is, plans that were run and judged.
 type Tally struct {
 	Runs      int
 	Starts    int           // number of starts at which faults were tried
@@ -19,7 +19,7 @@ func newTally(promise []checker.Law) Tally {
 	return Tally{Laws: campaign.NewLaws(promise)}
 }
 
-// LengthTally counts the schedules that have a given number of faults.
+// LengthTally counts the schedules with a given number of faults.
 type LengthTally struct {
 	Faults int
 	Tally

@@ -84,8 +84,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether a further fault should be added to the plan of this run. It should be added if no other end
-// time of the same fault at the same place led to the same sequence of events, or if Options.AllEnds is set.
+// newStory reports whether a further fault should be added to the plan of this run. This is so if no other end time of
+// the same fault at the same place has led to the same sequence of events, or if Options.AllEnds is set.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -98,8 +98,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf returns, as text, the sequence of events recorded by each process, and the order in which all processes
-// entered and left sections. It omits times and faults.
+// storyOf returns the sequence of events recorded by each process, and the order in which all processes entered and
+// left sections, as text. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}

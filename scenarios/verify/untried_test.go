@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// fresh is the first of the seeds that no verification uses to draw plans.
+// fresh is the first of a range of seeds with which no verification draws plans.
 const fresh = 1 << 40
 
 // trial runs a scenario with random faults of one kind. It records which promised laws hold in the fault-free run.
@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of the kind for which inQuestion is true. It returns the faults that break a law that
-// holds in the fault-free run, and the number of faults that change anything.
+// breaking tries n random faults of the kind for which inQuestion returns true. It returns the faults that break a law
+// that holds in the fault-free run, and the number of faults that change anything.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -80,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked lists scenarios in which clients read their wall clocks. In some, servers read theirs too. Each excludes
-// different faults.
+// clocked lists scenarios in which clients read their wall clocks. In some of them, servers also read theirs. Each
+// excludes different faults.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -95,7 +95,7 @@ var clocked = []string{
 		"mix: {without: [jump of servers]}\n",
 }
 
-// everyNth calls try with every nth scenario of the list clocked and the catalogue.
+// everyNth calls try with every nth scenario of clocked and of the catalogue.
 func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
 		var s *scenarios.Scenario
@@ -145,9 +145,10 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRandomPlacementsBoundTheOthers checks the claim about kinds whose placements are tried at random. If none of the
-// tried placements broke a promise, the test tries 500 new ones. The number of these that break a promise must not
-// exceed the stated bound. By default the test uses every sixteenth scenario, and with FENCEPOST_UNTRIED=1 all of them.
+// TestRandomPlacementsBoundTheOthers checks the claim about kinds of faults whose placements are tried at random. If
+// none of the tried placements broke a promise, the test tries 500 new ones. The number of these that break a promise
+// must not exceed the stated bound. By default the test uses every sixteenth scenario, and with FENCEPOST_UNTRIED=1 all
+// of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
 	switch {

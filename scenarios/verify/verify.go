@@ -42,8 +42,8 @@ type Options struct {
 	// Requests makes the verification try each single fault in one run: the fault-free run of Seed, with the delays
 	// that the seed draws. Faults must then be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew runs the placements if Hands is nil. It receives the number of parts that have been tried, for each number
-	// of faults.
+	// Crew runs the placements if Hands is nil. While it works, it is told how many parts have been tried for each
+	// number of faults.
 	campaign.Crew `json:"-"`
 	// Hands distributes the placements to workers created by NewWorker. If it is nil, the crew tries them in this
 	// process.
@@ -159,11 +159,11 @@ var errNoKind = errors.New("no kind of fault can be tried: the scenario's mix in
 var errOneRun = errors.New("with requests, single faults are tried in one run, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
 
-// errPrograms is the error if the clients are programs and more than one run is to be verified.
+// errPrograms is the error if the clients are programs and the verification would consist of more than one run.
 var errPrograms = errors.New("clients that are programs can be verified only in a single run, because a program may " +
 	"read its clock between two messages: add --requests")
 
-// Reasons to stop a stage that are not failures.
+// These are reasons to stop a stage that are not failures.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
@@ -172,8 +172,8 @@ var (
 // over reports whether the search is finished.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults. It adds one fault to each placement of level, and returns the placements for
-// the next level.
+// tryAll tries all placements of n faults, by adding one fault to each placement of level. It returns the placements
+// for the next level.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
@@ -238,7 +238,7 @@ type Verification struct {
 	Random      []Sample      // in the order of Scope.Random
 	Found       *Counterexample
 	// Missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
-	// faults. They are from the first assignment in which a message was missing.
+	// faults. They are taken from the first assignment in which a message was missing.
 	Missed []nemesis.Missed
 	Lost   []Loss          // positions that should have been tried but gave no result
 	Ending campaign.Ending // why the search for a counterexample ended
@@ -254,7 +254,7 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
-// orEnded returns the end of the sentence that says why laws are undecided.
+// orEnded returns the last part of the sentence that says why laws are undecided.
 func orEnded(s *scenarios.Scenario) string {
 	if s.OfPrograms() {
 		return ", or a client ended before it had finished its work"
@@ -262,10 +262,10 @@ func orEnded(s *scenarios.Scenario) string {
 	return ""
 }
 
-// laws returns the outcomes of each promised law, summed over all schedules.
+// laws returns the outcomes of each promised law in all schedules together.
 func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
-// runs returns the number of runs. It includes the runs that only served to find where faults can strike.
+// runs returns the number of runs, including those that only served to find where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
 // byKind counts the enumerated placements by the kind of their last fault, in the order of Scope.Every.
@@ -299,9 +299,9 @@ func (v *Verification) sum() *Tally {
 	return &sum
 }
 
-// Standing summarizes the verification. It is Failed if there is a counterexample. It is Undecided if the verification
-// ended early, if results were lost, if a promised law was undecided in some schedule, or if no schedule exercised a
-// law that must be exercised. In this case open gives the reasons, one sentence each.
+// Standing returns the overall result of the verification. It is Failed if there is a counterexample. It is Undecided
+// if the verification ended early, if results were lost, if a promised law was undecided in some schedule, or if no
+// schedule exercised a law that must be exercised. In this case open gives the reasons, one sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil

@@ -157,7 +157,7 @@ func repeats(t *testing.T, v *Verification) {
 }
 
 // TestADelayedRestartIsTriedAsSoonAsItIsAllowed checks a lock whose servers must stay away for one TTL after a crash.
-// If a server may restart a little earlier, a law is violated.
+// If a server may restart a little earlier, the verification must find a violated law.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -221,7 +221,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatEndedEarlyIsUndecided checks that a verification that ended early is undecided, even if it has found nothing.
+// TestWhatEndedEarlyIsUndecided checks that a verification that ended early is undecided if it has found nothing.
 func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
@@ -261,9 +261,9 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	}
 }
 
-// TestACrashForGoodIsTriedAtItsFirstInstantToo checks that a crash without a restart is tried early enough. A process
-// counts as stuck if it waits too long between the crash and the end of the run. After a crash at the last instant of
-// the interval there would be too little time for that.
+// TestACrashForGoodIsTriedAtItsFirstInstantToo checks that a crash without a restart is also tried at the first instant
+// of an interval. A process counts as stuck if it waits too long between the crash and the end of the run. After a
+// crash at the last instant of the interval there would be too little time for that.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
@@ -326,8 +326,8 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	}
 }
 
-// TestRequestsAtOneInstantAreTriedInBothOrders checks that, if two clients request the lock at the same instant,
-// client-1 gets it in the runs in the usual order, and client-2 in the run in the opposite order.
+// TestRequestsAtOneInstantAreTriedInBothOrders checks runs in which two clients request the lock at the same instant.
+// In the usual order, client-1 must get it, and in the opposite order, client-2.
 func TestRequestsAtOneInstantAreTriedInBothOrders(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
 servers: {redis: 1}
@@ -374,8 +374,8 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused uses a lock to which only jumps of servers matter, and excludes these. A failover is
-// also impossible, because there are no replicas.
+// TestAKindThatIsNotTriedIsRefused verifies a lock to which only jumps of servers matter, with a scenario that excludes
+// these. A failover is also impossible, because there are no replicas. The verification must return an error.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -389,8 +389,8 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can strike something in the run is either tried
-// or left out with a reason. The reason names the processes to which it applies.
+// TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can affect the run is either tried or left out
+// with a reason. The reason names the processes to which it applies.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{

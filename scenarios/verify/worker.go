@@ -1,7 +1,7 @@
 package verify
 
-// This file encodes a stage for workers, and the results of positions, as JSON. Decoding restores exactly the same
-// values.
+// With the code in this file, stages for workers and the results of positions are encoded as JSON. Decoding restores
+// exactly the same values.
 
 import (
 	"bytes"
@@ -32,7 +32,8 @@ type worker struct {
 	stage  stage          // the stage decoded from order
 }
 
-// Make performs the runs of size positions of a stage, beginning with first. It returns a JSON list of their results.
+// Make performs the runs of size positions of a stage, beginning with position first. It returns a JSON list of their
+// results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if err := w.read(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -78,7 +79,7 @@ func (v *Verification) order(st *stage) (campaign.Stage, error) {
 	return campaign.Stage{Name: st.name(), Spec: spec, Size: size, Portion: 1 + size/mostPortions}, err
 }
 
-// growths decodes and checks the results of the positions of a part.
+// growths decodes and checks the results of a part's positions.
 func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, error) {
 	broken := func(how string) error {
 		return fmt.Errorf("%s: the result of %d positions from position %d %s", s.Name, p.Size, p.First, how)

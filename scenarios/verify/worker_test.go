@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// strangers returns workers that know nothing about the verification except the text of its scenario and its options.
+// strangers returns workers that get only the text of the verification's scenario and its options.
 func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Strangers {
 	t.Helper()
 	sent, err := json.Marshal(o)
@@ -179,8 +179,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid checks that lost positions are reported and leave the verification undecided. A counterexample
-// that is found elsewhere still counts.
+// TestWhatIsLostIsSaid checks that lost positions are reported and make the verification undecided. A counterexample
+// that is found elsewhere must still count.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -219,7 +219,7 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided checks that, if other processes are interrupted, the results that arrived
+// TestAnInterruptionOfOthersLeavesItUndecided checks that if other processes are interrupted, the results that arrived
 // in order still count, and the verification is undecided.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
