@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Ending says why a campaign ended.
+// Ending is the reason why a campaign ended.
 type Ending uint8
 
 const (

@@ -7,19 +7,20 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Fault counts how many faults of one kind were drawn, how many struck, and how many of these could matter.
+// Fault counts how many faults of one kind were drawn, how many struck, and how many struck when they could have an
+// effect.
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck counts the faults that struck: their time came or their message was sent while their target was up.
+	// Struck is the number of faults that struck: their time came or their message was sent while their target was up.
 	Struck int `json:"struck"`
-	// Met counts the faults that struck WhileHeld: between strike and end, some client that they concern requested or
-	// held a lock. A fault of servers, of the resource or of links between them concerns all clients. A fault with a
-	// lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
+	// Met is the number of faults that struck WhileHeld: between the start and the end of the fault, some client that
+	// it concerns requested or held a lock. A fault of servers, of the resource or of links between them concerns all
+	// clients. A fault with a lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
 	Met int `json:"met"`
 }
 
-// WhileHeld describes faults that struck at a time when they could have an effect.
+// WhileHeld describes, in reports, faults that struck at a time when they could have an effect.
 const WhileHeld = "while an affected client held or asked for a lock"
 
 // Planned is a fault that is part of every run's plan. It counts the runs in which the fault struck, and those in which
@@ -30,7 +31,7 @@ type Planned struct {
 	Met    int    `json:"met"`
 }
 
-// PlannedIn returns the counts of each fault of a plan in the run with history h: 1 if the fault struck, else 0.
+// PlannedIn returns the counts of each fault of a plan for the run with history h: 1 if the fault struck in it, else 0.
 func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	var s Strikes
 	faults := NewPlanned(plan)
@@ -79,7 +80,7 @@ type Strikes struct {
 	busy   map[history.Process]int // number of locks that each client requests or holds
 }
 
-// Count adds the faults of a plan to the counts of their kinds, for the run with history h.
+// Count counts the faults of a plan by kind, for the run with history h.
 func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range plan {

@@ -101,8 +101,8 @@ func TestEqualFaultsAreCountedOneByOne(t *testing.T) {
 	}
 }
 
-// TestFaultsAreWrittenOutOnce checks that each fault is formatted once for a run, and not once for each event.
-// Otherwise a plan with thousands of faults would spend most of its time on formatting.
+// TestFaultsAreWrittenOutOnce checks that each fault is formatted only once in a run, and not for each event. Otherwise
+// a plan with thousands of faults would spend most of its time on formatting.
 func TestFaultsAreWrittenOutOnce(t *testing.T) {
 	const faults = 200
 	h := &history.History{}

@@ -1,7 +1,7 @@
 package campaign
 
-// This file divides work among the cores. The outcome is the same for any number of workers, and the number of results
-// that wait for earlier ones is limited.
+// The code in this file distributes work among the cores. The outcome is the same for any number of workers, and the
+// number of results that wait for earlier ones is limited.
 
 import (
 	"cmp"
@@ -10,11 +10,12 @@ import (
 	"sync"
 )
 
-// Crew says how many workers share the jobs, and to whom progress is reported. The zero Crew has one worker for each
+// Crew determines how many workers share the jobs, and how progress is reported. The zero Crew has one worker for each
 // core and reports no progress.
 type Crew struct {
 	Workers int // 0: one for each core
-	// Progress, if set, is called with the number of jobs done and the total, on the caller's goroutine.
+	// Progress, if set, is called on the caller's goroutine with the number of jobs done and the total. what names the
+	// jobs.
 	Progress func(what string, done, of int)
 }
 
@@ -25,7 +26,7 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// Do runs jobs like InOrder, and reports progress after each result has been passed to take.
+// Do runs jobs like InOrder, and reports progress each time a result has been passed to take.
 func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {

@@ -2,14 +2,14 @@ package campaign
 
 import "context"
 
-// Stage is work that can be divided. It consists of positions 0 to Size-1. Any process that runs the same program can
-// carry out any positions in any order. It needs only Spec and the numbers of the positions. If a position is carried
-// out twice, both results are equal.
+// Stage is work that can be divided among processes. It consists of positions 0 to Size-1. Any process that runs the
+// same program can carry out any positions in any order. It needs only Spec and the numbers of the positions. If a
+// position is carried out twice, both results are equal.
 type Stage struct {
 	Name string `json:"name"` // unique within the search, such as "seeds"
 	Spec []byte `json:"spec"` // what the positions mean, in addition to the subject of the search
 	Size uint64 `json:"size"` // at least 1
-	// Portion is the number of positions that a worker should get at once; at least 1.
+	// Portion is the number of positions that a worker should get at a time; at least 1.
 	Portion uint64 `json:"portion"`
 }
 
@@ -18,20 +18,20 @@ type Part struct {
 	First uint64 `json:"first"`
 	Size  uint64 `json:"size"`
 	Value []byte `json:"value"` // encoded by the worker
-	// Lost says why there is no result for the positions, for example because they crashed their workers. It is empty
-	// if there is a result.
+	// Lost is the reason why there is no result for the positions, for example because they crashed their workers. It
+	// is empty if there is a result.
 	Lost string `json:"lost,omitempty"`
 }
 
-// Hands run stages, on the cores of this process or on other machines.
+// Hands carries out stages, on the cores of this process or on other machines.
 type Hands interface {
 	// Do carries out all positions of a stage and passes the results to take, on the caller's goroutine, each position
 	// once and in any order. It stops early when ctx is done, or at the first error of take.
 	Do(ctx context.Context, s Stage, take func(Part) error) error
 }
 
-// Worker carries out parts of the stages of one search, one part at a time.
+// Worker carries out positions of the stages of one search.
 type Worker interface {
-	// Make carries out positions first to first+size-1 of a stage and returns their encoded result.
+	// Make carries out positions first to first+size-1 of a stage and returns their result in encoded form.
 	Make(ctx context.Context, s Stage, first, size uint64) (value []byte, err error)
 }

@@ -22,7 +22,7 @@ var countColumns = []countColumn{
 	{"unchecked", func(c Counts) int { return c.Unchecked }},
 }
 
-// Assessment says how the counts of a law compare with what was promised or expected.
+// Assessment says how the counts of a law compare with the promise or the expectation.
 type Assessment struct {
 	Result document.Result
 	Sign   string        // replaces the symbol of the result; may be empty
@@ -30,7 +30,7 @@ type Assessment struct {
 }
 
 // Table returns a table with a row for each law. The last column has the given title and shows the words of the
-// assessments. It is left out if the title is empty.
+// assessments. If the title is empty, there is no such column.
 func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 	table := document.Table{Heading: "law"}
 	for _, c := range countColumns {
@@ -61,8 +61,8 @@ func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.against(p) })
 }
 
-// RateTable is like PromiseTable, but has a column with the percentage of runs that violate each law. If some runs were
-// guided, only freely drawn runs count.
+// RateTable is like PromiseTable, but also has a column with the percentage of runs that violate each law. If some runs
+// were guided, this column counts only freely drawn runs.
 func (t Laws) RateTable(p checker.Promise) document.Table {
 	title := "share of runs"
 	if slices.ContainsFunc(t, func(l Law) bool { return l.Guided != Counts{} }) {
@@ -78,8 +78,8 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// against compares a law with a promise. If the law was violated without breaking the promise, the assessment has no
-// result.
+// against compares the counts of a law with a promise. If the law was violated without breaking the promise, the
+// assessment has no result.
 func (l Law) against(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):

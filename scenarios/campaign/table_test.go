@@ -25,8 +25,8 @@ func tableText(t document.Table, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestAColumnIsOneEntry adds a column to the table of laws that shows how often a law was exercised. The column must
-// appear with its title before the rate. Nothing else may change.
+// TestAColumnIsOneEntry adds one entry to countColumns: a column that shows how often a law was exercised. The column
+// must appear with its title before the rate. Nothing else may change.
 func TestAColumnIsOneEntry(t *testing.T) {
 	laws, promise := counted(Counts{Holds: 900, Violated: 100}), checker.Promise{Laws: checker.Laws}
 	before := tableText(laws.RateTable(promise), 100)
@@ -52,8 +52,8 @@ func TestAColumnIsOneEntry(t *testing.T) {
 // gap is the width of the gap between two columns, in terminal cells.
 const gap = 2
 
-// TestTheTableOfLawsFitsATerminal uses counts of up to some hundred thousand runs. In a terminal with 80 columns, no
-// count may touch another, and the percentage of runs must not be truncated.
+// TestTheTableOfLawsFitsATerminal uses counts of up to some hundred thousand runs. In a terminal with 80 columns, there
+// must be a gap between any two counts, and the percentage of runs must not be truncated.
 func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {

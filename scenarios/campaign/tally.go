@@ -14,14 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Counts holds the number of runs with each outcome.
+// Counts contains the number of runs with each outcome.
 type Counts struct {
 	Holds     int `json:"holds"`
 	Violated  int `json:"violated"`
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
-	// Excused counts the Violated runs in which no cause breaks a promise (see checker.Promise).
+	// Excused is the number of Violated runs in which no cause breaks a promise (see checker.Promise).
 	Excused int `json:"not_promised,omitempty" doc:"how many of violated have only causes that break no promise"`
 }
 
@@ -55,7 +55,7 @@ func (c Counts) Breaks() int { return c.Violated - c.Excused }
 // Exercised returns the number of runs in which there was something to judge.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
 
-// Unknown returns the number of runs whose outcome is not known.
+// Unknown returns the number of runs whose outcome is unknown.
 func (c Counts) Unknown() int { return c.Undecided + c.Unchecked + c.NotRun }
 
 // Sign returns a symbol for the counts: ✓ if the law held in every run, ✗ if it was violated in every run, ± if it was
@@ -72,12 +72,12 @@ func (c Counts) Sign() string {
 	return "✓"
 }
 
-// Law counts the outcomes of one law.
+// Law contains the counts of one law.
 type Law struct {
 	Law checker.Law `json:"law"`
 	Counts
-	// Guided counts only the runs whose plans were guided by other runs. These counts say nothing about how rare a
-	// violation is.
+	// Guided contains the counts of the runs whose plans were guided by other runs. These counts say nothing about how
+	// rare a violation is.
 	Guided Counts `json:"guided,omitzero"`
 }
 
@@ -88,7 +88,7 @@ func (l Law) Free() Counts {
 		c.NotRun - g.NotRun, c.Excused - g.Excused}
 }
 
-// Laws holds the counts of several laws, in a fixed order.
+// Laws contains the counts of several laws, in a fixed order.
 type Laws []Law
 
 // NewLaws returns zero counts for the laws.
@@ -109,7 +109,8 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
-// Excuse counts the violations in a verdict whose causes break no promise. Count must have counted the verdict before.
+// Excuse counts the violations in a verdict whose causes break no promise. The verdict must have been counted by Count
+// before.
 func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		if p.ExcusesAll(&v.Findings[i]) {
@@ -118,7 +119,7 @@ func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// CountGuided counts a verdict on a guided run. Count and Excuse must have counted it before.
+// CountGuided counts a verdict on a guided run. The verdict must have been counted by Count and Excuse before.
 func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		t[i].Guided.Count(v.Findings[i].Outcome)
@@ -155,7 +156,7 @@ func (t Laws) Add(more Laws) {
 	}
 }
 
-// Finding is a law that was violated, with the cause.
+// Finding is a violation of a law by a cause.
 type Finding struct {
 	Law   checker.Law   `json:"law"`
 	Cause checker.Cause `json:"cause"`
@@ -166,7 +167,7 @@ type Finding struct {
 // Findings lists the distinct violations. A run counts once for each cause that violates a law.
 type Findings []Finding
 
-// Count adds the violations in the run of a seed to the findings.
+// Count counts the violations in the run of a seed.
 func (t *Findings) Count(seed uint64, v checker.Verdict) {
 	for b := range v.Breaches() {
 		t.add(Finding{b.Law, b.Cause, 1, seed})

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestACauseLiesBeforeItsEffect uses package slow, the literal reading of the laws, to determine when each law was
+// TestACauseLiesBeforeItsEffect uses package slow, a literal implementation of the laws, to determine when each law was
 // violated. Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have
 // happened by then. The finding itself must not give a later time for the violation.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
@@ -42,8 +42,7 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	}
 }
 
-// order compares the times in a finding with the instant at which its law was violated according to the literal
-// reading.
+// order compares the times in a finding with the time at which its law was violated according to package slow.
 func order(w *Wrongs, s *Story, literal slow.Breach) {
 	wrong := func(kind string, at int) {
 		e := &s.History.Events[at]
@@ -60,7 +59,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 		e := &s.History.Events[i]
 		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
 	}
-	// Two leases overlap from the later grant on, although the client learns of its grant only later.
+	// two leases overlap from the later grant on, although the client learns of its grant only afterwards
 	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
 		wrong("said to be broken later", s.At)
 	}
@@ -71,7 +70,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 	}
 	for _, i := range s.Witness {
 		switch e := &s.History.Events[i]; {
-		// For fault-tolerance, the late return is the violation.
+		// for fault-tolerance, the late return itself is the violation
 		case e.Grant != nil && s.Law != checker.FaultTolerance:
 			if e.Grant.Granted > literal.Broken {
 				wrong("a lease that was granted later", i)

@@ -2,13 +2,14 @@
 // report says in addition to its verdict: the faults that an explanation names, the order of cause and effect, the
 // remedies, and every number. It also tests relations that must hold between any two related runs or histories,
 // whatever the scenario, the plan and the seed. For example, a fault on something that nobody uses changes no verdict,
-// and a fault that is split in two has the same effect as the whole. In this package, a story is a violation with the
-// run that showed it.
+// and a fault that is split in two has the same effect as the whole. In this package, a story is a violation together
+// with the run that showed it.
 //
 // Goals: scenarios and plans that no search has chosen, and that are the same whenever a test runs. Each false
-// statement is stored as a file that reproduces it. A mistake in the simulator or the checker that no expectation
-// covers shows up as two runs that should agree but do not. FENCEPOST_FULL=1 tries many more. Non-goals: saying what is
-// right in a single run (checker/slow and the catalogue do that). Only tests import this package.
+// statement is stored as a file that reproduces it. A mistake in the simulator or the checker for which there is no
+// expectation becomes visible as two runs that should agree but do not. FENCEPOST_FULL=1 performs many more runs.
+// Non-goals: saying what is right in a single run (checker/slow and the catalogue do that). Only tests import this
+// package.
 package claims
 
 import (
@@ -26,7 +27,7 @@ import (
 )
 
 // Subjects returns the scenarios of the catalogue, the mutants of the corpus, and the corpus's sound locks, whose laws
-// are violated only under the faults that they exclude. All tests of a process share these scenarios and must not
+// are violated only under the faults that they exclude. All tests of a process share these scenarios, so no test may
 // change them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
@@ -65,9 +66,9 @@ type Run struct {
 }
 
 // Runs performs the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
-// round runs every subject once. The first round uses the subject's own faults; the others use a plan of a Walk. Every
-// second round with such plans also uses a variation of the subject. Two goroutines must not call Runs at the same
-// time.
+// round runs every subject once. The first round uses the subject's own faults; the others use a plan of a Walk. In
+// every second round with such plans, a subject is also replaced by a variation of it. Two goroutines must not call
+// Runs at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
@@ -112,8 +113,8 @@ func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios
 	return runOf(t, w.scenario, runner, w.Plan(seed))
 }
 
-// walksOfSubjects and keptRuns store the results of one call of Runs for the next. This is safe because no test changes
-// a run.
+// walksOfSubjects and keptRuns store the results of one call of Runs for the next call. This is safe because no test
+// changes a run.
 var (
 	walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
 	keptRuns        = sync.OnceValue(func() map[roundOf]*Run { return map[roundOf]*Run{} })
@@ -136,8 +137,8 @@ func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesi
 	return &Run{s, result, checker.Check(result.History)}
 }
 
-// seedOf returns a seed that depends only on the name and the round. It does not change when other subjects are added
-// or removed.
+// seedOf returns a seed that depends only on the name and the round. It stays the same when other subjects are added or
+// removed.
 func seedOf(name string, round int) uint64 {
 	const rounds = 1000
 	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
@@ -171,8 +172,8 @@ func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	})
 }
 
-// file returns a scenario file for the run. It contains the faults of the run's plan instead of the scenario's own
-// faults, and no expectations.
+// file returns a scenario file that reproduces the run. It contains the faults of the run's plan instead of the
+// scenario's own faults, and no expectations.
 func (r *Run) file() (string, error) {
 	d, err := format.ParseDocument(r.Scenario.Name, r.Scenario.Text())
 	if err != nil {

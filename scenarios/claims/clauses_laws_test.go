@@ -64,7 +64,7 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn checks which value a write was computed from. The groups of its pattern are value WHO TIME value op TIME.
+// builtOn checks from which value a write was computed. The groups of its pattern are value WHO TIME value op TIME.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
@@ -76,7 +76,7 @@ func (p *proof) builtOn(m []string) string {
 // overwritten checks that a value had been overwritten. The groups of its pattern are value WHO TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks for how long nobody acquired a lock. The groups of its pattern are NAMED LOCK TIME TIME calm TIME TIME,
+// stuck checks how long nobody acquired a lock. The groups of its pattern are NAMED LOCK TIME TIME calm TIME TIME,
 // where calm is text about faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
@@ -373,7 +373,7 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there returns the text that says which servers were up and reachable: a quorum of a service's members, of single
+// there returns the text about which servers were up and reachable: a quorum of the members of a service, of single
 // servers, or of masters with all their replicas.
 func (p *proof) there() string {
 	h := &p.History.Header
@@ -426,14 +426,13 @@ func (p *proof) overtaken(m []string) string {
 		"no such client still waited")
 }
 
-// orderSlack checks the distance in time from which on a lock keeps the order of its clients.
+// orderSlack checks the minimum time between two requests for which the lock must keep their order.
 func (p *proof) orderSlack(m []string) string {
 	slack := p.History.Header.Order.Slack
 	return unless(at(slack, m[1]), slack.String())
 }
 
-// leftFree checks for how long a lock was granted to nobody. The groups of its pattern are NAMED LOCK TIME TIME TIME
-// TIME.
+// leftFree checks how long a lock was granted to nobody. The groups of its pattern are NAMED LOCK TIME TIME TIME TIME.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
 	free := false // whether a stretch without a grant lasts from the one instant for the stated time

@@ -215,8 +215,8 @@ func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// workedOn checks when the writer called release and its write, and that the write was not answered before. The groups
-// of its pattern are TIME "and the write only at" TIME.
+// workedOn checks when the writer called release and when it called its write, and that the write had not been answered
+// by then. The groups of its pattern are TIME "and the write only at" TIME.
 func (p *proof) workedOn(m []string) string {
 	wrote := &p.History.Events[p.At]
 	for _, s := range p.sections {
@@ -362,7 +362,7 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// early checks how long a key expired before its time. The groups of its pattern are TIME TIME.
+// early checks by how much a key expired too early. The groups of its pattern are TIME TIME.
 func (p *proof) early(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
@@ -385,7 +385,7 @@ func (p *proof) stated(m []string) string {
 	})
 }
 
-// likewise checks a list of servers, each with the time at which a key expired on it.
+// likewise checks a list of servers with the times at which a key expired on them.
 func (p *proof) likewise(m []string) string {
 	for _, place := range pattern(`on NAMED at TIME`).FindAllStringSubmatch(m[1], -1) {
 		if truth := p.shown("expiry: "+place[0], func(_ int, e *history.Event) bool {

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clauses lists the phrases of explanations that contain numbers, each with the function that checks them.
+// clauses lists the phrases of explanations that contain numbers, each with the function that checks its numbers.
 var clauses = []clause{
-	// two sections, two leases
+	// phrases about two overlapping sections or leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not yet `+
 		`left \(([^()]+)\)((?:(?:, | and )WHO, inside since TIME, had not yet left \([^()]+\))*)`, (*proof).entered),
 	says(`COUNT inside, with COUNT permits`, (*proof).permitted),
@@ -28,7 +28,7 @@ var clauses = []clause{
 	says(`The writer called release at TIME, (and the write only at|before the write that it had called at) TIME`+
 		`(?: was answered)?`, (*proof).workedOn),
 
-	// how a key was removed
+	// phrases about how a key was removed
 	says(`(the extension of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
 		`was evicted|was deleted by an operator|was flushed by an operator|`+
 		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came `+
@@ -50,14 +50,14 @@ var clauses = []clause{
 	says(`NAMED extended the lease of NAMED at TIME, although NAMED had taken over all leases as the new leader at `+
 		`TIME, and ended that one at TIME`, (*proof).prolongedInVain),
 
-	// what delayed a client
+	// phrases about what delayed a client
 	says(`was paused ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)[a-z, ]*\(((?:«\d+»(?:; )?)+)\)`,
 		(*proof).spells),
 	says(`The (read|write|extension|release) of NAMED was delayed: called at TIME, it took effect at TIME`,
 		(*proof).heldUp),
 	says(`NAMED waited for another lock, LOCK, from TIME(?: to TIME)?`, (*proof).waited),
 
-	// tokens, owners and data
+	// phrases about tokens, owners and data
 	says(`WHO was granted the lock LOCK at TIME with fencing token COUNT, although WHO had been granted (?:the same `+
 		`token|the higher token COUNT) at TIME`, (*proof).tokens),
 	says(`On NAMED, a request of WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME although it `+
@@ -70,7 +70,7 @@ var clauses = []clause{
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
-	// clients that were stuck, and the clients for which they waited
+	// phrases about clients that were stuck, and the clients for which they waited
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; the limit is TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
@@ -94,7 +94,7 @@ var clauses = []clause{
 	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED still waits and has `+
 		`not taken its turn`, (*proof).missedTurn),
 
-	// what took too long
+	// phrases about operations that took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
 		`although (.+?) up and reachable all the time and nobody else held or tried the lock; it should succeed `+
 		`within TIME`, (*proof).slow),
@@ -105,7 +105,7 @@ var clauses = []clause{
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
 		(*proof).keptKey),
 
-	// number of cases that were judged for a law that holds or is undecided
+	// the number of cases that were judged for a law that holds or is undecided
 	says(`^COUNT [a-z ]+`, (*proof).judged),
 	says(`every lock was acquired \(COUNT in all\)`, (*proof).judged),
 	says(`each within TIME`, (*proof).bound),
@@ -116,8 +116,8 @@ var clauses = []clause{
 // stays matches the phrases that say why a key remains.
 const stays = `(never expires|stays as long as the session does|was extended as late as TIME|is due to expire at TIME)`
 
-// is reports whether a name in an explanation means the process p. If the explanation also states an attempt, it must
-// be a. Case is ignored, because the name may begin a sentence.
+// is reports whether a name in an explanation stands for the process p. If the explanation also states an attempt, it
+// must be a. Case is ignored, because the name may begin a sentence.
 func is(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
@@ -142,7 +142,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown returns "" if an event matches. Otherwise it returns a text which says that there is no such event.
+// shown returns "" if an event matches. Otherwise it returns a text that says that there is no such event.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// everyone lists the processes that have clocks.
+// everyone returns the names of all processes that have clocks.
 func everyone(s *scenarios.Scenario) []sim.ProcessID {
 	names := s.Targets()
 	all := slices.Concat(names.Clients, names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
@@ -26,11 +26,10 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 }
 
 // If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
-// outside. There are two exceptions, because a running server keeps readings of its wall clock in memory and compares
-// them with later readings. One is the time of the last fsync with everysec. After a jump the server fsyncs at once: a
-// crash loses less, a slow fsync delays more, and a client that waits for the fsync waits less. The other is the last
-// acknowledgement of each replica with min-replicas-to-write. After a jump forward, it seems that no replica
-// has acknowledged recently.
+// outside. There are two exceptions, in which a running server compares its wall clock with an earlier reading. One is
+// the time of the last fsync with everysec. After a jump the server fsyncs at once: a crash loses less, a slow fsync
+// delays more, and a client that waits for the fsync waits less. The other is the last acknowledgment of each replica
+// with min-replicas-to-write. After a jump forward, it seems that no replica has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -66,7 +65,7 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 		})
 }
 
-// A jump of all clocks also makes no difference to a lock whose clients set its expiry as an absolute time, or to the
+// A jump of all clocks makes no difference even to a lock whose clients set its expiry as an absolute time, or to the
 // probe, which acquires the lock last.
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
@@ -121,8 +120,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 }
 
 // timeless reports whether every time that matters to the scenario and the plan is set by a key of the scenario. This
-// is so if there are no replicas, no consensus among servers, and no once-per-second fsync that could matter. The
-// places in the queue of a fair lock end after a time that only the package of the lock knows.
+// is so if there are no replicas, no consensus among servers, and no once-per-second fsync that could matter. The lock
+// must not be fair either, because the places in its queue end after a time that only the package of the lock knows.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	first := s.Clients[0].Lock.Protocol
 	if s.Servers.Replicas > 0 || locks.Define(first).Service.Kind().OneLog || first == locks.Fair {
@@ -135,10 +134,10 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 }
 
 // If all times are doubled, the run is the same at half the speed, except where Redis uses fixed times. Redis rounds to
-// milliseconds, so within two milliseconds something else may happen. It also searches for expired keys every 100 ms,
-// and whatever follows such a search waits for the fsync of the deletion. The time for which a waiting client may be
-// stuck includes one second that is the same for all scenarios (Header.Slack). The longer run is judged with two
-// seconds instead.
+// milliseconds, so what happens within two milliseconds may differ. It also searches for expired keys every 100 ms, and
+// whatever follows such a search waits for the fsync of the deletion. The time for which a waiting client may be stuck
+// includes one second that is the same for all scenarios (Header.Slack). The longer run is judged with two seconds
+// instead.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {
@@ -182,8 +181,8 @@ func about(events []history.Event, i int) string {
 	return line(&events[i])
 }
 
-// diverge returns the first index at which two runs have different events, apart from their times. It returns -1 if
-// there is none.
+// diverge returns the index of the first event in which two runs differ, ignoring times. It returns -1 if there is
+// none.
 func diverge(a, b []history.Event) int {
 	what := func(e history.Event) history.Event {
 		e.Index, e.Time, e.Until, e.Grant, e.Fault = 0, 0, 0, nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame changes plans in a way that should make no difference. It checks that effects, verdicts and causes stay the
-// same.
+// asTheSame applies a change to plans that should make no difference. It checks that effects, verdicts and causes stay
+// the same.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -37,15 +37,15 @@ func asTheSame(t *testing.T, relation string, few, many int,
 	}
 }
 
-// splittable reports whether a fault's length can be divided, i.e. whether two consecutive faults can replace it. A
-// drift cannot be divided: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
+// splittable reports whether a fault can be replaced by two consecutive faults. A drift cannot: a clock is read in
+// whole nanoseconds, so setting its rate again rounds once more.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
-// If a fault is split into two halves, and the second half strikes when the first ends, they have the same effect as
-// the whole.
+// If a fault is split into two halves, and the second half strikes when the first ends, the halves have the same effect
+// as the whole.
 func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 	asTheSame(t, "split in time", 6, 150,
 		func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -63,7 +63,7 @@ func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 		})
 }
 
-// Also a cut or a pause that strikes at the start, before anything else happens, can be split without changing its
+// A cut or a pause that strikes at the start, before anything else happens, can also be split without changing its
 // effect.
 func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	tried := newTally(t, "split in time from 0s")
@@ -93,7 +93,7 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	}
 }
 
-// parts divides a cut into one cut for each pair of linked processes. With oneWay, it returns one cut for each
+// parts returns one cut for each pair of processes that a cut separates. If oneWay is set, it returns one cut for each
 // direction of each pair.
 func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fault) {
 	for _, a := range f.Left {

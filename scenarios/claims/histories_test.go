@@ -49,8 +49,7 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges the histories of many runs, before and after change, and passes both verdicts to the function
-// compare.
+// onHistories judges the histories of many runs, before and after a change, and passes both verdicts to compare.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()
@@ -73,7 +72,7 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 	}
 }
 
-// same fails the test unless two verdicts agree in outcomes, causes, and where laws were violated. Their wording may
+// same fails the test unless two verdicts agree in outcomes, causes, and the positions of violations. Their wording may
 // differ.
 func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
@@ -157,7 +156,7 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// A history is merged with a copy of itself. In the copy, other clients use other locks on the same servers at the same
+// A history is merged with a copy of itself, in which other clients use other locks on the same servers at the same
 // times. The merged history violates the same laws as the original. The probe is left out, because it is one client and
 // would have to do two things at once.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
@@ -231,8 +230,8 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce lists the laws that a single event can violate: a history that contains this event and the witness shows the
-// violation. Other laws depend on what must happen within some time, or on an explanation of all values read.
+// atOnce lists the laws that a single event can violate: any history that contains this event and the other witnesses
+// shows the violation. Other laws depend on what must happen within some time, or on an explanation of all values read.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
 // Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Therefore a

@@ -48,7 +48,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	}
 }
 
-// spelled lists all words of the given letters, up to a maximum length.
+// spelled returns all words that consist of the given letters, up to a maximum length.
 func spelled(letters string, most int) (words []string) {
 	if most == 0 {
 		return nil
@@ -70,8 +70,8 @@ func shortLived(d *locks.Definition) string {
 	return fmt.Sprint("ttl: ", max(4*time.Second, time.Duration(d.Setting("ttl").Form.Least)))
 }
 
-// holdsUnder reports whether the lock names are allowed. If they are, it checks that every client that requests the
-// locks acquires all of them.
+// holdsUnder reports whether the format accepts the lock names. If it does, holdsUnder checks that every client that
+// requests the locks acquires all of them.
 func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	t.Helper()
 	text := fmt.Sprintf("name: names\nservers: {%s: 1}\nnetwork: {delay: 1ms}\nlimit: 60s\n"+
@@ -109,8 +109,8 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	return true
 }
 
-// A lock name is refused if the real service refuses it or cannot distinguish it from another name in the scenario.
-// Each such name is reported at its position.
+// A lock name is refused if the real servers refuse it or cannot distinguish it from another name in the scenario. Each
+// such name is reported at its position.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",

@@ -30,7 +30,7 @@ type Necessity struct {
 }
 
 // NewNecessity returns a Necessity that adds false statements to wrongs. The kind of such a statement begins with "in
-// vain" if a fault is named in vain, and with "missing" if a fault should have been named.
+// vain" if a fault is named unnecessarily, and with "missing" if a fault should have been named.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
 // Story checks the faults that a story's explanation names. It also adds to the story the trials that a report would
@@ -72,9 +72,9 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks the trials of a story. The explanation must not name a fault that its trial found unnecessary. If the
-// trial of a single fault found that fault necessary, the explanation must name some fault. If the law is still
-// violated without a fault that was found necessary, the cause must be a different one.
+// trials checks the trials of a story: runs in which a fault was left out. The explanation must not name a fault that
+// its trial found unnecessary. If the trial of a single fault found that fault necessary, the explanation must name
+// some fault. If the law is still violated without a fault that was found necessary, the cause must be a different one.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -105,10 +105,10 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of an explanation which says that the violation does not occur without a certain fault.
+// alone matches the sentence of an explanation that says that the violation does not occur without a certain fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
-// repeated reports whether the plan has another fault that has the same text in a history.
+// repeated reports whether the plan has another fault with the same text in a history.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
@@ -148,8 +148,8 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. often is the minimum difference between the numbers of runs that
-// violate the law with a fault and without it. With a smaller difference, the fault does not count as missing.
+// others is the number of other seeds that are tried. A fault counts as missing only if the law is violated in at least
+// often more runs with the fault than without it.
 const others, often = 10, 5
 
 // unnamed looks for a fault that should have been named in an explanation that names no fault.
@@ -176,7 +176,7 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 	}
 }
 
-// without judges the law in a run of the plan with the given seed. drop lists the indices of faults to leave out.
+// without judges the law in a run of the plan with the given seed. drop lists the indices of the faults to leave out.
 func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
 	p := s.Plan
 	p.Seed = seed

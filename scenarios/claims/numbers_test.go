@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryNumberOfAStoryIsRight recomputes every number in an explanation from the history and from the literal
-// reading of the laws: what happened when and to whom, for how long, and in how many cases a law that holds was judged.
-// A number that no entry of clauses covers also counts as wrong, because nothing has recomputed it.
+// TestEveryNumberOfAStoryIsRight recomputes every number in an explanation from the history and with package slow: what
+// happened when and to whom, for how long, and in how many cases a law that holds was judged. A number that no entry of
+// clauses covers also counts as wrong, because nothing has recomputed it.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	rounds, nth := 2, 2
 	if testkit.Full() {
@@ -51,7 +51,7 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	}
 }
 
-// proof compares an explanation with what the history shows.
+// proof compares an explanation with the history.
 type proof struct {
 	*Run
 	checker.Finding
@@ -74,17 +74,17 @@ func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	}
 }
 
-// about makes p check the finding f. literal is the verdict of the literal reading on the same run.
+// about makes p check the finding f. literal is the verdict of package slow on the same run.
 func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 	of := literal.Of(string(f.Law))
 	p.Finding, p.seen = f, of.Judged
 	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
 }
 
-// wrong describes a number in an explanation that is not correct.
+// wrong is a number in an explanation that is not correct.
 type wrong struct{ kind, what string }
 
-// lease is a period during which a client in its critical section had been told that it held the lock.
+// lease is a period in which a client in its critical section had been told that it held the lock.
 type lease struct {
 	of       *Section
 	at       int // index of the event that states the lease
@@ -110,10 +110,10 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
-// words replaces the placeholders in the pattern of a clause: NAMED with a process, WHO with a process and, if stated,
-// its attempt, LOCK with a lock or a value in quotes, TIME with an instant or a duration, FAULTS with lines of faults
-// in parentheses, and COUNT with a number. Each becomes one group of the regular expression, except WHO, which becomes
-// two.
+// words replaces the placeholders in the pattern of a clause with regular expressions: NAMED with a process, WHO with a
+// process and, if stated, its attempt, LOCK with a lock or a value in quotes, TIME with an instant or a duration,
+// FAULTS with lines of faults in parentheses, and COUNT with a number. Each becomes one group of the regular
+// expression, except WHO, which becomes two.
 var words = strings.NewReplacer(
 	"WHO", `(NAME)(?: \(attempt ([^)]+)\))?`,
 	"NAMED", `(NAME)`,
@@ -130,7 +130,7 @@ func pattern(text string) *regexp.Regexp {
 }
 
 // clause is a phrase of an explanation that contains numbers. The function truth checks the groups of the phrase's
-// pattern. It returns "" if they are right, and otherwise a text that says what is right.
+// pattern. It returns "" if they are right, and otherwise a text with the right ones.
 type clause struct {
 	text string
 	*regexp.Regexp

@@ -103,14 +103,14 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	return o
 }
 
-// isDeadline reports whether the value of a member ends with the member's expiry, as a time of day in milliseconds. A
+// isDeadline reports whether the value of a member ends with the member's expiry, as Unix time in milliseconds. A
 // number above 1e12 (a time in 2001) is taken as such a time, because no counter gets that high.
 func isDeadline(e *history.Event) bool {
 	millis, err := strconv.ParseInt(e.Value[strings.LastIndex(e.Value, " ")+1:], 10, 64)
 	return e.F == history.KeySet && e.Member != "" && err == nil && millis > 1e12
 }
 
-// line returns the contents of an event as text, without its index and without times of day.
+// line returns the contents of an event as text, without its index and without absolute times.
 func line(e *history.Event) string {
 	value := e.Value
 	if isDeadline(e) {
@@ -124,7 +124,7 @@ func line(e *history.Event) string {
 		e.Token, " ", value, " ", e.Of, " ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
 }
 
-// laws lists each law of a verdict with its outcome and, if causes is true, with its cause.
+// laws returns each law of a verdict with its outcome and, if causes is true, with its cause, as text.
 func laws(v checker.Verdict, causes bool) string {
 	var b strings.Builder
 	for _, f := range v.Findings {

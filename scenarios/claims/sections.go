@@ -21,7 +21,7 @@ type Section struct {
 // Open is used instead of the index of an event that does not exist.
 const Open = -1
 
-// Sections lists the sections of a history in the order in which they began.
+// Sections returns the sections of a history in the order in which they began.
 func Sections(h *history.History) (all []*Section) {
 	of := func(e *history.Event) *Section {
 		for _, s := range slices.Backward(all) {
@@ -63,7 +63,7 @@ func Sections(h *history.History) (all []*Section) {
 	return all
 }
 
-// Overlaps lists the pairs of sections of one lock that overlap and are not both shared. They are ordered by the
+// Overlaps returns the pairs of sections of one lock that overlap and are not both shared. They are ordered by the
 // beginning of the second section, and then by the beginning of the first.
 func Overlaps(h *history.History) (pairs [][2]*Section) {
 	all := Sections(h)

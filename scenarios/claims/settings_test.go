@@ -39,8 +39,8 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy returns a copy of the later verdict. If a law holds in the later verdict and was not judged in the earlier
-// one, the copy contains the earlier finding.
+// asSeenBy returns a copy of the verdict later. If a law holds in later but was not judged in before, the copy contains
+// the finding from before.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
@@ -83,7 +83,7 @@ func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	return p
 }
 
-// Different settings that make the server behave the same give the same run.
+// If different settings make the server behave the same, they give the same run.
 func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 	tried := newTally(t, "equal settings")
 	for _, s := range subjects(t) {

@@ -66,7 +66,8 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 
 // symmetric runs scenarios with fixed delays and without random waits, and checks that renaming changes nothing else.
 // One random choice still depends on names: if a client continues after a pause, the choice decides whether it first
-// processes the answers on a connection or its timers. Therefore a few runs differ after such a pause.
+// processes the answers on a connection or its timers. Therefore the test accepts that a few runs differ after such a
+// pause.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()
@@ -78,8 +79,8 @@ func symmetric(t *testing.T, relation string, few, many int,
 		}
 		if p := s.Clients[0].Lock.Protocol; p == locks.Semaphore || p == locks.ReadWrite || p == locks.Fair ||
 			p == locks.HashCounter {
-			// If members end together, their records are in the order of their random names. The records of a hash
-			// counter state the random name of its field.
+			// if several members expire together, their records are in the order of their random names; the records of
+			// a hash counter contain the random name of its field
 			continue
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {

@@ -21,8 +21,8 @@ var fixed = []string{"limit", "bound"}
 // mostVaried is the maximum number of settings that a variation changes.
 const mostVaried = 3
 
-// Variation returns s with one to three settings changed, for all clients or for one. The new values are any that the
-// format accepts. The result has no faults of its own. Equal seeds give equal variations.
+// Variation returns s with one to three settings changed, for all clients or for one. A new value may be any value that
+// the format accepts. The result has no faults of its own. Equal seeds give equal variations.
 func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
 	dice := rand.New(rand.NewPCG(seed, 0x76617279))
 	doc, err := format.ParseDocument(s.Name, s.Text())

@@ -17,8 +17,8 @@ import (
 
 // Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
 // length, rate and time independently of the others, and tries again if the scenario does not accept the result. Every
-// fault that the scenario accepts can occur, even if its mix excludes the fault. Walk does not use the mixes that the
-// searches use. Two goroutines must not use it at the same time.
+// fault that the scenario accepts can occur, even if the scenario's mix excludes it. Walk does not use the mixes that
+// the searches use. Two goroutines must not use it at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
@@ -60,7 +60,7 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 }
 
 // accepted returns the usage lines of the kinds of faults that the scenario accepts. They depend only on the names of
-// its processes. To find them, it tries thousands of lines, so walks with the same names share the result.
+// its processes. Finding them takes thousands of attempts, so walks with the same names share the result.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -100,7 +100,7 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 // kind with two names that belong together, for which only one random pair in twenty is accepted.
 const tries = 300
 
-// fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts none.
+// fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts no such fault.
 func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	for range tries {
 		if f, err := nemesis.Parse(w.line(usage)); err == nil && nemesis.Validate(f, w.names) == nil {
@@ -167,15 +167,15 @@ func (w *Walk) when() string {
 	return "at " + nemesis.FormatDuration(time.Duration(w.dice.Int64N(int64(w.horizon)+1)).Round(time.Millisecond))
 }
 
-// length returns a duration from 8 ms to twice the length of the run. Short and long durations are equally likely on a
-// logarithmic scale.
+// length returns a random duration from 8 ms to twice the length of the run, uniformly distributed on a logarithmic
+// scale.
 func (w *Walk) length() string {
 	d := time.Duration(w.doubling(int64(8*time.Millisecond), max(2*int64(w.horizon), int64(time.Second))))
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
-// doubling returns a random number from least to most. The range is divided into parts that end at twice their start,
-// and each part is equally likely.
+// doubling returns a random number from least to most. It divides the range into parts that end at twice their start,
+// and chooses each part with the same probability.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

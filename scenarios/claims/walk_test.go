@@ -53,7 +53,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 	t.Log(kinds, points)
 }
 
-// TestWhatIsKeptShowsTheRun reads the stored file of a run, and checks that it gives the same plan and the same run.
+// TestWhatIsKeptShowsTheRun parses the stored file of a run, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
 	rounds, nth := 2, 4
 	if testkit.Full() {

@@ -12,8 +12,8 @@ import (
 )
 
 // Wrongs collects false statements, grouped by kind. At the end of the test it logs some cases of each kind. It also
-// writes all cases to list.txt in the test's artifact directory, and a scenario file for each case. To keep these
-// files, use "go test -artifacts -outputdir DIR".
+// writes a list of all cases to list.txt in the test's artifact directory, and a scenario file for each case. To keep
+// these files, use "go test -artifacts -outputdir DIR".
 type Wrongs struct {
 	t      testing.TB
 	folder string
@@ -50,8 +50,8 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path returns the path of a file with the given name and text. If a file with the same name but another text exists,
-// it adds a number to the name. Different scenarios may have the same name and seed.
+// path returns a path for a file with the given name and text. If a file with this name and another text exists
+// already, it adds a number to the name, because different scenarios may have the same name and seed.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
 	for n := 2; ; n++ {

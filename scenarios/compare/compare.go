@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options say how much is measured.
+// Options determine which locks are measured, and in how many runs.
 type Options struct {
 	Runs          int // number of runs of each scenario, at least 1
 	campaign.Crew     // performs the runs; receives the number of scenarios or runs that are done
@@ -32,7 +32,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// The model for the timing figures. The generated scenarios contain the same values.
+// These constants are the model for the timing figures. The generated scenarios contain the same values.
 const (
 	delay          = "200us..2ms"
 	retry          = "50ms..250ms"
@@ -60,7 +60,7 @@ var model = []string{
 		"its session every 5 s.",
 }
 
-// Comparison holds the measurements of all lock protocols with the same work and under the same faults.
+// Comparison contains the measurements of all lock protocols with the same work and under the same faults.
 type Comparison struct {
 	Seeds    int      // number of runs for each cell, with seeds from 1
 	Delay    string   // delay of each message, in each direction
@@ -69,7 +69,7 @@ type Comparison struct {
 	Model    []string // assumptions on which the figures are based, one or two sentences each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx was done before all runs were. Locks that had not been timed by then are left out.
+	// Interrupted is set if ctx was done before all runs were done. Locks that had not been timed by then are left out.
 	Interrupted bool
 }
 
@@ -83,8 +83,8 @@ type Lock struct {
 	Survival        []Survival // first every trouble without fencing, then every trouble with fencing
 }
 
-// Claim holds the figures that the table of youngju.dev states for a lock (see STATEMENTS.md). It is empty if the lock
-// is not in that table. The table does not state under which conditions the figures were measured.
+// Claim contains the figures that the table of youngju.dev states for a lock (see STATEMENTS.md). It is empty if the
+// lock is not in that table. The table does not say under which conditions the figures were measured.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{
@@ -93,7 +93,7 @@ var claims = map[string]Claim{
 	"etcd":      {"5-15 ms", "2-8K ops/s"},
 }
 
-// Survival is the outcome for one lock in one trouble, with or without fencing.
+// Survival is the outcome for one lock under one trouble, with or without fencing.
 type Survival struct {
 	Trouble  string
 	Fencing  bool
@@ -108,12 +108,12 @@ func (s *Survival) survives() bool {
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is a scenario as the text of its file. For each law with the same outcome for all seeds, the file expects
-// this outcome.
+// Written is a scenario in the form of its file. The file expects the outcome of each law that had the same outcome
+// with all seeds.
 type Written struct{ Name, Text string }
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
-// measured so far. An error means that Fencepost itself has a defect.
+// measured so far. An error means that Fencepost itself failed.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// task runs one scenario until all its runs are done or ctx is done.
+// task is a function that runs one scenario until all its runs are done or ctx is done.
 type task func(ctx context.Context) (result, error)
 
 // result is the outcome of running one scenario.
@@ -189,8 +189,8 @@ func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	}
 }
 
-// expectation returns the expected outcomes for a scenario file: one for each law that had the same outcome in all
-// runs. Running the file then reveals any difference.
+// expectation returns the outcomes that a scenario file should expect: one for each law that had the same outcome in
+// all runs. So a later run of the file reveals any difference.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {

@@ -100,7 +100,7 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		// Acquiring and releasing a lock takes two requests. Occasionally there is a keepalive.
+		// Acquiring and releasing a lock takes two requests. Sometimes there is a keepalive as well.
 		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) {
 			t.Errorf("%.1f requests for each lock", n)
 		}
@@ -188,7 +188,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 }
 
 // TestWhoGoesOnWhenServersAreGoneForGood checks which locks survive the permanent loss of servers. Redlock continues
-// without a minority of its servers, and a single Redis has no spare server. No lock continues without a majority.
+// without a minority of its servers. A single Redis has no spare server. No lock continues without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	always, never := campaign.Counts{Holds: fewSeeds()}, campaign.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
@@ -228,8 +228,8 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks the cost for a Redlock if servers fsync before each answer. It is the time
-// of one fsync for each server.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks how much slower a Redlock is if its servers fsync before each answer: by
+// the time of one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {
@@ -272,8 +272,8 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedComparisonSaysWhatWasNotRun interrupts a comparison after various numbers of scenarios. It must
-// report the locks that were timed, and for each cell the number of runs that were not performed.
+// TestAnInterruptedComparisonSaysWhatWasNotRun interrupts a comparison after various numbers of scenarios. The
+// comparison must report the locks that were timed, and for each cell the number of runs that were not performed.
 func TestAnInterruptedComparisonSaysWhatWasNotRun(t *testing.T) {
 	all := comparison(t)
 	stops := []int{1, 2, 3, 20}

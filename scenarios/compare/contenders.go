@@ -26,18 +26,18 @@ type Contender struct {
 	Paced   bool     // the protocol has its own retry intervals
 }
 
-// renewed makes a Redis client renew its lock every third of its TTL, as etcd and ZooKeeper clients renew their
-// sessions.
+// renewed is a setting that makes a Redis client renew its lock every third of its TTL, as etcd and ZooKeeper clients
+// renew their sessions.
 const renewed = "extension: {}"
 
-// Servers of a Redlock with five masters, and a master with one replica.
+// These are the servers of a Redlock with five masters, and those of a master with one replica.
 var (
 	two   = []string{"redis-4", "redis-5"}
 	three = []string{"redis-3", "redis-4", "redis-5"}
 	pair  = []string{"redis-1", "redis-1-replica-1"}
 )
 
-// The servers of a Redis Cluster of three masters. The key "lock" is in a slot of redis-2.
+// cluster is the setting for a Redis Cluster of three masters. The key "lock" is in a slot of redis-2.
 const cluster = "redis: 3, replicas: 1, cluster: on"
 
 var (
@@ -138,13 +138,13 @@ func numbered(sort string, n int) []string {
 	return names
 }
 
-// Trouble is one adverse situation, caused by one or a few faults. The comparison exposes every lock to it.
+// Trouble is an adverse situation, caused by one or a few faults, to which the comparison exposes every lock.
 type Trouble struct {
 	Name  string // one word; the scenarios are named compare-LOCK-NAME
 	Title string // column heading
 	Text  string // what happens, one sentence
-	// Liveness is set if the trouble tests whether clients can still acquire the lock, and not whether the data is
-	// safe.
+	// Liveness is set if the trouble tests whether clients can still acquire the lock. Otherwise it tests whether the
+	// data is safe.
 	Liveness bool
 }
 
@@ -177,7 +177,7 @@ var troubles = []Trouble{
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
 
-// absent returns the reason why a lock is not run in a trouble, or "" if it is run.
+// absent returns the reason why a lock is not run under a trouble, or "" if it is run.
 func (c *Contender) absent(trouble string, fencing bool) string {
 	replicated := c.Agreed || strings.Contains(c.Servers, "replicas")
 	switch {
@@ -234,7 +234,7 @@ func gone(servers []string) []string {
 	return lines
 }
 
-// behind returns faults that cut the lagging members off from the others, so they do not learn of the lock.
+// behind returns faults that cut the lagging members off from the others, so that they do not learn of the lock.
 func (c *Contender) behind() []string {
 	var lines []string
 	for _, member := range c.Lagging {

@@ -14,9 +14,9 @@ import (
 )
 
 // Odds is the probability that a Redlock loses mutual exclusion if each of its servers loses the lock with a given
-// probability, both measured and computed by a formula. A server is either a master-replica pair that may lose the lock
-// in a failover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in a
-// restart.
+// probability. It is both measured and computed by a formula. A server is either a master-replica pair that may lose
+// the lock in a failover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in
+// a restart.
 type Odds struct {
 	Servers int     // N: number of servers, 1 to MaxOddsServers
 	Quorum  int     // q: number of servers that must grant the lock, 1 to N
@@ -35,7 +35,7 @@ const (
 	ByRestart  Loss = "restart"  // a restart without persistence
 )
 
-// MaxOddsServers is the maximum number of servers for which odds are measured.
+// MaxOddsServers is the maximum number of servers of a Redlock whose odds are measured.
 const MaxOddsServers = 9
 
 // Formula returns P(Bin(h, k) >= q - (N - h)). This is the probability that the servers that never granted the lock and
@@ -119,7 +119,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses returns one fault for each server, which makes the server lose the lock.
+// losses returns one fault for each server. The fault makes the server lose the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {

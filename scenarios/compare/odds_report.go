@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// OddsReport reports how likely it is that a Redlock loses mutual exclusion, as measured and as computed by the
+// OddsReport is a report on how likely it is that a Redlock loses mutual exclusion, as measured and as computed by the
 // formula.
 type OddsReport struct {
 	Asked       Odds
@@ -17,7 +17,7 @@ type OddsReport struct {
 	Repeat      string  // command that repeats the measurement
 }
 
-// Standing returns Failed if, in some row, the formula's value lies outside the interval of the measured fraction.
+// Standing returns Failed if the formula's value lies outside the interval of the measured fraction in some row.
 // Otherwise it returns Undecided if the measurement was interrupted, and Passed if not.
 func (o *OddsReport) Standing() document.Result {
 	switch {

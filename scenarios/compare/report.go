@@ -53,7 +53,7 @@ var signs = document.Facts{
 		"without this row gives no tokens"},
 }
 
-// again returns a text that says how to repeat the runs of a cell.
+// again says how to repeat the runs of a cell.
 func (r *Report) again() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {

@@ -140,12 +140,12 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 
 var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open))?" title="(.*?)\n(.*?): (.*?)">(.)</td>`)
 
-// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell has a mark
-// in the column with its name, and the mark's text names the law. The mark of the law that decides survival has the
-// color of its outcome. No other mark has a color.
+// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell must have a
+// mark in the column with its name, and the mark's text must name the law. The mark of the law that decides survival
+// must have the color of its outcome. No other mark may have a color.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
-	// nobody acquires the lock, so no data is lost
+	// in the second case nobody acquires the lock, so no data is lost
 	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} {
 		majority := r.Locks[i].Survival[10].Laws
 		majority[2].Counts, majority[3].Counts = data, campaign.Counts{Violated: 10}
@@ -194,8 +194,8 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	}
 }
 
-// TestEveryFigureIsShownInItsColumn checks figures that are measured both for one client and for several. Each appears
-// in two columns, and has a bar below it if the column compares the locks with bars.
+// TestEveryFigureIsShownInItsColumn checks figures that are measured both for one client and for several. Each must
+// appear in two columns, with a bar below it if the column compares the locks with bars.
 func TestEveryFigureIsShownInItsColumn(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {

@@ -70,7 +70,7 @@ func (s *Survival) tone() document.Tone {
 	return document.Open
 }
 
-// inWords returns a text with the number of runs in which a law held, was broken, and so on.
+// inWords says in how many runs a law held, was broken, and so on.
 func inWords(c campaign.Counts) string {
 	var all []string
 	for _, of := range []struct {
@@ -90,7 +90,7 @@ func withFencing(l *Lock) bool {
 	return slices.ContainsFunc(l.Survival, func(c Survival) bool { return c.Fencing && c.Absent == "" })
 }
 
-// cellName names a cell, e.g. "etcd, power+, with fencing".
+// cellName returns the name of a cell, for example "etcd, power+, with fencing".
 func (r *Report) cellName(l *Lock, c *Survival) string {
 	i := slices.IndexFunc(r.Troubles, func(t Trouble) bool { return t.Name == c.Trouble })
 	name := l.Title + ", " + r.Troubles[i].Title
@@ -100,7 +100,7 @@ func (r *Report) cellName(l *Lock, c *Survival) string {
 	return name
 }
 
-// absent lists the reasons why cells were not run, each with the locks to which it applies.
+// absent returns the reasons why cells were not run, each with the locks to which it applies.
 func (r *Report) absent() (all document.Facts) {
 	var reasons []string
 	locks := map[string][]string{}
@@ -124,7 +124,7 @@ func (r *Report) absent() (all document.Facts) {
 	return all
 }
 
-// uneven lists the outcomes, with their counts, that differ from seed to seed or are undecided.
+// uneven returns the outcomes that differ from seed to seed or are undecided, with their counts.
 func (r *Report) uneven() (all document.Facts) {
 	for i := range r.Locks {
 		for k := range r.Locks[i].Survival {

@@ -46,7 +46,7 @@ var figures = []figure{
 		tip: "requests that the client sends to the lock servers for each lock, from acquire to release"},
 }
 
-// Groups of columns.
+// These are groups of columns.
 var (
 	acquiring = document.Group{Title: "acquire, in ms",
 		Tip: "how long one client waits for a lock that nobody else wants"}
@@ -59,7 +59,7 @@ var (
 // milliseconds formats a time in nanoseconds as milliseconds.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
-// Timing holds the figures, measured over all acquires of all runs in simulated time.
+// Timing contains the figures, measured over all acquires of all runs in simulated time.
 type Timing struct {
 	Scenario Written
 	values   []float64 // one value for each element of figures; nil if nothing was measured
@@ -177,8 +177,8 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation returns expectations for a scenario file: the observed ranges of the metrics of single runs. Running the
-// file then reveals any difference.
+// expectation returns what a scenario file should expect: the observed ranges of the metrics of single runs. So a later
+// run of the file reveals any difference.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -196,7 +196,7 @@ func (s *stopwatch) timing() Timing {
 	return t
 }
 
-// cycles returns the number of locks released per second.
+// cycles returns the number of locks that were acquired and released per second.
 func (s *stopwatch) cycles() float64 {
 	if s.busy == 0 {
 		return 0

@@ -49,7 +49,7 @@ func Lock(name string) (*scenarios.Scenario, error) {
 
 func fileOf(name string) string { return "locks/" + name + ".yaml" }
 
-// Mutant is a sound lock with a defect.
+// Mutant is a copy of a sound lock with a defect.
 type Mutant struct {
 	Name   string
 	Of     string // name of the sound lock
@@ -60,7 +60,7 @@ type Mutant struct {
 	Breaks []checker.Law // one of these must be the first promised law that the mutant breaks
 }
 
-// Edit is one change to a lock's file. It either sets a key or admits an excluded fault.
+// Edit is one change to a lock's file. It either sets a key or permits a fault that the lock excludes.
 type Edit struct {
 	Path, Value string // sets Path to Value; a value such as [a, b] is a list
 	Admit       string // removes this line from mix.without: the defect is that nobody considered this fault

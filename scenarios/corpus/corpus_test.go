@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// knownDefects lists issues that report defects of real lock libraries.
+// knownDefects lists reports about defects of real lock libraries.
 var knownDefects = []string{
 	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
 	"redlock-rb 36",
@@ -34,7 +34,7 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 }
 
 // wrongSettings lists settings of the scenario format that make a sound lock unsound. A mutant with a different
-// protocol may also have to drop settings that the protocol does not accept.
+// protocol may also have to remove settings that the protocol does not accept.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
 	"lock.release=nothing",

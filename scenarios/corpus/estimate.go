@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// estimate holds the data of several searches for a mutant. From these it estimates the mean number of runs until the
-// mutant is caught.
+// estimate contains the results of several searches for a mutant. The mean number of runs until the mutant is caught is
+// estimated from them.
 type estimate struct {
 	Searches int
 	Caught   int // number of searches that caught the mutant; the others reached their limit
@@ -35,7 +35,8 @@ func estimated(list []*search.FirstViolation) (e estimate) {
 // search caught the mutant.
 func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught) }
 
-// tail is the probability that the mean is below the interval, and also the probability that it is above it.
+// tail is the probability that the true mean is below the interval. The probability that it is above the interval is
+// the same.
 const tail = 0.05
 
 // bounds returns the 90 % confidence interval of the mean number of runs, rounded outward to whole runs. high is

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// families groups kinds of faults that break locks in similar ways.
+// families maps names to groups of kinds of faults that break locks in similar ways.
 var families = map[string][]nemesis.Kind{
 	"pauses":    {nemesis.Pause},
 	"network":   {nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage, nemesis.Break},
@@ -25,7 +25,7 @@ var families = map[string][]nemesis.Kind{
 	"clocks":    {nemesis.Jump, nemesis.Drift},
 }
 
-// A sound lock keeps its promises if only one family of faults strikes. For a lock on Redis this is so even if servers
+// A sound lock keeps its promises if faults of only one family strike. For a lock on Redis this is so even if servers
 // may stay down forever; it need not exclude such faults.
 //
 // FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000, the test takes about five minutes on one

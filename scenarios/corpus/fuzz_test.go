@@ -56,8 +56,8 @@ func FuzzSoundLocks(f *testing.F) {
 	})
 }
 
-// The engine's bytes affect every part of a plan. Different bytes give different plans, and all kinds of faults in the
-// mix occur.
+// The bytes of the fuzzing engine affect every part of a plan. Different bytes give different plans, and all kinds of
+// faults in the mix occur.
 func TestBytesDrawPlans(t *testing.T) {
 	s, err := Lock("redlock")
 	if err != nil {

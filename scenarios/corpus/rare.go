@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Rare explains why a mutant is seldom caught. It takes the first plan that caught the mutant, lists the faults of the
-// plan that are needed, and says how rarely such faults are drawn.
+// Rare explains why a mutant is seldom caught: it lists the faults that are needed in the first plan that caught the
+// mutant, and says how rarely such faults are drawn.
 type Rare struct {
 	Mutant string
 	Law    checker.Law
@@ -28,11 +28,11 @@ type Rare struct {
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan. It says how often the same promise is still broken if another fault replaces this one.
+// Struck is a fault of a plan, with how often the same promise is still broken if another fault replaces it.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts replacements by the same fault at other places. The places are instants spread evenly over the run.
-	// For a fault of one message, they are messages that are spread evenly over the fault-free run.
+	// Places counts replacements by the same fault at other places: at instants spread evenly over the run or, for a
+	// fault of one message, at messages spread evenly over the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
@@ -46,7 +46,7 @@ const (
 	tries      = 200  // maximum number of replacements of each kind
 )
 
-// explain finds out why the mutants that take the most runs to catch are rare.
+// explain finds out why the mutants that take the most runs are seldom caught.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {

@@ -51,8 +51,8 @@ const (
 	rediscoveryFirst = 910_000_000
 )
 
-// alsoTuned lists scenarios that tuned would not select by their name, but that were also used to tune the search,
-// because it took too long to find their violations.
+// alsoTuned lists further scenarios that were used to tune the search, because it took too long to find their
+// violations.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
 // tuned reports whether a scenario was used to tune the search. These are about half of the scenarios, chosen by a hash
@@ -203,7 +203,7 @@ func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	return strings.Join(lines, "\n") + "\n\n" + sums[true].String("tuned on") + sums[false].String("not tuned on")
 }
 
-// summary summarizes rows of the table.
+// summary is a summary of rows of the table.
 type summary struct {
 	rows, unmet, rare int
 	logs              float64
@@ -220,7 +220,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. of says which group of violations it is about.
+// String returns the summary as a sentence. of names the group of violations that it is about.
 func (s *summary) String(of string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

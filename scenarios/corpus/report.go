@@ -73,7 +73,7 @@ func (m MutantResult) caught() bool {
 	return m.first() != nil
 }
 
-// how returns a text that says which law the mutant broke, and by which cause.
+// how says which law the mutant broke, and by which cause.
 func (m MutantResult) how() string {
 	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
@@ -86,8 +86,7 @@ type LockResult struct {
 	Repeat string // command that explores the lock, without its option for the seeds
 }
 
-// open returns the reasons why it is undecided whether the lock keeps its promises. It returns nothing if it is
-// decided.
+// open returns the reasons why it is undecided whether the lock keeps its promises, or nil if that is decided.
 func (l *LockResult) open() []string {
 	_, open := l.Standing(l.Lock)
 	return open
@@ -108,7 +107,7 @@ func (l *LockResult) repeat(f campaign.Finding) string {
 	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
 }
 
-// Standing sums up the result. It is Failed if a mutant was not caught or a promise was broken. Otherwise it is
+// Standing returns the overall result. It is Failed if a mutant was not caught or a promise was broken. Otherwise it is
 // Undecided if something was not run or not decided.
 func (c *Corpus) Standing() document.Result {
 	escaped, missing, open := false, len(c.Mutants)+len(c.Sound) == 0, false
@@ -150,7 +149,7 @@ func (c *Corpus) caught() []MutantResult {
 	return list
 }
 
-// median returns the nearest-rank median of a value over the mutants. The function of returns the value of one mutant.
+// median returns the nearest-rank median of a value of the mutants. The function of returns the value of one mutant.
 func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
@@ -181,7 +180,7 @@ func (c *Corpus) Document() *document.Document {
 	return d
 }
 
-// size returns a text with the number of searches and runs.
+// size returns the number of searches and runs as text.
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
@@ -317,8 +316,8 @@ func (c *Corpus) caughtFacts() document.Facts {
 	return f
 }
 
-// sound returns the table of the sound locks. After it come commands that repeat the broken promises. If no promise was
-// broken, there is an upper bound for the probability that a run breaks one.
+// sound returns the table of the sound locks, followed by commands that repeat the broken promises. If no promise was
+// broken, the table is followed by an upper bound for the probability that a run breaks one.
 func (c *Corpus) sound() []document.Block {
 	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
 		{Title: "promises", Words: true}}}

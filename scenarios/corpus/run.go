@@ -14,14 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Options say which parts of the corpus to run, and how. Their JSON form contains everything that a worker needs.
+// Options determine which parts of the corpus to run, and how. Their JSON form contains everything that a worker needs.
 type Options struct {
 	First   uint64 // first seed for each mutant and each sound lock
 	Seeds   int    // maximum number of runs in one search; 0: do not search for mutants
 	Starts  int    // number of number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without aiming faults
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
-	// Crew performs the runs. It receives the number of searches that have ended, and the number of runs of the sound
+	// Crew performs the runs. It reports the number of searches that have ended, and the number of runs of the sound
 	// locks.
 	campaign.Crew `json:"-"`
 	// Hands, if set, distributes the runs to workers created by NewWorker. If it is nil, the crew performs them.
@@ -48,15 +48,15 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place identifies one search: the mutant, the index of its start seed, and whether its faults are drawn entirely at
+// place identifies one search by the mutant, the index of its start seed, and whether its faults are drawn entirely at
 // random instead of being aimed at events of a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
-// searches returns the number of searches. In order of their positions, first come the searches of all mutants from the
-// first start seed, then all from the next one, and so on. The searches without aimed faults come last.
+// searches returns the number of searches. In order of their positions, the searches of all mutants from the first
+// start seed come first, then all from the next one, and so on. The searches without aimed faults come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -132,7 +132,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search at the given place.
+// take stores the result of the search identified by at.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	list := m.Searches
@@ -150,11 +150,11 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the name of the stage whose positions are the searches for mutants. After it come the stages of each
-// sound lock's exploration.
+// mutantsStage is the name of the stage whose positions are the searches for mutants. The stages of each sound lock's
+// exploration come after it.
 const mutantsStage = "mutants"
 
-// byCrew has the crew perform the searches for mutants.
+// byCrew makes the crew perform the searches for mutants.
 func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	start := func() func(int) (outcome, error) {
 		return func(i int) (outcome, error) { return o.search(ctx, i) }
@@ -166,7 +166,7 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	return err
 }
 
-// byHands has other processes perform the searches for mutants.
+// byHands makes other processes perform the searches for mutants.
 func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	done := 0
 	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
@@ -227,7 +227,7 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock forwards the stages of one sound lock's exploration to hands.
+// ofLock passes the stages of one sound lock's exploration on to hands.
 type ofLock struct {
 	hands campaign.Hands
 	name  string
@@ -235,13 +235,13 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do has hands carry out the stage. It adds the name of the lock to the stage's name.
+// Do makes hands carry out the stage, after adding the name of the lock to the stage's name.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
 }
 
-// do has hands carry out a stage. It returns no error if they stopped because ctx is done.
+// do makes hands carry out a stage. It returns no error if they stopped because ctx is done.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {

@@ -84,7 +84,7 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 	}
 }
 
-// The result is the same for any number of workers in this process, and for workers in other processes.
+// The result is the same for any number of workers, in this process or in other processes.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	o := few
 	if testkit.Full() {
@@ -119,7 +119,8 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 }
 
-// A mutant whose search was lost counts as neither caught nor escaped, and the report says that the search was lost.
+// If the search for a mutant was lost, the mutant counts as neither caught nor escaped, and the report says that the
+// search was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	o := few
 	o.Sound = len(names)

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// TestEverySingleFaultFindsMutants checks that a verification with all single faults of one run finds mutants,
-// including some that random faults find only in one of thousands of runs. It logs the number of runs. It performs up
+// TestEverySingleFaultFindsMutants checks that a verification with all single faults of one run catches mutants,
+// including some that random faults catch only in one of thousands of runs. It logs the number of runs. It performs up
 // to a thousand runs per mutant. With FENCEPOST_MUTANTS=1 it performs up to six thousand, which takes eight minutes of
 // processor time.
 func TestEverySingleFaultFindsMutants(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package features summarizes a run as a small set of events that its locks experienced. For example: an attempt was
+// Package features summarizes a run as a small set of things that happened to its locks. For example: an attempt was
 // abandoned and its key removed; a request took effect after its attempt was abandoned; a key disappeared while its
-// holder relied on it. If an event did not occur in any run, it was not tested.
+// holder relied on it. A feature that did not occur in any run was not tested.
 //
 // Goals: features are derived only from the history, so they are the same for Redis, etcd, ZooKeeper and libraries of
 // unknown code; each can be printed in plain English; deriving them costs little in comparison with the run. Non-goals:
@@ -10,7 +10,7 @@ package features
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// What happens to an attempt, from its first request to its grant. In the names, an attempt is called try.
+// The first features concern an attempt, from its first request to its grant. In the names, an attempt is called try.
 const (
 	tryLost Feature = iota
 	keyTakenBack
@@ -48,7 +48,7 @@ const (
 	wokenInVain
 	wokenToFree
 
-	// What happens while a lock is held.
+	// The next features occur while a lock is held.
 	heldKeyExpired
 	heldKeyRemoved
 	heldKeyRemovedByItself
@@ -72,7 +72,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// How a hold ends, and what remains after it.
+	// The next features concern how a hold ends, and what remains after it.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection
@@ -87,7 +87,7 @@ const (
 	crashedAsking
 	crashedReleasing
 
-	// What happens to servers.
+	// The last features concern servers.
 	takenOverHeld
 	takenOverAsked
 	copiedTooLate

@@ -94,8 +94,8 @@ var smallest = map[Feature]string{
 	copiedTooLate:  "r2 copies c1/1",
 }
 
-// parsed parses lines such as "@3s c1 gets c1/1 until 9s". If a line has no time, it happens one millisecond after the
-// line before it.
+// parsed parses lines such as "@3s c1 gets c1/1 until 9s" into a history. A line without a time happens one millisecond
+// after the line before it.
 func parsed(t *testing.T, lines []string) *history.History {
 	h := &history.History{Header: history.Header{Locks: []history.Lock{"lock"}, TTL: history.Of(10 * time.Second)}}
 	now := history.Time(0)
@@ -199,7 +199,7 @@ func TestEachEventHasASmallestHistory(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFeature checks that the probe, and keys that do not belong to a lock, give no feature.
+// TestWhatIsNoFeature checks that the probe, and keys that do not belong to a lock, do not cause any feature.
 func TestWhatIsNoFeature(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 acquire fail", "c2 acquire fail"})
@@ -210,7 +210,8 @@ func TestWhatIsNoFeature(t *testing.T) {
 	}
 }
 
-// TestAnotherMemberTakesOver checks that the records of a replicated service such as etcd show which member leads.
+// TestAnotherMemberTakesOver checks that the records of a replicated service such as etcd show when another member
+// becomes the leader.
 func TestAnotherMemberTakesOver(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 gets c1/1", "r2 prolongs c1/1"})

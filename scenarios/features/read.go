@@ -50,8 +50,7 @@ type try struct {
 	until   history.Time // end of the attempt's validity
 }
 
-// key is a place at which a lock's key can exist: a server and, if several attempts can hold the key at once, one of
-// the key's members.
+// key is a key of a lock on one server. If several attempts can hold the key at once, it is one of the key's members.
 type key struct {
 	server history.Process
 	member string
@@ -60,12 +59,12 @@ type key struct {
 	until  history.Time
 }
 
-// closely lists the intervals for which one event is said to follow another closely. Each interval is a separate
-// feature.
+// closely lists intervals, in ns. If one event follows another within such an interval, this is a separate feature for
+// each interval.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
 // follows adds a feature if after is within one of the intervals in closely: the feature for the shortest such
-// interval. e is the feature for the first interval. The features for the other intervals have the next numbers.
+// interval. e is the feature for the first interval, and the features for the other intervals have the next numbers.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -178,7 +177,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp marks as abandoned those attempts of a process that were not granted.
+// giveUp marks those attempts of a process as abandoned that were not granted.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
@@ -208,7 +207,7 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether a key of another attempt exists on another server than k, or on any server if k is nil. It
+// another reports whether another attempt's key exists on another server than k's, or on any server if k is nil. It
 // ignores keys with members, which several attempts can hold at once.
 func (l *lock) another(of int, k *key) bool {
 	for i := range l.keys {
@@ -219,7 +218,7 @@ func (l *lock) another(of int, k *key) bool {
 	return false
 }
 
-// validity returns the latest time at which the validity of any attempt ends. It returns 0 if no attempt has one.
+// validity returns the latest end of the validity of any attempt. It returns 0 if no attempt has a validity.
 func (l *lock) validity() (latest history.Time) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.until != history.Never {

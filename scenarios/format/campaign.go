@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Campaign counts the outcomes of runs with many seeds. Campaigns over different seeds of one scenario can be merged.
+// Campaign counts the outcomes of runs of a scenario with many seeds. Campaigns with different seeds can be merged.
 type Campaign struct {
 	Seeds      int
 	AsExpected int
@@ -65,7 +65,7 @@ func (c *Campaign) undecided(first uint64, n int) {
 	c.Undecided += n
 }
 
-// Merge adds the counts of another campaign, over other seeds.
+// Merge adds the counts of another campaign, which must have other seeds.
 func (c *Campaign) Merge(other *Campaign) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
@@ -122,7 +122,7 @@ func (c *Campaign) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// UnmarshalJSON decodes what MarshalJSON has encoded.
+// UnmarshalJSON decodes a campaign that MarshalJSON has encoded.
 func (c *Campaign) UnmarshalJSON(b []byte) error {
 	var t tallies
 	if err := json.Unmarshal(b, &t); err != nil {
@@ -140,8 +140,8 @@ func (c *Campaign) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Standing summarizes the campaign. It is Failed if at least one run differs from the expectation. Otherwise it is
-// Undecided if at least one run is undecided. It is NotJudged if there are no runs.
+// Standing returns the overall result of the campaign. It is Failed if at least one run differs from the expectation.
+// Otherwise it is Undecided if at least one run is undecided. It is NotJudged if there are no runs.
 func (c *Campaign) Standing() document.Result {
 	switch {
 	case c.Otherwise > 0:

@@ -11,8 +11,8 @@ import (
 )
 
 // Document is the text of a scenario as a tree that can be edited. Keys can be set and removed, and the whole document
-// can be printed again. Values keep the form in which they were written, but comments are lost. The scenario may be
-// invalid: scenarios.Parse checks it.
+// can be printed again. Values keep the form in which they were written, but comments are lost. The scenario need not
+// be valid: scenarios.Parse checks it.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
@@ -148,8 +148,8 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. It creates missing mappings on the path. A mapping may also replace a scalar such as
-// none. List entries on the path must exist.
+// Set writes a scalar at a path. It creates mappings on the path that are missing. A mapping may also replace a scalar
+// such as none. List entries on the path must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
 // SetList writes a list of scalars at a path, in the same way as Set.
@@ -214,7 +214,8 @@ func (d *Document) Arrange(order []string) {
 		func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
 
-// widest is the length of the longest line that is printed. A mapping that does not fit is written on several lines.
+// widest is the maximum length of a printed line, in characters. A mapping that does not fit is written on several
+// lines.
 const widest = 110
 
 // String prints the document as YAML. A value that fits on one line is written on one line, except for top-level

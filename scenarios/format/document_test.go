@@ -101,7 +101,8 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	}
 }
 
-// TestACommandWithQuotesIsWrittenWithoutEscapes: a fault must appear in the file exactly as it is written in a plan.
+// TestACommandWithQuotesIsWrittenWithoutEscapes checks that a fault appears in the file exactly as it is written in a
+// plan.
 func TestACommandWithQuotesIsWrittenWithoutEscapes(t *testing.T) {
 	for _, s := range []string{`delay its "EVAL redis.call("GET", KEYS[1]) == 'x'" to redis-1 by 7s`,
 		`delay its "EVAL return {err = "ERR: no"}" to redis-1 by 7s`, `delay its "EVAL return "#"" to redis-1 by 7s`} {

@@ -9,7 +9,7 @@ import (
 // MaxFile is the maximum size of a scenario file, in bytes.
 const MaxFile = 1 << 20
 
-// maxProblems is the number of problems that Error lists for one file.
+// maxProblems is the maximum number of problems that Error lists.
 const maxProblems = 10
 
 // Problem is one error in a scenario file.
@@ -60,10 +60,10 @@ func TooLarge(path string, size int64) error {
 	return AboutFile(path, fmt.Sprintf("the file has %d bytes; a scenario has at most %d (1 MiB)", size, MaxFile))
 }
 
-// Place is a position in the file. Lines and columns are counted from 1, columns in runes.
+// Place is a position in the file. Lines and columns are counted from 1. Columns count characters (runes).
 type Place struct{ Line, Column int }
 
-// Right returns the place that is n runes further to the right.
+// Right returns the position n characters further to the right.
 func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
 
 // Problems returns the number of problems found so far.

@@ -1,7 +1,8 @@
 package format
 
-// This file is about the laws and metrics that a scenario expects. They are read from the scenario's file, compared
-// with the outcome of a run, and counted over many seeds. A law that is undecided or was not exercised does not pass.
+// The code in this file is about the laws and metrics that a scenario expects. They are read from the scenario's file,
+// compared with the outcome of a run, and counted over many seeds. A law that is undecided or was not exercised does
+// not pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -14,7 +15,7 @@ type All struct {
 	Metrics []Bound
 }
 
-// Law is the expected outcome of a law. If Cause is set, this cause must break the law.
+// Law is the expected outcome of a law. If Cause is set, the law must be broken by this cause.
 type Law struct {
 	Any     bool            // any outcome is accepted, and the other fields are zero
 	Outcome checker.Outcome // Holds or Violated
@@ -36,7 +37,7 @@ type Judgment struct {
 	Undecided  bool // a law that the expectation names is undecided
 }
 
-// Standing summarizes the judgment.
+// Standing returns the overall result of the judgment.
 func (j *Judgment) Standing() document.Result {
 	switch {
 	case len(j.Mismatches) > 0:

@@ -31,15 +31,15 @@ func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// TestExpectationsMeetOutcomes combines every expectation with every outcome. It checks which combinations are a
-// mismatch, and which leave the run undecided.
+// TestExpectationsMeetOutcomes combines every expectation with every outcome, and checks which combinations are a
+// mismatch and which leave the run undecided.
 func TestExpectationsMeetOutcomes(t *testing.T) {
 	law := checker.MutualExclusion
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
 	for _, c := range []struct {
 		expect string // empty if the scenario does not name the law
-		// The results for the outcomes unchecked, holds, undecided, and violated by lost in crash (unsynced). A result
-		// is empty if the outcome is as expected.
+		// These are the results for the outcomes unchecked, holds, undecided, and violated by lost in crash (unsynced).
+		// A result is empty if the outcome is as expected.
 		unchecked, holds, undecided, violated string
 	}{
 		{"", "", "", "",
@@ -137,7 +137,7 @@ func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	}
 }
 
-// TestEmptyVerdictIsNoPass: a verdict does not pass if it has no finding for an expected law.
+// TestEmptyVerdictIsNoPass: if a verdict has no finding for an expected law, it does not pass.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
 	mismatches, undecided := e.Match(checker.Verdict{}, nil, checker.Promise{})
@@ -179,8 +179,8 @@ func TestMetricsMeetBounds(t *testing.T) {
 	}
 }
 
-// TestNothingMeasuredIsNoPass: a metric without samples satisfies no bound. The exception is unavailability: if nobody
-// waited, it is zero.
+// TestNothingMeasuredIsNoPass: a metric without samples satisfies no bound. The exception is unavailability: if no
+// client waited, it is zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})

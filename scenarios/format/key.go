@@ -11,7 +11,7 @@ import (
 // Kind is the syntax of a key's value. A key may also accept certain words.
 type Kind uint8
 
-// The kinds of values.
+// These are the kinds of values.
 const (
 	Word      Kind = iota // one of Words and nothing else
 	Duration              // "500ms"
@@ -30,8 +30,8 @@ type Form struct {
 	Least, Most int64 // limits of a Count, or of a Duration in ns; for a Duration, Most 0 means no limit
 	Step        int64 // for a Duration, in ns: the value must be a multiple of Step; 0: any value
 	Required    bool  // the key must be present
-	// Recurs says that the duration is the period of something that repeats during a hold, a wait or a run, such as
-	// attempts, extensions or checks of a master. The duration, or the upper end of a delay, must be at least
+	// Recurs is set if the duration is the period of something that repeats during a hold, a wait or a run, such as
+	// attempts, extensions or checks of a master. The duration, or the upper end of a delay, must then be at least
 	// shortestPeriod, because shorter periods would dominate the run.
 	Recurs bool
 	// Zero is the real server's error message for the value 0, if 0 is below Least. It is empty if there is none.
@@ -56,7 +56,7 @@ type Value struct {
 	From, To int64
 }
 
-// Key declares a key of scenario files whose value is stored in a T.
+// Key describes a key of scenario files. Its value is stored in a T.
 type Key[T any] struct {
 	Path     string // keys of nested mappings, separated by dots: "retry.delay"
 	Form     Form
@@ -67,8 +67,8 @@ type Key[T any] struct {
 	Set      func(*T, Value)
 	// returns the current value; for a Group that is not used, and for its keys, the word "none"
 	Get func(*T) Value
-	// Wall is the word with which the client uses its wall clock, so that a jump of that clock can have an effect. It
-	// is empty if there is no such word.
+	// Wall is the word that makes the client use its wall clock, so that a jump of that clock can have an effect. It is
+	// empty if there is no such word.
 	Wall string
 }
 
@@ -95,26 +95,26 @@ func (k Key[T]) Standing(v Value) Key[T] {
 	return k
 }
 
-// OnWall returns the key with Wall set. This is the word with which the client uses its wall clock.
+// OnWall returns the key with Wall set to the word that makes the client use its wall clock.
 func (k Key[T]) OnWall(word string) Key[T] {
 	k.Wall = word
 	return k
 }
 
-// Showing returns the key with Example set. This is the value to show in the example of its mapping.
+// Showing returns the key with Example set to the value that the example of its mapping should show.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k
 }
 
-// Depending returns the key with a default that depends on other keys. words describes it.
+// Depending returns the key with a default that depends on other keys. words describes this default.
 func (k Key[T]) Depending(words string) Key[T] {
 	k.Depends = words
 	return k
 }
 
 // Number returns a value of this form as a single number. It returns false for a word, for a value that consists of two
-// numbers, and for a number below Least, which means that the key is not used.
+// numbers, and for a number below Least, which means that the key is not in use.
 func (f *Form) Number(v Value) (int64, bool) {
 	switch {
 	case v.Word != "":

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Option is a word that a key accepts, together with the value that the word stands for.
+// Option is a word that a key accepts, with the value that the word stands for.
 type Option[V any] struct {
 	Word  string
 	Value V
@@ -75,7 +75,8 @@ func Number[T any](path string, where func(*T) *int, standard, least, most int, 
 	return k
 }
 
-// number returns a key whose value is one number. Each of the words stands for zero. Zero is written as the first word.
+// number returns a key whose value is one number. Each of the words stands for zero. When zero is printed, the first
+// word is used.
 func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string,
 	words []string) Key[T] {
 	value := func(n int64) Value {

@@ -25,7 +25,7 @@ func (m Mismatch) String() string {
 // violated, except for causes that the promise excuses. A law that it names must have the expected outcome, unless any
 // outcome is accepted. If a law is expected to be violated by one cause, other causes may violate it as well. undecided
 // reports that a named law could not be fully judged. This is not a mismatch, and neither is a cause that the servers
-// did not record. Mismatches are in the order of checker.Laws, followed by the file's metrics.
+// did not record. Mismatches are in the order of checker.Laws, followed by those of the file's metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -66,7 +66,7 @@ func (e Law) matches(got checker.Finding) bool {
 	return false
 }
 
-// String returns the expectation as a scenario file writes it: "violated by lost in crash (unsynced)".
+// String returns the expectation in the form that a scenario file uses: "violated by lost in crash (unsynced)".
 func (e Law) String() string {
 	if e.Any {
 		return "any"
@@ -108,8 +108,8 @@ func metricText(m checker.Metric) string {
 	return text
 }
 
-// above returns the smallest number greater than x, and below the greatest number less than x. They turn open bounds
-// into closed ones.
+// above returns the smallest number greater than x, and below the greatest number less than x. They are used to make
+// open bounds closed.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

@@ -19,9 +19,9 @@ import (
 type metric struct {
 	name string
 	unit string // the same as checker.Metric.Unit
-	// perProcess says that the metric also exists for each client. {process="client-1"} is then appended to its name.
+	// perProcess is set if the metric also exists for each client. {process="client-1"} is then appended to its name.
 	perProcess bool
-	// zeroWithout says that the metric is zero, and not unknown, if there are no samples.
+	// zeroWithout is set if the metric is zero, and not unknown, when there are no samples.
 	zeroWithout bool
 }
 

@@ -4,7 +4,7 @@
 // value, the default, the meaning, and where the value is stored. The reader with its errors, the reference of the
 // format and the keys of a sweep are all generated from these declarations, so none of them can omit a key.
 //
-// Goals: all problems of a file are reported at once, each with its place and the most similar valid word. Reading a
+// Goals: all problems of a file are reported at once, each with its position and the most similar valid word. Reading a
 // file is fast, even if the file is hostile. What Document prints can be read again with the same result. Non-goals:
 // which keys exist and how they affect a run (package scenarios); judging laws (checker).
 package format
@@ -45,7 +45,7 @@ type Field struct {
 	Name     string
 	Required bool
 	Read     func(ast.Node)
-	// Instead, if set, is a message for a key that is not allowed here. It says where the key belongs.
+	// Instead, if set, is the message for a key that is not allowed here. It says where the key belongs.
 	Instead string
 	Says    string // meaning of the key
 	Sample  string // a value that the key accepts; empty if the value is a mapping or a list
@@ -55,7 +55,7 @@ type Field struct {
 	Takes func(ast.Node) bool
 }
 
-// Given maps the keys that are present in a mapping to their places.
+// Given maps the keys that are present in a mapping to their positions.
 type Given map[string]Place
 
 // Mapping reads the keys of a mapping. name is the mapping's name in messages, and is empty for the whole file. words
@@ -147,7 +147,8 @@ func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	return text, ok && r.printable(StartOf(n), text)
 }
 
-// printable rejects text with control characters. YAML can express them with escapes, but reports cannot show them.
+// printable reports a problem if a text has control characters. YAML can express them with escapes, but reports cannot
+// show them.
 func (r *Reader) printable(place Place, text string) bool {
 	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
 	if i < 0 {
@@ -174,7 +175,7 @@ func isNull(n ast.Node) bool {
 	return ok
 }
 
-// describe describes in words what kind of value n is.
+// describe says what kind of value n is, for an error message.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -231,8 +232,9 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns where the text of a scalar starts. It returns false if the scalar does not appear in the file on one
-// line and exactly as it is read. In that case, offsets in the text do not correspond to places in the file.
+// InLine returns the position at which the text of a scalar starts. It returns false if the scalar does not appear in
+// the file on one line and exactly as it is read. In that case, offsets in the text do not correspond to positions in
+// the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {
@@ -246,7 +248,7 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn returns the place of words[i] if the words follow one another on one line, starting at place. Otherwise it
+// WordIn returns the position of words[i] if the words follow one another on one line, starting at place. Otherwise it
 // returns place.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])

@@ -2,8 +2,8 @@ package format
 
 import "strings"
 
-// syntaxProblems lists advice for text that is not valid YAML. The advice is chosen by words in the message of the
-// parser (goccy/go-yaml). The first match is used.
+// syntaxProblems lists advice for text that is not valid YAML. The advice is chosen by words in the parser's message
+// (goccy/go-yaml). The first match is used.
 var syntaxProblems = []struct{ words, say string }{
 	{"tab", "a tab in the indentation: YAML indents with spaces"},
 	{"\t", "a tab in the indentation: YAML indents with spaces"},
@@ -28,8 +28,7 @@ var syntaxProblems = []struct{ words, say string }{
 		"brackets: [one, two]"},
 }
 
-// syntaxProblem turns a message of the YAML parser into our own description of the problem and of what to write
-// instead.
+// syntaxProblem replaces a message of the YAML parser with a description of the problem and of what to write instead.
 func syntaxProblem(message string) string {
 	for _, p := range syntaxProblems {
 		if strings.Contains(message, p.words) {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostMeant is the maximum number of keys that are suggested in place of an unknown one. If more are similar, all keys
-// are listed.
+// mostMeant is the maximum number of keys that are suggested instead of an unknown key. If more keys are similar, all
+// keys are listed.
 const mostMeant = 8
 
 // unknown reports that a mapping has no such key. It suggests similar keys. If none is similar, it lists all keys.
@@ -33,7 +33,7 @@ func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 
-// instead reports a problem. It adds suggestions or, if there are none, the list of all possible names.
+// instead reports a problem and adds suggestions. If there are none, it adds the list of all possible names.
 func (r *Reader) instead(place Place, problem string, meant []string, all string, others []string) {
 	near := ""
 	switch {
@@ -47,8 +47,8 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns the mappings to which a key belongs that is unknown in the mapping here. If the mapping here has
-// the key in other files (for example, lock with another protocol), it is not included.
+// elsewhere returns the mappings that accept a key that is unknown in the mapping here. If the mapping here accepts the
+// key in other files (for example, lock with another protocol), it is not included.
 func (r *Reader) elsewhere(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -83,7 +83,7 @@ func about(word string, known []Field, left []string) (about []string) {
 	return about
 }
 
-// noMapping reports that a value was found where a mapping was expected.
+// noMapping reports a value that was found where a mapping was expected.
 func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	text, _ := ScalarText(n)
 	what := " of keys to values"
@@ -96,9 +96,9 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	r.Problem(StartOf(n), nearest.Word(text, words), "%s needs a mapping%s, found %s", name, what, describe(n))
 }
 
-// example returns a short mapping as it could be written in the file. It has the required keys or, if there are none,
-// the key that best shows what the mapping is for. If one of these keys accepts the value that was found in place of
-// the mapping, the example uses that value.
+// example returns a short mapping as it could be written in the file. It contains the required keys or, if there are
+// none, the key that best shows what the mapping is for. If one of these keys accepts the value that was found in place
+// of the mapping, the example uses that value.
 func (r *Reader) example(n ast.Node, known []Field) string {
 	keys := slices.DeleteFunc(slices.Clone(known), func(k Field) bool { return k.Sample == "" || k.Instead != "" })
 	slices.SortStableFunc(keys, func(a, b Field) int { return rank(a) - rank(b) })

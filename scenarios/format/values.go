@@ -84,7 +84,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : /")
 }
 
-// name reads a name that consists of the given letters. what describes them in messages.
+// name reads a name that consists of the given letters. what describes these letters in messages.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -173,7 +173,7 @@ func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) 
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
 }
 
-// tail reads the share of messages that are slow, with their delay, such as "1% 10ms..50ms", or the word none.
+// tail reads the share of messages that are slow, with their delay, as in "1% 10ms..50ms", or the word none.
 func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	const what = `none, or a share of the messages and their delay such as "1% 10ms..50ms"`
 	text, ok := r.Scalar(n, what)
@@ -190,7 +190,7 @@ func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// withinRange returns the place of the byte at offset in the text of n.
+// withinRange returns the position of the byte at an offset in the text of n.
 func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	place, ok := r.InLine(n, text)
 	if !ok {
@@ -199,8 +199,8 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	return place.Right(len([]rune(text[:offset])))
 }
 
-// allowance reads what a client subtracts from a validity to allow for clock drift. This is a value such as "1% + 2ms",
-// only one of these parts, or off.
+// allowance reads the time that a client subtracts from a validity to allow for clock drift. It is written as a value
+// such as "1% + 2ms", only one of these parts, or off.
 func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)

@@ -15,15 +15,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Limits on the input of the YAML parser. Its time and memory grow with the square of each of these numbers. Scenarios
-// have a few hundred tokens and at most three levels on one line.
+// These are limits for the input of the YAML parser. Its time and memory grow with the square of each of these numbers.
+// Scenarios have a few hundred tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
 	maxNesting = 8
 )
 
 // yaml parses the text as one YAML document of plain mappings, lists and scalars, and returns the document's body. If
-// it fails, it reports a problem and returns nil.
+// that fails, it reports a problem and returns nil.
 func (r *Reader) yaml() ast.Node {
 	text := bytes.TrimPrefix(r.text, []byte("\ufeff"))
 	if r.checkText(text); r.failed() {
@@ -34,7 +34,7 @@ func (r *Reader) yaml() ast.Node {
 	if r.checkTokens(tokens); r.failed() {
 		return nil
 	}
-	// The reader itself reports duplicate keys: it is faster, and it can continue after them.
+	// The reader itself reports duplicate keys, because it is faster and can continue after them.
 	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)
@@ -62,8 +62,8 @@ func (r *Reader) document(parsed *ast.File) ast.Node {
 	return body
 }
 
-// checkText rejects bytes that text editors do not write, so that a file of another type is not reported as an invalid
-// scenario.
+// checkText reports bytes that text editors do not write, so that the error for a file of another type does not say
+// that it is an invalid scenario.
 func (r *Reader) checkText(text []byte) {
 	place := Place{1, 1}
 	for len(text) > 0 {
@@ -151,7 +151,7 @@ func placeOf(t *token.Token) Place {
 	return Place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-// StartOf returns where a value starts. A block mapping starts at its first key.
+// StartOf returns the position at which a value starts. A block mapping starts at its first key.
 func StartOf(n ast.Node) Place {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key

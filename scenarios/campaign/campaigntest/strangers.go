@@ -1,7 +1,8 @@
 // Package campaigntest provides a campaign.Hands for tests of searches that can be divided.
 //
-// Goals: workers share nothing with the search except the data that travels, and parts arrive in every order, in every
-// size and as often as they can from other machines. Non-goals: other machines, and how work travels to them.
+// Goals: workers share nothing with the search except the data that they receive and return, and parts arrive in every
+// order, in every size and as often as they can from other machines. Non-goals: other machines, and how work reaches
+// them.
 package campaigntest
 
 import (
@@ -14,15 +15,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Strangers is a campaign.Hands that divides a stage into portions of 1 to 5 positions and has each portion carried out
-// by a new worker. It performs the portions out of order, and some of them twice.
+// Strangers is a campaign.Hands that divides a stage into portions of 1 to 5 positions. Each portion is carried out by
+// a new worker. The portions are carried out in an arbitrary order, and some of them twice.
 type Strangers struct {
 	T      *testing.T
 	Worker func() (campaign.Worker, error) // creates a new worker
-	// Same reports whether two results of the same positions are equal where they must be; nil: they must be equal
-	// bytes.
+	// Same reports whether two results of the same positions are equal except for parts that may differ. If Same is
+	// nil, the results must be equal byte for byte.
 	Same func(a, b []byte) bool
-	// Change alters a part on its way to the search; nil: parts arrive unchanged.
+	// Change, if set, changes a part before the search receives it.
 	Change func(campaign.Stage, campaign.Part) campaign.Part
 
 	draws  *rand.Rand
@@ -65,7 +66,7 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	return nil
 }
 
-// made returns the value of a part.
+// made makes a new worker carry out the positions of a part, and returns the result.
 func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) ([]byte, error) {
 	make := func() ([]byte, error) {
 		w, err := h.Worker()
