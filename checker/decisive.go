@@ -161,10 +161,25 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt whose key window s depends on: its own attempt, or an earlier attempt of the same client
-// that is not the attempt of the other window.
+// ownerOf returns the attempt whose key window s depends on: its own attempt, an earlier attempt of the same client that
+// is not the attempt of the other window, or an attempt whose key it joined.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
-	return cmp.Or(t.EarlierKey(s, t.Grants[other.Grant].Attempt), t.Grants[s.Grant].Attempt)
+	not := t.Grants[other.Grant].Attempt
+	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
+}
+
+// holderOf returns the attempt whose hold the victim's key stands for: the attempt that set the key, or the victim's own
+// attempt if it only joined the key.
+func (t *judge) holderOf(c *clash, r *record) history.Attempt {
+	s, other := r.victimSpan(c), &c.then
+	if r.victim == 1 {
+		other = &c.first
+	}
+	of, not := t.History.Events[r.set[r.victim]].Of, t.Grants[other.Grant].Attempt
+	if t.GivenBy(s) < 0 && t.EarlierKey(s, not) == "" && of == t.JoinedKey(s, not) {
+		return t.Grants[s.Grant].Attempt
+	}
+	return of
 }
 
 // countedOn reports whether a window counted the answer of a server. The answer of a master does not count for its
@@ -269,8 +284,8 @@ func (t *judge) judge(c *clash, r *record) {
 	case r.gone >= 0:
 		r.at, r.cause = t.causeOfLoss(c, r)
 	case r.overwrote >= 0:
-		c := t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of)
-		r.at, r.cause = r.overwrote, t.causeOfChange(c, Cause{RemovedByNonOwner, Overwritten})
+		change := t.changeAt(r.overwrote, t.holderOf(c, r))
+		r.at, r.cause = r.overwrote, t.causeOfChange(change, Cause{RemovedByNonOwner, Overwritten})
 	case t.beside(r):
 		r.at, r.cause = r.set[1-r.victim], Cause{Kind: GrantedTwice}
 	}
@@ -356,13 +371,14 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
-		switch {
-		case gone.By == "":
+		holder := t.holderOf(c, r)
+		switch gone.By {
+		case "":
 			return r.gone, Cause{Kind: CauseNotRecorded}
-		case gone.By == gone.Of:
+		case holder:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
 		}
-		return r.gone, t.causeOfChange(t.changeAt(r.gone, gone.Of), Cause{Kind: RemovedByNonOwner})
+		return r.gone, t.causeOfChange(t.changeAt(r.gone, holder), Cause{Kind: RemovedByNonOwner})
 	case history.Flushed:
 		if gone.By == gone.Of {
 			return r.gone, Cause{Kind: RemovedByOwner}

@@ -260,6 +260,8 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
 			when: isEndless},
 		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, only: anyRedis, when: keepsDisk},
+		{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, and hold it only if the reply counts the " +
+			"server's own disk.", only: anyRedis, when: all(ofDetail(Unsynced), keepsDisk, not(isExtended))},
 	}, guards),
 	Evicted: slices.Concat([]advice{
 		{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory " +

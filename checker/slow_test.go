@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -70,6 +71,19 @@ func TestReignsAreReadAsWritten(t *testing.T) {
 	})
 	for _, kind := range []CauseKind{DeposedMaster, ValidityMiscounted, ExpiredEarly} {
 		if n := sumOf(seen, string(kind)); n < rounds/6000 {
+			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
+		}
+	}
+}
+
+// TestJoinedKeysAreReadAsWritten does the same for a client that sets no key of its own, but extends that of another
+// client, like a reader that joins others. A third client gets the lock as well.
+func TestJoinedKeysAreReadAsWritten(t *testing.T) {
+	rounds := testkit.Size(3_000, 60_000)
+	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.joinedKey() })
+	for _, kind := range []CauseKind{ValidityMiscounted, ExpiredEarly, RemovedByNonOwner, RemovedByOwner,
+		CauseNotRecorded} {
+		if n := sumOf(seen, string(kind)); n < rounds/100 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
 		}
 	}
@@ -267,6 +281,43 @@ func (g *gossip) twoGrants() {
 		}
 	}
 	h.End = g.now
+}
+
+// joinedKey adds the grants of a client that sets a key, of one that extends this key and sets none, and of a third one.
+// In between, the first may release the lock, and the key may end.
+func (g *gossip) joinedKey() {
+	r := g.r
+	g.h.Header = history.Header{Servers: gossipServers[:1], Quorum: 1, TTL: 9e6, Locks: []history.Lock{"a"}}
+	hold := func(i int, f history.F, of history.Attempt) {
+		p := history.Process(fmt.Sprintf("client-%d", i))
+		e := history.Event{Process: p, Type: history.Invoke, F: history.Acquire, Lock: "a", Shared: i > 1}
+		g.add(e)
+		asked := g.now
+		by := history.Attempt(p + "/1")
+		g.add(history.Event{Process: "redis-1", F: f, Lock: "a", Of: cmp.Or(of, by), By: by,
+			Checked: history.CheckedValue, Until: g.now + history.Time(r.IntN(20))*1e6})
+		e.Type, e.Attempt = history.OK, by
+		e.Grant = &history.Grant{Since: asked, Granted: g.now, Until: g.now + history.Time(4+r.IntN(20))*1e6,
+			Counted: gossipServers[:1]}
+		g.add(e)
+	}
+	hold(3, history.KeySet, "")
+	hold(2, history.KeyProlonged, "client-3/1")
+	if r.IntN(2) == 0 {
+		g.add(history.Event{Process: "client-3", Type: history.Invoke, F: history.Release, Lock: "a",
+			Attempt: "client-3/1"})
+	}
+	for range r.IntN(3) {
+		e := history.Event{Process: "redis-1", F: history.KeyGone, Lock: "a", Of: "client-3/1",
+			By: history.Attempt(fmt.Sprintf("client-%d/1", 1+r.IntN(3))), Why: history.Deleted,
+			Checked: history.Check(r.IntN(int(history.CheckedLapse) + 1))}
+		if r.IntN(4) == 0 {
+			e.Why, e.By, e.Checked = gossipWhys[r.IntN(len(gossipWhys))], "", history.CheckNotRecorded
+		}
+		g.add(e)
+	}
+	hold(1, history.KeySet, "")
+	g.h.Header.End = g.now
 }
 
 // rewrite changes the history into one that another recorder might have made, which records less or uses other names.

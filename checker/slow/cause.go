@@ -1,6 +1,7 @@
 package slow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -188,19 +189,40 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	return ""
 }
 
+// joinedKey returns the attempt whose key the window's client joined, if the window's own attempt had set no key. This
+// is the key of another attempt that the window's attempt extended last before its grant. It returns "" if there is
+// none, or if this is the key of not.
+func (r *reading) joinedKey(w *window, not history.Attempt) history.Attempt {
+	before := r.Events[:w.at]
+	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
+		return e.F == history.KeySet && e.Lock == w.lock && e.Of == w.attempt
+	}) {
+		return ""
+	}
+	for _, e := range slices.Backward(before[:w.ok]) {
+		if e.F == history.KeyProlonged && e.Lock == w.lock && e.By == w.attempt && e.Of != not {
+			return e.Of
+		}
+	}
+	return ""
+}
+
 // restingOn is for a window that depends on another attempt's key. It returns a copy of the window with that attempt as
-// its own. The key may have been passed on by another attempt, or left by an earlier attempt of the same client (but
-// not by other). If the window depends on its own key, restingOn returns w.
+// its own. The key may have been passed on by another attempt, left by an earlier attempt of the same client, or joined
+// (but the last two are not keys of other). If the window depends on its own key, restingOn returns w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
-	of := r.earlierKey(w, other)
+	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.given(w); given >= 0 {
 		of = r.Events[given].Of
+	}
+	if of == "" {
+		of, joiner = r.joinedKey(w, other), w.attempt
 	}
 	if of == "" {
 		return w
 	}
 	s, resting := *w.section, *w
-	s.attempt = of
+	s.attempt, resting.joiner = of, joiner
 	resting.section = &s
 	return &resting
 }
@@ -318,9 +340,10 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		return at, cause, ofA
 	case !apart:
 		was, other := &r.Events[first], &r.Events[then]
+		holder := cmp.Or(victim.joiner, was.Of)
 		switch over := r.overwritten(victim, on, first, again, bound); {
-		case over >= 0 && r.mayChange(over, was.Of, r.setter(over)):
-			return over, r.takeover(over, was.Of, r.setter(over)), ofA
+		case over >= 0 && r.mayChange(over, holder, r.setter(over)):
+			return over, r.takeover(over, holder, r.setter(over)), ofA
 		case over >= 0:
 			return over, "removed by non-owner (overwritten)", ofA
 		case !r.oneService() && was.Member != other.Member &&
@@ -430,6 +453,7 @@ func (r *reading) inVain(i int) bool {
 // position of the record that shows this reason.
 func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
+	holder := cmp.Or(victim.joiner, e.Of)
 	switch {
 	case e.Why == history.Expired && lease.Until <= lease.Granted:
 		return gone, "lease not rechecked"
@@ -437,14 +461,14 @@ func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) 
 		return gone, "session expired"
 	case e.Why == history.Expired:
 		return r.expiry(victim, on, set, other, gone, bound)
-	case e.Why == history.Deleted && e.By == e.Of && r.sentBefore(victim, e):
+	case e.Why == history.Deleted && e.By == holder && r.sentBefore(victim, e):
 		return gone, "removed by its own holder (late try)"
-	case (e.Why == history.Deleted || e.Why == history.Flushed) && e.By == e.Of:
+	case e.Why == history.Deleted && e.By == holder, e.Why == history.Flushed && e.By == e.Of:
 		return gone, "removed by its own holder"
 	case e.Why == history.Deleted && e.By == "", e.Why == history.NotRecorded:
 		return gone, "cause not recorded"
-	case e.Why == history.Deleted && r.mayChange(gone, e.Of, e.By):
-		return gone, r.takeover(gone, e.Of, e.By)
+	case e.Why == history.Deleted && r.mayChange(gone, holder, e.By):
+		return gone, r.takeover(gone, holder, e.By)
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"
 	case e.Why == history.Flushed:

@@ -18,6 +18,7 @@ type window struct {
 	*section
 	from, to history.Time
 	at       int
+	joiner   history.Attempt // if the window depends on a key that its client joined: the client's own attempt
 }
 
 // windowOf returns the validity of a section's lease in pieces, one for each grant. From its own decision on, each
@@ -34,7 +35,7 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 		if g.Open {
 			until = r.openEnd(s, g)
 		}
-		w := window{s, g.Granted, max(g.Granted, until), at}
+		w := window{section: s, from: g.Granted, to: max(g.Granted, until), at: at}
 		if s.release < r.none {
 			released := r.time(s.release)
 			if released < w.from || released == w.from && until > g.Granted {
@@ -180,7 +181,7 @@ func (r *reading) unstatedDecides() bool {
 		if s.lease != nil {
 			return r.windowOf(s)
 		}
-		w := window{s, r.time(s.call), history.Never, s.ok}
+		w := window{section: s, from: r.time(s.call), to: history.Never, at: s.ok}
 		if s.release < r.none {
 			w.to = r.time(s.release)
 		}
@@ -277,7 +278,8 @@ func (r *reading) sectionCause(a, b *section) string {
 	}
 	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })
 	if b.lease != nil && !slices.ContainsFunc(windows, func(w window) bool { return w.section == b }) {
-		windows = append(windows, window{b, b.lease.Granted, b.lease.Granted, b.ok}) // the lease was released at once
+		// the lease was released at once
+		windows = append(windows, window{section: b, from: b.lease.Granted, to: b.lease.Granted, at: b.ok})
 	}
 	for j, y := range windows {
 		for _, x := range windows[:j] {

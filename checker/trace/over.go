@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -87,65 +86,6 @@ func (t *Trace) untouched(c Change) bool {
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
-// LastKept returns the last position before a change at which the owner set or extended its key, or its member of the
-// key, on that server, or -1 if it never did. When a server reads a key back from its disk, the record names no
-// request. Such a record counts only if the history names no request for the owner's other records either.
-func (t *Trace) LastKept(c Change) int {
-	e, unnamed := &t.History.Events[c.At], -1
-	for _, at := range slices.Backward(t.Keys) {
-		k := &t.History.Events[at]
-		if int(at) >= c.At || k.Of != c.Owner || k.Lock != e.Lock || t.Keeper(k.Process) != t.Keeper(e.Process) ||
-			k.Member != e.Member {
-			continue
-		}
-		switch {
-		case k.By == c.Owner && (k.F == history.KeySet || k.F == history.KeyProlonged && !t.forAnother(int(at))):
-			return int(at)
-		case k.By == "" && k.F == history.KeySet && unnamed < 0:
-			unnamed = int(at)
-		}
-	}
-	return unnamed
-}
-
-// forAnother reports whether the expiry that was set at a position belongs to another member: the owner set that member
-// at the same instant, and not the one of the record. A deadline belongs to the whole key, so a client that adds a
-// member sets the deadline for its earlier ones, too.
-func (t *Trace) forAnother(at int) bool {
-	k, another := &t.History.Events[at], false
-	first, _ := slices.BinarySearchFunc(t.Keys, k.Time, func(i int32, time history.Time) int {
-		return cmp.Compare(t.Time(int(i)), time)
-	})
-	for _, i := range t.Keys[first:] {
-		e := &t.History.Events[i]
-		if e.Time != k.Time {
-			break
-		}
-		if e.F == history.KeySet && e.Process == k.Process && e.Lock == k.Lock && e.Of == k.Of && e.By == k.By {
-			if e.Member == k.Member {
-				return false
-			}
-			another = true
-		}
-	}
-	return another
-}
-
-// Spares reports whether a change is a new expiry of a key that the client holds together with the owner, and leaves
-// the owner's member at least until the end that the owner had given it. The expiry may become earlier by that if the
-// server's clock had been set back, so that the key would have lived for longer than intended.
-func (t *Trace) Spares(c Change) bool {
-	e, kept := &t.History.Events[c.At], t.LastKept(c)
-	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {
-		return false
-	}
-	return slices.ContainsFunc(t.Keys, func(i int32) bool {
-		o := &t.History.Events[i]
-		return o.F == history.KeyProlonged && o.Time == e.Time && o.Process == e.Process && o.Lock == e.Lock &&
-			o.Of == c.By && o.By == c.By
-	})
-}
-
 // GivenBy returns the position at which another client set the key of a window's holder while releasing the lock. This
 // is the last key that was set while the holder was asking, provided that the holder had no key left that it had set
 // itself. GivenBy returns -1 if there is no such key, or if the history states which servers the holder counted.
@@ -208,6 +148,24 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 			}
 		case e.F == history.KeyGone && e.Of == of && int(i) < t.NeededUntil(s):
 			of = ""
+		}
+	}
+	return of
+}
+
+// JoinedKey is for a window whose own attempt has set no key. It returns the attempt whose key the window's client
+// joined, such as a counter of readers: the key of another attempt, other than not, that the window's own attempt
+// extended last before it was granted the lock. The result is empty if there is no such key.
+func (t *Trace) JoinedKey(s *Span, not history.Attempt) (of history.Attempt) {
+	g := &t.Grants[s.Grant]
+	for _, i := range t.Keys {
+		e := &t.History.Events[i]
+		switch {
+		case int(i) >= s.At || g.Attempt == "" || e.Lock != t.Locks[g.Lock].Name:
+		case e.F == history.KeySet && e.Of == g.Attempt:
+			return ""
+		case e.F == history.KeyProlonged && e.By == g.Attempt && e.Of != not && int(i) < g.OK:
+			of = e.Of
 		}
 	}
 	return of

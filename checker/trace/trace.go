@@ -129,6 +129,7 @@ type Trace struct {
 	Interval   interval
 	Scan       scan
 	live       keys
+	kept       kept
 	touched    []use    // for each acquire: when its lock was used
 	calms      []calmAt // for each fault: when the system was calm again
 	Reach      reach
@@ -225,6 +226,7 @@ func (t *Trace) reset(h *history.History) {
 	t.Faults, t.Cited, t.Data, t.Keys = t.Faults[:0], t.Cited[:0], t.Data[:0], t.Keys[:0]
 	t.crashes, t.taken = t.crashes[:0], t.taken[:0]
 	t.handbacks.reset()
+	t.kept.reset()
 }
 
 // lock returns the number of a lock. Locks are the names that the header lists or that some process requested. A key

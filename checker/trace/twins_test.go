@@ -173,3 +173,120 @@ func TestUsesFindWhatPairsFind(t *testing.T) {
 		t.Errorf("seen %v", seen)
 	}
 }
+
+// lastKeptByWalk is a simple version of LastKept for comparison: it examines every earlier record.
+func lastKeptByWalk(t *Trace, c Change) int {
+	e, unnamed := &t.History.Events[c.At], -1
+	for at := c.At - 1; at >= 0; at-- {
+		k := &t.History.Events[at]
+		if k.Of != c.Owner || k.Lock != e.Lock || t.Keeper(k.Process) != t.Keeper(e.Process) || k.Member != e.Member {
+			continue
+		}
+		switch {
+		case k.By == c.Owner && (k.F == history.KeySet || k.F == history.KeyProlonged && !setsAnother(t, k)):
+			return at
+		case k.By == "" && k.F == history.KeySet && unnamed < 0:
+			unnamed = at
+		}
+	}
+	return unnamed
+}
+
+// setsAnother reports whether the request of a record set another member at the same instant, and not that of the
+// record.
+func setsAnother(t *Trace, k *history.Event) (another bool) {
+	for i := range t.History.Events {
+		e := &t.History.Events[i]
+		if e.F != history.KeySet || e.Time != k.Time || e.Process != k.Process || e.Lock != k.Lock || e.Of != k.Of ||
+			e.By != k.By {
+			continue
+		}
+		if e.Member == k.Member {
+			return false
+		}
+		another = true
+	}
+	return another
+}
+
+// sparesByWalk is a simple version of Spares for comparison: it examines every record.
+func sparesByWalk(t *Trace, c Change) bool {
+	e, kept := &t.History.Events[c.At], lastKeptByWalk(t, c)
+	return e.F == history.KeyProlonged && kept >= 0 && e.Until >= t.History.Events[kept].Until &&
+		slices.ContainsFunc(t.History.Events, func(o history.Event) bool {
+			return o.F == history.KeyProlonged && o.Time == e.Time && o.Process == e.Process && o.Lock == e.Lock &&
+				o.Of == c.By && o.By == c.By
+		})
+}
+
+// someRecords returns the records of keys from which the histories of the next test are made: two attempts set, extend
+// and lose two members of one key, sooner or later, and a server may not know who made the request.
+func someRecords() (all []history.Event) {
+	for _, f := range []history.F{history.KeySet, history.KeyProlonged, history.KeyGone} {
+		for n := range 24 {
+			e := history.Event{Process: "redis-1", Type: history.OK, F: f, Lock: "a", Of: []history.Attempt{"a/1",
+				"b/1"}[n%2], Member: []string{"", "m"}[n/2%2], By: []history.Attempt{"", "a/1", "b/1"}[n/4%3],
+				Time: history.Time(n / 12), Until: 10 - history.Time(n/12)}
+			if f != history.KeyGone || n < 4 {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with their simple versions for each change by each of two
+// attempts, in every history of three records, and in random ones of eight, in which two servers record keys of two
+// locks.
+func TestKeptKeysAreFoundAsByAWalk(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var tr Trace
+	histories, kept, spared := 0, 0, 0
+	compare := func(records ...history.Event) {
+		h := &history.History{Header: history.Header{TTL: 5, Locks: []history.Lock{"a", "b"}}}
+		now := history.Time(0)
+		for i, e := range records {
+			now += e.Time
+			e.Index, e.Time, e.Until = i, now, now+e.Until
+			h.Events = append(h.Events, e)
+		}
+		tr.Read(h)
+		histories++
+		for n := range 4 * len(records) {
+			c := Change{n / 4, []history.Attempt{"a/1", "b/1"}[n%2], []history.Attempt{"a/1", "b/1"}[n/2%2]}
+			last, spares := lastKeptByWalk(&tr, c), sparesByWalk(&tr, c)
+			if got, does := tr.LastKept(c), tr.Spares(c); got != last || does != spares {
+				t.Fatalf("%+v: last kept at %d, want %d; spares: %v, want %v\n%+v", c, got, last, does, spares,
+					h.Events)
+			}
+			if last >= 0 {
+				kept++
+			}
+			if spares {
+				spared++
+			}
+		}
+	}
+	some := someRecords()
+	for _, first := range some {
+		for _, second := range some {
+			for _, third := range some {
+				compare(first, second, third)
+			}
+		}
+	}
+	for range 50_000 {
+		var records [8]history.Event
+		for i := range records {
+			e := some[r.IntN(len(some))]
+			e.Process = []history.Process{"redis-1", "redis-1", "redis-2"}[r.IntN(3)]
+			e.Lock = []history.Lock{"a", "a", "b"}[r.IntN(3)]
+			records[i] = e
+		}
+		compare(records[:]...)
+	}
+	t.Logf("%d histories, %d kept keys, %d owners spared", histories, kept, spared)
+	if kept < 100_000 || spared < 1000 {
+		t.Errorf("%d kept keys, %d owners spared", kept, spared)
+	}
+}

@@ -172,6 +172,8 @@ var confirmations = []confirmation{
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"}},
+	{text: "Or, from Redis 7.2 on, send WAITAOF after setting the lock, and hold it only if the reply counts the " +
+		"server's own disk.", apply: waitingForOwnDisk},
 	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", apply: waiting},
 	{text: "Wait for all replicas, or promote only one that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
@@ -470,6 +472,12 @@ func waiting(b *subject, _ *nemesis.Plan) []edit {
 // waitingOnDisk does the same as waiting, and also makes servers fsync before they answer.
 func waitingOnDisk(b *subject, p *nemesis.Plan) []edit {
 	return append(waiting(b, p), b.set("servers.persistence.append-fsync", "always").edits...)
+}
+
+// waitingForOwnDisk makes clients wait until the server that set their key has it on its disk.
+func waitingForOwnDisk(b *subject, _ *nemesis.Plan) []edit {
+	return slices.Concat(b.set("servers.version", "8").edits, b.set("lock.wait.fsync", string(locks.MasterDisk)).edits,
+		b.set("lock.wait.timeout", "2s").edits, b.set("lock.wait.obey", "on").edits)
 }
 
 // renewDeadline makes leaders give up before their lease ends.
