@@ -161,15 +161,15 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt whose key window s depends on: its own attempt, an earlier attempt of the same client that
-// is not the attempt of the other window, or an attempt whose key it joined.
+// ownerOf returns the attempt whose key window s depends on: its own attempt, an earlier attempt of the same client
+// that is not the attempt of the other window, or an attempt whose key it joined.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
 }
 
-// holderOf returns the attempt whose hold the victim's key stands for: the attempt that set the key, or the victim's own
-// attempt if it only joined the key.
+// holderOf returns the attempt whose hold the victim's key stands for: the attempt that set the key, or the victim's
+// own attempt if it only joined the key.
 func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 	s, other := r.victimSpan(c), &c.then
 	if r.victim == 1 {

@@ -232,8 +232,8 @@ func (t *judge) removedStory(key string, at, set int) string {
 	case e.Why == history.Flushed:
 		return sentence("%s was flushed at %v with all others", key, e.Time)
 	case e.By == e.Of:
-		return sentence("%s was deleted at %v by a request of %s, which had set it, although another client held it too",
-			key, e.Time, t.name(e.By))
+		return sentence("%s was deleted at %v by a request of %s, which had set it, although another client held it "+
+			"too", key, e.Time, t.name(e.By))
 	}
 	return sentence("%s was deleted at %v by a request of %s, which did not own it%s%s", key, e.Time, t.name(e.By),
 		watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))

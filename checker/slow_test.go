@@ -283,8 +283,8 @@ func (g *gossip) twoGrants() {
 	h.End = g.now
 }
 
-// joinedKey adds the grants of a client that sets a key, of one that extends this key and sets none, and of a third one.
-// In between, the first may release the lock, and the key may end.
+// joinedKey adds the grants of a client that sets a key, of one that extends this key and sets none, and of a third
+// one. In between, the first may release the lock, and the key may end.
 func (g *gossip) joinedKey() {
 	r := g.r
 	g.h.Header = history.Header{Servers: gossipServers[:1], Quorum: 1, TTL: 9e6, Locks: []history.Lock{"a"}}
