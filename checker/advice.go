@@ -39,7 +39,7 @@ var (
 	onConsul     = on(history.Consul)
 )
 
-// on returns a condition that is true for one service only.
+// on returns a condition that is true only for the given service.
 func on(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
@@ -64,8 +64,8 @@ func consensus(k history.ServiceKind) bool { return k.OneLog }
 // removing is true for servers that remove a lock when its lease is over.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// The texts that are used when there is no advice left: one for lost exclusion although every measure is taken,
-// including a guard of the data, and one for any other violation.
+// Texts for a violation for which no advice is left: one for lost exclusion although every measure is taken, including
+// a guard of the data, and one for any other violation.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
 		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."
@@ -118,8 +118,8 @@ func paragraph(advice []string) string {
 	return s
 }
 
-// Texts for locks whose code is not known. One stands before advice that may already be followed, the other replaces
-// advice.
+// Texts for locks whose code is unknown. The first introduces advice that may already be followed. The second is used
+// when there is no advice.
 const (
 	unlessDone = "Unless this is already done: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."

@@ -127,8 +127,8 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 }
 
 // pauses lists the pauses that delayed the client between the beginning of its lease and the harm: those before the
-// other client entered, and those after. The later ones could not have happened inside the section without the earlier
-// ones.
+// other client entered, and those after. Without the earlier pauses, the client would have left its section before the
+// later ones began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -337,9 +337,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting is given the faults that may have kept an extension from reaching the servers. It returns those that cut off
-// so many servers that no quorum was left. It prefers the faults that affect the most servers. If the remaining faults
-// alone would also have been enough, it returns them too. If it cannot decide, it returns all.
+// parting returns those faults of the list that kept an extension from reaching the servers: together, they cut off so
+// many servers that no quorum was left. It prefers the faults that affect the most servers. If the remaining faults
+// alone would also have been enough, it returns them too. If it cannot decide, it returns all faults of the list.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -437,8 +437,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// renewsLater reports whether a holder renewed its lease only after it had waited for another lock, and whether these
-// renewals would have kept it in time without the wait.
+// renewsLater reports whether a holder renewed its lease only after it had waited for another lock, and whether the
+// same renewals would have been in time if it had not waited.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false

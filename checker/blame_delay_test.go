@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. The time that each delay is said
-// to save must equal the time that its removal saves. Removing the delays that are blamed must save at least as much
-// time as the client was late.
+// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. The time that saved reports for a
+// delay must equal the time by which the total shrinks without that delay. Without the delays that are blamed, the
+// total must be smaller by at least the time by which the client was late.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

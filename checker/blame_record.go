@@ -7,8 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed the request that, at position at, removed or extended a key of another attempt. That
-// key was set at position set. Without the delay, the request would have found its own attempt's key, or none.
+// strayBlame finds what delayed a request that removed or extended another attempt's key. The change is recorded at
+// position at; the key had been set at position set. Without the delay, the request would have found its own attempt's
+// key, or none.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -22,9 +23,9 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults that made the victim's lease, as stated by its window, end later than its key. There are
-// two cases. Either the client was paused, its answers were late, or a server waited for another server, between the
-// first request of the grant and the grant itself. Or the client's clock ran slow or was set back before the lease
+// miscounted lists the faults because of which the victim's lease, as stated by its window, ended later than its key.
+// There are two cases. Between the first request of the grant and the grant itself, the client was paused, its answers
+// were late, or a server waited for another server. Or the client's clock ran slow or was set back before the lease
 // ended and before the leases clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
@@ -80,7 +81,8 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
-// promotion returns the last failover before position at in which a replica replaced the master of unit u, or nil.
+// promotion returns the last failover before position at in which a replica replaced the master of u's group, or nil if
+// there was none.
 func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	return t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
@@ -88,9 +90,9 @@ func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	})
 }
 
-// reborn returns the fault that ended the process of the replica that took over without the victim's key, if this
-// happened after the key was set: the replica has been restarted since. It returns nil if there is none, or if the
-// servers are one service with one log.
+// reborn looks at the replica that took over without the victim's key. It returns the fault that ended the replica's
+// process after the key was set, so that the replica had to restart. It returns nil if there is no such fault, or if
+// the servers are one service with one log.
 func (t *judge) reborn(r *record) *trace.Fault {
 	if t.History.Header.Service.Kind().OneLog {
 		return nil
@@ -101,9 +103,9 @@ func (t *judge) reborn(r *record) *trace.Fault {
 	})
 }
 
-// deposing finds why a replica had replaced the master of unit u by position at. This is the last fault that struck the
-// master before the failover, or the failover itself if there is none. Sentinel starts a failover only if a fault
-// struck the master.
+// deposing finds the fault because of which a replica had replaced the master of u's group by position at. This is the
+// last fault that struck the master before the failover, or the failover itself if there is none. Sentinel starts a
+// failover only if a fault struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {
@@ -125,9 +127,8 @@ func (t *judge) ordered(f *trace.Fault) bool {
 	return !t.History.Events[f.Start].Why.BySystem()
 }
 
-// misleading is about a member that extended a lease at position at although there was a new leader. It lists the
-// faults that kept the member from learning of the new leader. These are the faults that paused the member, or cut it
-// off from other members, after the new leader had taken over the leases.
+// misleading lists the faults that kept member p from learning of a new leader, when p extended a lease at position at.
+// These are the faults that paused p, or cut it off from other members, after the new leader had taken over the leases.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
@@ -136,10 +137,10 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults before position to that may have lost the counter from which a grant's token was taken.
-// These are flushes of a server that the grant counted, crashes in which such a server lost data, and failovers. If
-// there are none, it lists shutdowns of servers that store nothing on disk. For a service of several members it lists
-// nothing, since the other members still have what one loses. Data that was fsynced is lost only with the disk.
+// forgetting lists the faults before position to because of which a server may have lost the counter of the fencing
+// tokens. These are flushes of a server that grant g counted, crashes in which such a server lost data, and failovers.
+// If there are none, it lists shutdowns of servers that store nothing on disk. For a service of several members it
+// lists nothing, since the other members still have what one loses. Data that was fsynced is lost only with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

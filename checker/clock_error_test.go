@@ -167,11 +167,11 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 	}
 }
 
-// TestRecordsThatEndEarly takes random small histories and removes, for each process, everything that it did after some
-// instant. Nothing may then be violated that is not violated in the whole history. The test omits three kinds of
-// histories: those in which a lease was extended before that instant and the holder's call returned after it, since
-// such an extension may have shortened the lease; those in which several attempts have the same name; and those in
-// which a process is recorded for longer than it is known to have lived.
+// TestRecordsThatEndEarly takes random small histories. For each process, it removes everything that the process did
+// after some instant. Nothing may then be violated that is not violated in the whole history. The test omits three
+// kinds of histories. In the first, a lease was extended before that instant and the holder's call returned after it;
+// such an extension may have shortened the lease. In the second, several attempts have the same name. In the third, a
+// process is recorded for longer than it is known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(testkit.Size(4_000, 400_000))
 	var c Checker

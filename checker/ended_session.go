@@ -43,9 +43,10 @@ func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool 
 	})
 }
 
-// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. In that
-// case, either the key disappeared by the end of that lease and before its own deadline, or the key was set after its
-// deadline because the session was already over. It finds none if the lease was already over when it was granted.
+// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. There are
+// two cases: the key disappeared before its own deadline and no later than the end of the lease, or the key was set
+// only after its deadline because the session was already over. cutShort finds none if the lease was already over when
+// it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {

@@ -98,7 +98,7 @@ func (t *judge) earlyStory(r *record, key string) string {
 		t.clockStory(r, e.Process, r.due-e.Time))
 }
 
-// twiceStory describes a server that gave the lock twice, by its keys or list elements.
+// twiceStory describes how one server granted the lock twice, as its keys or list elements show.
 func (t *judge) twiceStory(c *clash, r *record, key string) string {
 	first, second := &t.History.Events[r.set[r.victim]], &t.History.Events[r.at]
 	if r.set[0] == r.set[1] {

@@ -79,7 +79,7 @@ func (t *judge) fairness(f *Finding) {
 	switch {
 	case len(breaches) > 0:
 	case kept == 0:
-		f.unchecked("No client was granted the lock while another one waited that had asked later.")
+		f.unchecked("Whenever a client was granted the lock, no client that had asked later was waiting.")
 	default:
 		f.holds(count(kept, "grant") + " while others waited, each to the client that had asked first.")
 	}

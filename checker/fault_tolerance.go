@@ -263,8 +263,8 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying looks at a key of a grant that expired early at position gone, and returns the last clock fault of the
-// server that had the key; nil if there is none.
+// hurrying returns the last clock fault of the server on which grant g's key expired early, at position gone. It
+// returns nil if the key did not expire early, or if no such fault was active since the key was set.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {

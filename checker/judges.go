@@ -51,7 +51,7 @@ func (a Answer) Why() string {
 		return "the history states a clock error"
 	case NotAskedTooMany:
 		return "there are more than " + strconv.Itoa(linear.MaxSections) +
-			" sections in a row without a moment at which nobody is inside"
+			" sections in a row without a moment in between at which the lock is free"
 	case Unfinished:
 		return "there are too many orders to try"
 	}

@@ -22,8 +22,8 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	clash, sound := fromLog(t, overlap), busy(t, 100)
 	const (
 		finish = "; porcupine: did not finish, as there are too many orders to try"
-		many   = "; porcupine: not asked, as there are more than 10000 sections in a row without a moment at which " +
-			"nobody is inside"
+		many   = "; porcupine: not asked, as there are more than 10000 sections in a row without a moment in between " +
+			"at which the lock is free"
 	)
 	for _, c := range []struct {
 		h       *history.History

@@ -109,8 +109,8 @@ type Promise struct {
 // Availability is the name of the field Promise.Availability in scenario files and reports.
 const Availability = "availability"
 
-// Excuse explains, after "is broken", why a violation does not break the promise, and how a scenario file can demand
-// more. ExcuseUnless is the same without the second part.
+// These texts follow "is broken" in a report. Excuse says why the violation does not break the promise, and how a
+// scenario file can demand more. ExcuseUnless omits the second part.
 const (
 	Excuse       = ExcuseUnless + "promise lists " + Availability
 	ExcuseUnless = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless "

@@ -84,9 +84,9 @@ func (t *judge) ownership(f *Finding) {
 		was  bool
 		when string
 	}{
-		{spared, ", or by a client that held it too and left the owner its time"},
+		{spared, ", or by a client that also held it and did not shorten the owner's hold"},
 		{over, ", or after the owner's hold had ended"},
-		{offered, ", or on a key by which nobody held the lock"},
+		{offered, ", or on a key that marked the lock as free"},
 	} {
 		if other.was {
 			by += other.when

@@ -76,9 +76,9 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether it was a client, not the server, that considered the key that disappeared at a position
-// expired. This is so if the key is a member of a set (servers never remove members by themselves), no fault changed
-// the server's clock, and either the record says so or a fault changed a client's clock.
+// byTaker reports whether a client, and not the server, decided that a key had expired, when the key disappeared at
+// position gone. This is so if the key is a member of a set (servers never remove members by themselves), no fault
+// changed the server's clock, and either the record says so or a fault changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	if e.Member == "" || t.clockStruck(gone) {

@@ -410,7 +410,7 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 3s client-2 acquire invoke
 3.1s redis-2 key-set of=client-2/1 until=13s
 3.2s client-2 acquire ok until=13s token=7 counted=redis-2
-`, []string{"consensus service"}, []string{"two masters drew tokens", "fail over redis-1"}, nil},
+`, []string{"consensus service"}, []string{"two masters issued tokens", "fail over redis-1"}, nil},
 	{"tokens of one master", TokenOrder, TokenRepeated, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry
 2s client-1 acquire invoke
@@ -419,7 +419,7 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 3s client-2 acquire invoke
 3.1s redis-1 key-set of=client-2/1 until=13s
 3.2s client-2 acquire ok until=13s token=7 counted=redis-1
-`, []string{"Draw a token"}, nil, []string{"consensus service"}},
+`, []string{"Issue a token"}, nil, []string{"consensus service"}},
 }
 
 // TestRemediesFollowWhatHappened checks the remedy of each history in deciding.

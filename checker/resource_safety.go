@@ -11,7 +11,7 @@ const ResourceSafety Law = "resource-safety"
 func init() {
 	register(lawRow{law: ResourceSafety, place: 3, gravity: 2, kept: Fenced,
 		says:   "the protected resource accepts no effect of a superseded holder, and no update is lost",
-		broken: "the data takes what a superseded holder sends",
+		broken: "the resource accepts what a superseded holder sends",
 		judge:  (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
@@ -179,7 +179,7 @@ func (t *judge) calledWrite(at int) (called, done int) {
 
 func (t *judge) orderText(a, b *trace.Grant) string {
 	if t.Decided(a) < t.Since(b) {
-		return sentence("it was asked for at %v, the other granted at %v", t.Since(b), t.Decided(a))
+		return sentence("it was requested at %v, after the other had been granted at %v", t.Since(b), t.Decided(a))
 	}
 	return sentence("token %d, the other has %d", b.Token, a.Token)
 }

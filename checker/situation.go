@@ -121,8 +121,9 @@ func serverSet(s *situation) bool {
 	})
 }
 
-// oldPlaces is a condition for advice that helps if the places of clients in a queue last too long. It does not help a
-// client whose grant did not arrive. A clock that a fault has set back makes any place last longer.
+// oldPlaces is a condition for advice that helps if clients keep their places in a queue for too long. Such advice does
+// not help a client whose grant did not arrive. It does not help either if a fault has set back a server's clock, which
+// makes every place last longer.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
 // leavesPlaces reports whether the lock is known to keep its waiters in a queue, and a client that gives up is known to

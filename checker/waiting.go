@@ -105,8 +105,9 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether some attempt, after a given time and before position at, set keys on a quorum of servers
-// within a sixth of the TTL and still did not get the lock, because it waited for a server that was out of reach.
+// outlasted reports whether some attempt set keys on a quorum of servers within a sixth of the TTL and nevertheless did
+// not get the lock, because it waited for a server that was out of reach. It examines the time after since and before
+// position at.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if !h.Service.Kind().Majority || !t.serverAway(at) {

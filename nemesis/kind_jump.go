@@ -32,7 +32,7 @@ var Jump = register(definition{
 		Between:    func(*Fault) Instants { return Deadlines },
 		Beside: func(s *Subjects) string {
 			if slices.ContainsFunc(s.Wall, func(p sim.ProcessID) bool { return s.role(p) == client }) {
-				return "jumps of a client's clock by other amounts than the run without the jump suggests"
+				return "jumps of a client's clock by amounts other than those that the run without the jump suggests"
 			}
 			return ""
 		},

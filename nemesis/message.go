@@ -310,7 +310,7 @@ type watched struct {
 	strikes func(arrives bool) sim.Interference
 }
 
-// await makes strikes be called when the message leaves, and again when it arrives.
+// await arranges that strikes is called when the message leaves, and again when it arrives.
 func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
 	family := false
 	if now, renamed := s.names.Former[strings.ToUpper(m.Command)]; renamed {

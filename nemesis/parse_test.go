@@ -10,7 +10,8 @@ import (
 // anyKind is initialized after all kinds in earlier files have been registered.
 var anyKind = "expected a fault (" + strings.Join(openings(), ", ") + ")"
 
-// openings returns the words that can begin a line. "delay" also stands for "delay message".
+// openings returns the words that can begin a line. It omits "delay message", because such a line also begins with
+// "delay".
 func openings() (list []string) {
 	for _, k := range Kinds {
 		if !slices.ContainsFunc(list, func(o string) bool { return strings.HasPrefix(k.String(), o+" ") }) {

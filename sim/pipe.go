@@ -35,7 +35,7 @@ type Endpoint interface {
 }
 
 // ErrProtocol reports bytes that are not a valid Redis request.
-var ErrProtocol = errors.New("sim: the bytes written are no array of bulk strings, as RESP asks of a client")
+var ErrProtocol = errors.New("sim: the client wrote bytes that are not a RESP array of bulk strings")
 
 // Dial opens a pipe from a client to a server. Requests may be sent after end.Opened was called with Answered.
 func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {

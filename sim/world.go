@@ -68,8 +68,8 @@ const (
 )
 
 // errEndless reports that a run exceeds eventLimit or instantLimit.
-var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too " +
-	"short for so long a run, or some client loops without sleeping")
+var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: make the run " +
+	"shorter or its periods longer, or look for a client that loops without sleeping")
 
 // World is one simulated run. Reset makes it ready for the next run and keeps allocated memory. It is not safe for
 // concurrent use.
@@ -336,8 +336,8 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash returns the time at which process p crashed after the event at index after, or history.Never. A crashed process
-// receives no notifications.
+// crash returns the time at which process p crashed after the event with index after. It returns history.Never if p did
+// not crash. A crashed process receives no notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {

@@ -127,8 +127,8 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 	}
 }
 
-// crowdsByChoices lists a choice of earlier spans for each span: the first choice, with as many spans as there are
-// permits, in which every two spans, including the span itself, are among the pairs.
+// crowdsByChoices lists, for each span, the first choice of earlier spans that forms a crowd with it. A crowd has one
+// span more than there are permits, and every two of its spans are among the pairs.
 func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	related := func(group []int) bool {
 		for n, j := range group {
@@ -164,8 +164,8 @@ func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 }
 
 // TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a search through all choices of
-// spans. Certain must find the same groups. mayClash must find something if the search does. If each process had one
-// span, it must find nothing otherwise.
+// spans. Certain must find the same groups. If the search finds a possible group, mayClash must find something too. If
+// the search finds none and each process has only one span, mayClash must find nothing.
 func TestCrowdsAreCertainAsByChoices(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	seen := map[string]int{}

@@ -19,7 +19,7 @@ import (
 const mostEvents = 1 << 24
 
 // errTooMany reports that a history has more than mostEvents events.
-var errTooMany = fmt.Errorf("more than %d events, the most that are judged together: judge a shorter time, or a "+
+var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: judge a shorter time, or a "+
 	"part of the locks", mostEvents)
 
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may

@@ -316,9 +316,9 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// lossTold returns why a holder had lost its key early. It returns "" unless the holder was told of the loss, and that
-// ended its lease. It also returns "" if the key ended when it was due, if b had set its key first, or if the holder is
-// b itself.
+// lossTold returns why a holder had lost its key early. It returns "" unless the holder's lease ended because it was
+// told that the key was lost. It also returns "" if the key ended when it was due, if b had set its key first, or if
+// the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant

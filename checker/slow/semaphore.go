@@ -36,7 +36,7 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 }
 
 // crowds returns groups of elements in which every two are related. A group has one element more than there are
-// permits. For each element that is the last of such a group, crowds returns the first such group.
+// permits. For each element, crowds returns only the first group in which this element is the last.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
 		for _, c := range choices(j, permits) {

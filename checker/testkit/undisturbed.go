@@ -41,7 +41,7 @@ func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test fu
 		case !a.failed:
 			return
 		}
-		t.Logf("the host stood still for %v: once more", still)
+		t.Logf("the host stood still for %v: running the test again", still)
 		if err := noteRepeat(fmt.Sprintf("%s: the host stood still for %v", t.Name(), still)); err != nil {
 			t.Error(err)
 		}

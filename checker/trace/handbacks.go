@@ -11,12 +11,12 @@ import (
 // Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
 // called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on so many
 // servers that they keep the lock taken. Keys that an earlier release set do not count. A release is not examined if
-// another client shares the lock without a key of its own, because the keys then stand for the other's hold, too: a
-// counter of readers is an example.
+// another client shares the lock without a key of its own. In that case, as with a counter of readers, the keys are
+// also needed for the other client's hold.
 //
 // The release had an effect if, after its call, one of these keys is deleted, overwritten or given an earlier deadline.
-// (A client that sets its own key to the same value again only extends it.) It also had an effect if another client is
-// granted the lock while all the keys are still there, or if the same client is granted it by an acquire that it had
+// (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock is
+// granted again while all the keys are still there: to another client, or to the same client by an acquire that it had
 // called before the release. The release had no effect if none of this happens before the bound has passed or a key
 // expires.
 //
@@ -138,9 +138,9 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key set at a position does not stand for a hold, because a release set it, or because
-// its attempt put it back before its release. Examples are a release that puts back a token or writes a value that
-// means "free".
+// handedBack reports whether the key set at a position does not mean that somebody holds the lock, because a release
+// set it, or because its attempt put it back before its release. Examples are a release that puts back a token or
+// writes a value that means "free".
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]

@@ -15,7 +15,7 @@ import (
 // lockPackage is a package outside this module with a lock in Go.
 const lockPackage = "../../scenarios/locktest"
 
-// Workers explore a package by its test binary, which the campaign sends to them.
+// The campaign sends a package's test binary to the workers, which explore the package with it.
 func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	t.Parallel()
 	testkit.FullOnly(t) // the test builds test binaries

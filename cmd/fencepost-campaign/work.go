@@ -99,8 +99,8 @@ type crew struct {
 	stay    bool // whether to stay and wait for further campaigns
 }
 
-// lookEvery is the interval at which a crew that stays looks for the next campaign, and at which a worker tries to
-// reach a server that is down.
+// lookEvery is the interval at which a crew that stays looks for the next campaign, and at which a worker tries again
+// to reach a server that is down.
 const lookEvery = time.Second
 
 // serveAll works on a campaign. If the crew stays, it then works on further campaigns.

@@ -62,9 +62,9 @@ var neededAlone = map[string][]string{
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }
 
-// TestExportedNamesHaveUsers checks that a name used only by its own package is not exported. A name counts as used if
-// code of another package mentions it, if it is part of something used (a type in a signature or in an exported field,
-// a value of a type), or if it is a method that an interface requires.
+// TestExportedNamesHaveUsers checks that a name used only by its own package is not exported. A name counts as used in
+// three cases: code of another package mentions it; it is part of something used, such as a type in a signature or a
+// value of a type; or it is a method that an interface requires.
 func TestExportedNamesHaveUsers(t *testing.T) {
 	t.Parallel()
 	h := readHouse(t)

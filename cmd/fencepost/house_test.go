@@ -100,9 +100,9 @@ func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	}
 }
 
-// TestOneFlagAndOneSize checks that one package alone reads the flag that renews golden files and the variable that
-// asks for the full size, so that both mean the same everywhere. Nested modules are exempt: they import nothing from
-// this one and read the variable themselves.
+// TestOneFlagAndOneSize checks that only package testkit reads the flag that rewrites golden files and the variable
+// that selects the full size. Both then mean the same everywhere. Nested modules are exempt: they import nothing from
+// this module and read the variable themselves.
 func TestOneFlagAndOneSize(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "checker/testkit" || isNested(s.room) {

@@ -1,5 +1,6 @@
-// Command scoreboard renews scenarios/scoreboard: it explores each row whose library is installed, and writes results
-// and pages. Run it at the top of the repository, with the names of rows as arguments; without, it runs all of them.
+// Command scoreboard renews scenarios/scoreboard: it explores each row whose library is installed, and writes the
+// results and the pages. Run it at the top of the repository, with the names of rows as arguments. Without arguments,
+// it runs all of them.
 package main
 
 import (
@@ -26,7 +27,7 @@ import (
 // room is the folder of the scoreboard.
 const room = "scenarios/scoreboard"
 
-// mostTries is the largest number of runs for cutting down one finding.
+// mostTries is the maximum number of runs that are made to shrink one finding.
 const mostTries = 15
 
 func main() {
@@ -43,7 +44,8 @@ func main() {
 	}
 }
 
-// renew runs the rows with the given names, or all, and writes what the pages are made from and the pages.
+// renew explores the rows with the given names, or all rows. It writes their results and the pages that are made from
+// all results.
 func renew(ctx context.Context, names []string, out io.Writer) error {
 	rows, err := scoreboard.Rows(os.DirFS(room))
 	if err != nil {
@@ -107,7 +109,7 @@ func run(ctx context.Context, r *scoreboard.Row, dir *safefile.Folder, out io.Wr
 	return x.write()
 }
 
-// exploration is the exploration of one row.
+// exploration is the exploration of one row of the scoreboard.
 type exploration struct {
 	row    *scoreboard.Row
 	dir    *safefile.Folder
@@ -115,7 +117,7 @@ type exploration struct {
 	files  map[string][]byte // of the findings, by their paths relative to the folder
 }
 
-// family explores the row under one family, and cuts down what no family before it has shown.
+// family explores the row under one family of faults. It shrinks each finding that no earlier family has shown.
 func (x *exploration) family(ctx context.Context, name string) error {
 	file := filepath.Join(room, filepath.FromSlash(x.row.Folder()), name+".yaml")
 	s, guest, err := task.OpenWith(file, "", x.row.Client)
@@ -157,7 +159,7 @@ func (x *exploration) family(ctx context.Context, name string) error {
 	return nil
 }
 
-// known reports whether a finding has been cut down.
+// known reports whether a finding with the same law and cause has already been shrunk.
 func (x *exploration) known(f campaign.Finding) bool {
 	return slices.ContainsFunc(x.result.Findings, func(k scoreboard.Finding) bool {
 		return k.Law == f.Law && k.Cause == f.Cause.String()

@@ -69,7 +69,7 @@ func TestARowThatCannotBeRunKeepsItsResult(t *testing.T) {
 	}
 }
 
-// TestMistakes names a row that is not there, and a folder that is not the repository's.
+// TestMistakes checks the errors for a row that does not exist, and for a current folder that is not the repository.
 func TestMistakes(t *testing.T) {
 	copied(t)
 	err := renew(t.Context(), []string{"redis-pie"}, &bytes.Buffer{})

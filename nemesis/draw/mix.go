@@ -48,8 +48,8 @@ type Mix struct {
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest number that is drawn for a message or a reply, and Passes the largest for the passing of
-	// a point. Both are at least 1.
+	// Messages is the largest message or reply number that is drawn. Passes is the largest number of passings of a
+	// point. Both are at least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For
@@ -147,7 +147,7 @@ func (m *Mix) allows(f nemesis.Fault) bool {
 func (m *Mix) check() error {
 	for k, w := range m.Weights {
 		if w != 0 && !slices.Contains(nemesis.Kinds, nemesis.Kind(k)) {
-			return fmt.Errorf("mix: a weight is set at %d, which is no kind", k)
+			return fmt.Errorf("mix: there is a weight for kind %d, which does not exist", k)
 		}
 		if w < 0 || w > MaxWeight {
 			return fmt.Errorf("mix: the weight of %q is %d; it must be between 0 and %d", nemesis.Kind(k), w, MaxWeight)

@@ -105,7 +105,8 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers below n to try in its place: 1 to 12, then with larger and larger gaps, and always n-1.
+// smaller returns numbers below n that can replace it: 1 to 12, then numbers with larger and larger gaps, and always
+// n-1.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

@@ -44,9 +44,9 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// class ranks triggers, the simplest first. The start of the run is the simplest, because the line then need not say
-// when. A point shows the reason why the fault strikes then, and so does a message that is identified by its content. A
-// time shows no reason.
+// class ranks triggers, the simplest first. The start of the run is the simplest, because the line need not mention it.
+// A point shows why the fault strikes at that moment. So does a message that is identified by its content. A time shows
+// no reason.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":

@@ -54,7 +54,7 @@ func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
 
-// first returns the CSS class for a cell in the first column of a group, or "" if is is false.
+// first returns the CSS class of a cell that is in the first column of a group (is is true), or "" for any other cell.
 func first(is bool) string {
 	if is {
 		return " first"

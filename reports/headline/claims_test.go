@@ -183,7 +183,7 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a process was paused at the end of a lease that it had been told of.
+// pausedPast reports whether a process was paused when a lease ended whose end it had been told.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

@@ -83,7 +83,7 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the time until which the history records all holders.
+// recorded returns the time at which the first of the holders' records ends.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {
@@ -153,16 +153,16 @@ func (s *story) why() string {
 		return "no server had granted it to " + who
 	case checker.GrantedTwice:
 		if s.h.Header.Permits > 1 {
-			return "a server granted more of them than there are"
+			return "a server granted more permits than there are"
 		}
 		return "a server that had granted it to " + who + " granted it again"
 	case checker.NeverRenewed:
 		return "nobody renewed the lease of " + who + ", whose work took longer"
 	case checker.ExpiredEarly:
 		if s.f.Cause.Detail == checker.ClientClock {
-			return "another client counted the lease of " + who + " as over too early"
+			return "another client considered the lease of " + who + " over too early"
 		}
-		return "by a server's wrong clock the key of " + who + " expired early"
+		return "the key of " + who + " expired early because a server's clock was wrong"
 	case checker.LeaseNotRechecked:
 		return who + " took it although its own lease had ended"
 	case checker.RemovedByNonOwner, checker.Evicted, checker.RemovedByOperator:
@@ -171,14 +171,14 @@ func (s *story) why() string {
 		if s.f.Cause.Detail == checker.LateTry {
 			return "a late request of an earlier try removed the key of " + who
 		}
-		return who + " had removed its own key and worked on"
+		return who + " had removed its own key and continued to work"
 	case checker.LostInCrash:
 		return s.forgotten(who)
 	case checker.LostInFailover:
 		if s.h.Header.Service.Kind().OneLog {
-			return "an election lost the key of " + who + ", which had been answered for"
+			return "an election lost the key of " + who + ", whose request had been answered"
 		}
-		return "a failover lost what only the old master knew of the key of " + who
+		return "a failover lost a change that only the old master had made to the key of " + who
 	case checker.HolderOutlivedLease:
 		return s.outlived(who)
 	case checker.SessionExpired:
@@ -199,9 +199,9 @@ func (s *story) removed(who string) string {
 	case c.Kind == checker.RemovedByOperator && c.Detail == checker.ByDelete:
 		return "an operator deleted the key of " + who
 	case c.Kind == checker.RemovedByOperator:
-		return "an operator flushed all keys, that of " + who + " among them"
+		return "an operator flushed all keys, including that of " + who
 	case c.Detail == checker.ByFlush:
-		return "all keys were flushed, that of " + who + " among them"
+		return "all keys were flushed, including that of " + who
 	case c.Detail == checker.Overwritten:
 		return "the key of " + who + " was overwritten by a request that did not own it"
 	}
@@ -215,11 +215,11 @@ func (s *story) miscounted(who string) string {
 	}
 	switch {
 	case s.f.Cause.Detail == checker.GoneKey:
-		return who + " took its lease for extended although its key was gone"
+		return who + " considered its lease extended although its key was gone"
 	case slices.ContainsFunc(s.h.Events[:min(s.f.At+1, len(s.h.Events))], open):
 		return who + " was not told in time that its lock was lost"
 	}
-	return who + " counted on its lease for longer than its key lived"
+	return who + " relied on its lease for longer than its key existed"
 }
 
 // forgotten says how a server lost a key.
@@ -272,7 +272,7 @@ func (s *story) data() string {
 	switch s.f.Cause.Kind {
 	case checker.StaleEffect:
 		if s.same() {
-			return "a write of " + writer + " was accepted although its own later grant had been in use"
+			return "a write of " + writer + " was accepted although the same client had already used a later grant"
 		}
 		return "a write of " + writer + " was accepted although " + s.process(1, "another") + " had taken over"
 	case checker.LostUpdate:
@@ -324,7 +324,7 @@ func (s *story) blocked() string {
 	case checker.StuckBehindCrashed:
 		return who + " had crashed and left its lock behind"
 	case checker.StuckBehindUncapped:
-		return who + " kept it, and nothing makes that end"
+		return who + " kept it, and nothing limits how long it may do so"
 	case checker.StuckBehindAbandoned:
 		switch s.f.Cause.Detail {
 		case checker.SessionLives:
@@ -360,7 +360,7 @@ func (s *story) order() string {
 	case checker.LeftFree:
 		free := fmt.Sprintf("%s stayed free for too long although %s waited for it", s.lock(), first)
 		if s.f.Cause.Detail == checker.AbandonedPlace {
-			return free + ": the place of a client that waits no more stood before its own"
+			return free + ": the place of a client that no longer waits was ahead of its own"
 		}
 		return free
 	}

@@ -25,13 +25,13 @@ func Check(d *document.Document) (err error) {
 	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
 	says := func(form, text string) {
 		if strings.Contains(text, document.Interruption) != d.Interrupted {
-			wrong("interrupted %t, and %s says otherwise", d.Interrupted, form)
+			wrong("whether the work was interrupted (%t) is not what %s says", d.Interrupted, form)
 		}
 		plain := strings.Join(strings.Fields(text), " ")
 		explained := strings.Contains(plain, document.ProbeIs)
 		plain = strings.ReplaceAll(plain, document.ProbeIs, "")
 		if explained && !document.MentionsProbe(plain) || !explained && document.MentionsProbe(plain) {
-			wrong("the probe is explained in %s: %t, and mentioned: %t", form, explained, !explained)
+			wrong("%s must explain the probe if and only if it mentions it: explained %t, mentioned %t", form, explained, !explained)
 		}
 	}
 	long := *d

@@ -82,7 +82,7 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// off adds the class "off" if the parameter is is true. The class hides the element when the page is first shown.
+// off adds the class "off" to a class list if is is true. The class hides the element when the page is first shown.
 func off(class string, is bool) string {
 	if is {
 		class += " off"

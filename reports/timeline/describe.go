@@ -270,7 +270,7 @@ func (t *describer) key(e *history.Event, where string) string {
 	of := cmp.Or(string(e.Of), "nobody")
 	switch {
 	case e.F == history.KeySet && e.Of == "":
-		return fmt.Sprintf("%s: %s is left to nobody%s", where, key, t.due(e))
+		return fmt.Sprintf("%s: %s stays without an owner%s", where, key, t.due(e))
 	case e.F == history.KeySet:
 		return fmt.Sprintf("%s: %s is set for %s%s", where, key, of, t.due(e))
 	case e.F == history.KeyProlonged:

@@ -71,7 +71,7 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		{describer{}, refused(history.Write, "v", history.StaleToken),
 			"client-1 learns that its write took no effect (stale token)"},
 		{describer{}, key(history.KeySet, "x/1", "x/1", ""), "redis-1: the key is set for x/1, without expiry"},
-		{describer{}, key(history.KeySet, "", "x/1", ""), "redis-1: the key is left to nobody, without expiry"},
+		{describer{}, key(history.KeySet, "", "x/1", ""), "redis-1: the key stays without an owner, without expiry"},
 		{describer{}, key(history.KeyProlonged, "", "y/1", ""),
 			"redis-1: the key of nobody is prolonged by y/1, without expiry"},
 		{describer{}, key(history.KeyGone, "", "y/1", history.Deleted), "redis-1: the key of nobody is deleted by y/1"},

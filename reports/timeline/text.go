@@ -161,8 +161,8 @@ func breakLength(shown []row) history.Time {
 	return max(10*gaps[len(gaps)/2], 1e7)
 }
 
-// drawing is a table that is being drawn. leased records which leases were running in the previous row, by lane and
-// track.
+// drawing is the state of drawing a table row by row. leased records which leases were running in the previous row, by
+// lane and track.
 type drawing struct {
 	*table
 	near   *Lanes // the lanes reduced to what the rows show
@@ -320,8 +320,8 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands looks at the validity that a client was told. It reports whether it has begun and whether it is still
-// running at the row.
+// leaseStands reports whether the lease that a client was told is running at a row, and whether this row is the one at
+// which it began.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]

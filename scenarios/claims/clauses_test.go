@@ -63,7 +63,7 @@ var clauses = []clause{
 	says(`On NAMED, a request of WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME although it `+
 		`belonged to WHO`, (*proof).trespass),
 	says(`accepted a write of WHO at TIME although it had accepted a (read|write) of WHO at TIME, whose grant of `+
-		`LOCK is the later one \((?:it was asked for at TIME, the other granted at TIME|`+
+		`LOCK is the later one \((?:it was requested at TIME, after the other had been granted at TIME|`+
 		`token COUNT, the other has COUNT)\)`,
 		(*proof).stale),
 	says(`accepted the write LOCK of WHO at TIME. It builds on the value LOCK, known from the writer's own `+

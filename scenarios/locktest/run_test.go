@@ -338,7 +338,7 @@ func TestALockKeepsToItsServers(t *testing.T) {
 		want string
 	}{
 		"another address": {func(c *Client) error { _, err := c.Dial("tcp", "127.0.0.1:6379"); return err },
-			"dialled 127.0.0.1:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
+			"dialled 127.0.0.1:6379, which is not a server of the simulated world: its servers are 10.0.0.1:6379"},
 		"a name": {func(*Client) error { _, err := net.LookupHost("redis.example"); return err },
 			"looked up a host name"},
 	} {

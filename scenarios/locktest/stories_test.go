@@ -162,7 +162,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			[]string{"a late request of an earlier try removed the key of client-2",
 				"in an earlier try with the same value",
 				"Remedy: Give each try its own random value"},
-			[]string{"worked on", "compare-and-expire"}},
+			[]string{"continued to work", "compare-and-expire"}},
 		"a timer gives the lock up": {
 			Config{New: making(func(c *Client) Lock { return &limited{plain: plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 4 * time.Second, Plan: []string{"pause client-1 for 1ms at 100s"}},

@@ -39,7 +39,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestNoisyResourceSafetySupersededHolderTookEffect fails as long as the data takes what a superseded holder sends.
+// TestNoisyResourceSafetySupersededHolderTookEffect fails as long as the resource accepts what a superseded holder sends.
 // Mend the lock in the scenario as you mend it in your code; leave the faults as they are.
 func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 	const scenario = ` + "`" + string(r.Scenario.Text()) + "`" + `

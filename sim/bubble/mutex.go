@@ -13,10 +13,10 @@ import (
 // stops, and the simulated network stops with it.
 //
 // Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no way to change
-// it. So this file changes three entries of the table in memory. It does this only in a process that makes runs, before
-// the first run starts a goroutine. It also requires that the whole table, with the values of Go 1.26 and 1.27, is
-// found at exactly one place. Otherwise it changes nothing. A wait for a mutex then stops the clock, and package remote
-// reports this.
+// it. So this file changes three entries of the table in memory. Only processes that make runs do so, and only before
+// the first run starts a goroutine. The file also requires that the whole table, with the values of Go 1.26 and 1.27,
+// is found at exactly one place. Otherwise it changes nothing. A wait for a mutex then stops the clock, and package
+// remote reports this.
 
 // waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if each of its goroutines waits
 // for a reason in idle. mutexWaits lists the reasons that this file adds (runtime2.go: waitReason, isIdleInSynctest).

@@ -19,9 +19,9 @@ import (
 )
 
 // answersFile contains requests and the answers of Consul 1.10.12. A case starts with the line "# NAME". A line that
-// begins with a method is a request; S1 stands for the ID of the first session that the case has created, and I1 for
-// the first index in an answer. "& " before a request sends it in the background, and "JOIN" waits for its answer.
-// "SLEEP 21s" waits. After each request or JOIN, there is a line with the answer: "CODE TYPE INDEX BODY". To record the
+// begins with a method is a request. In it, S1 means the ID of the first session that the case has created, and I1 the
+// first index in an answer. "& " before a request sends it in the background, and "JOIN" waits for its answer. "SLEEP
+// 21s" waits. After each request or JOIN, there is a line with the answer: "CODE TYPE INDEX BODY". To record the
 // answers again, run
 //
 //	FENCEPOST_CONSUL=http://127.0.0.1:8500 go test ./sim/consul -run TestRequestsAreAnsweredAsByConsul

@@ -100,8 +100,8 @@ func (s *server) giveUp(number uint64) {
 	}
 }
 
-// passOnAgain sends a new leader the calls that no leader has been sent yet, and all reads. A write that an earlier
-// leader may have executed fails.
+// passOnAgain sends a new leader all reads, and the writes that have not been sent to any leader yet. A write that an
+// earlier leader may have executed fails.
 func (s *server) passOnAgain(m *raft.Member) {
 	for _, p := range slices.Clone(s.asks) {
 		switch {

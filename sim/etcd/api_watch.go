@@ -18,11 +18,11 @@ func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
 	version, err := strconv.ParseInt("0"+text, 10, 64)
 	if err != nil {
-		return badRequest("Invalid value: %q: the resource version is no number", text)
+		return badRequest("Invalid value: %q: the resource version is not a number", text)
 	}
 	lasts, err := strconv.ParseUint("0"+q.query.Get("timeoutSeconds"), 10, 31)
 	if err != nil {
-		return badRequest("timeoutSeconds: Invalid value: %q: it is no number", q.query.Get("timeoutSeconds"))
+		return badRequest("timeoutSeconds: Invalid value: %q: it is not a number", q.query.Get("timeoutSeconds"))
 	}
 	return q.view(func(keys []keyValue, revision int64) *Status {
 		begin := http1.Head(200, jsonType, "Transfer-Encoding: chunked") + "\r\n"

@@ -27,7 +27,7 @@ type result struct {
 
 // apply executes a put or a delete.
 func (o *Op) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
-	// checked here first: only inside a txn does etcd check the key before the lease
+	// outside a txn, etcd checks the lease before the key
 	if o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil {
 		return nil, errLeaseNotFound
 	}

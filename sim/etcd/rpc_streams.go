@@ -186,7 +186,7 @@ func (q *rpc) serveWatch() (err error) {
 	return nil
 }
 
-// noWatch is the watch ID that stands for no watch.
+// noWatch is the watch ID that means "no watch".
 const noWatch = -1
 
 // at returns the index of the watch with the given ID on the call's stream, or -1 if there is none.

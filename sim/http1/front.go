@@ -34,7 +34,7 @@ func (Front) Serial() bool { return true }
 // Begin starts a run.
 func (f Front) Begin() sim.Callers { return callers{f} }
 
-// callers stands for the clients of a run.
+// callers is the set of clients of a run.
 type callers struct{ front Front }
 
 // Recorded does nothing, because only the cluster as a whole grants a lock.

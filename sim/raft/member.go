@@ -80,8 +80,8 @@ func (m *Member) Start(h sim.Host) {
 	m.drain()
 }
 
-// beginAnew replaces the lost disk of the only member by an empty one. Before that, it applies again all entries that
-// the member has ever applied, so that the machine can record what is lost.
+// beginAnew replaces the lost disk of the only member by an empty one. Before that, it replays all entries that the
+// member has ever applied, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
 	if m.reached > before {

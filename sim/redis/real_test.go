@@ -43,7 +43,7 @@ func start(t *testing.T, ready string, env []string, args ...string) {
 	startProgram(t, tool(t, "redis-server"), ready, env, args...)
 }
 
-// startProgram does the same with the redis-server at path.
+// startProgram starts the redis-server at path, like start.
 func startProgram(t *testing.T, path, ready string, env []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(path, args...)

@@ -125,7 +125,8 @@ func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.NoteEnds()
 }
 
-// compareOne does this for one key or member. before or after is nil if the key did not exist at that time.
+// compareOne does the work of compareWith for one key or member. before or after is nil if the key did not exist at
+// that time.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil

@@ -67,7 +67,7 @@ func replicaOf(n *Node, args []string) {
 		n.data.ReplyStatus("OK Already connected to specified master")
 	case master == n.host.Name() || args[2] != resp.Port || !n.knows(master):
 		n.data.ReplyError("ERR fencepost: " + clip(args[1], 128) + ":" + args[2] +
-			" is no node that this one has heard of")
+			" is not a node that this one knows")
 	default:
 		n.repl.involved, n.repl.ordered = true, master
 		n.data.ReplyOK()

@@ -10,8 +10,9 @@ import (
 )
 
 // The scripts that many locks use are implemented in Go, which is about ten times faster than running them in Lua. A
-// script is recognized by its tokens. Spaces, comments, quotes, semicolons and the case of command names do not matter,
-// but everything else does. FuzzTwinEqualsLua checks that each twin has the same effect as its Lua script.
+// script is recognized by its tokens. Spaces, comments, quotes, semicolons and the case of command names make no
+// difference, but any other difference does. FuzzTwinEqualsLua checks that each twin has the same effect as its Lua
+// script.
 
 // twin executes a script. In cases in which it would not do exactly the same as the Lua script, it returns false before
 // it changes anything. Such cases are missing arguments, keys of other types, and numbers that Redis refuses.

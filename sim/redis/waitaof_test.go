@@ -34,7 +34,8 @@ func diskPlays(t *testing.T) map[store.Policy][][2]string {
 	return plays
 }
 
-// TestWaitingForDisksAnswersAsRedis plays on a simulated master and its replica what a real pair has answered.
+// TestWaitingForDisksAnswersAsRedis checks that a simulated master and its replica give the replies in
+// testdata/waitaof.txt, which a real pair has given.
 func TestWaitingForDisksAnswersAsRedis(t *testing.T) {
 	for policy, lines := range diskPlays(t) {
 		cfg := Config{Version: Redis8, Persistence: policy, FsyncTime: store.DefaultFsyncTime}
@@ -61,7 +62,8 @@ func TestWaitingForDisksAnswersAsRedis(t *testing.T) {
 	}
 }
 
-// TestRecordedWaitsAreThoseOfRedis plays the same on the redis-server that FENCEPOST_REDIS8 names.
+// TestRecordedWaitsAreThoseOfRedis checks that the replies in testdata/waitaof.txt are those of the redis-server that
+// FENCEPOST_REDIS8 names.
 func TestRecordedWaitsAreThoseOfRedis(t *testing.T) {
 	path, plays := laterPath(t), diskPlays(t)
 	var b strings.Builder

@@ -60,7 +60,7 @@ func (p *Process) encode(a alarm) []byte {
 	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
 }
 
-// ofProcessorTime describes a call that creates a timer for processor time. Such timers are those of profilers.
+// ofProcessorTime describes a call that creates a timer for processor time. Profilers use such timers.
 const ofProcessorTime = "for a timer that counts processor time, which is not modeled: turn the profiler off that " +
 	"uses it, or use a timer that counts time"
 

@@ -91,7 +91,7 @@ var processCalls = map[uint64]call{
 
 	unix.SYS_FUTEX: {"futex", (*thread).futex},
 
-	// Programs that find no process files use process numbers.
+	// Programs use process numbers if the kernel does not have process files (pidfd).
 	unix.SYS_PIDFD_OPEN:        {"pidfd_open", (*thread).lacks},
 	unix.SYS_PIDFD_SEND_SIGNAL: {"pidfd_send_signal", (*thread).lacks},
 

@@ -152,7 +152,7 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 	return at, nil // if something is wrong with the program, its runs will report it
 }
 
-// mostRest is the maximum virtual time that the threads of a process may take until all of them wait.
+// mostRest is the maximum virtual time that may pass until all threads of a process wait.
 const mostRest = time.Second
 
 // saves stores what is needed to copy p and the processes that it has started. It returns false if they cannot be

@@ -25,7 +25,8 @@ const sentByTimer = -2
 // Ways in which a timer can tell that it has expired. toThread can be added to notifySignal.
 const notifySignal, notifyNone, notifyThread, toThread = 0, 1, 2, 4
 
-// createdClock returns whether a timer of timer_create can use a clock, and whether the clock shows the time of day.
+// createdClock reports whether a clock shows the time of day. It returns an error if a timer of timer_create cannot use
+// the clock.
 func createdClock(id int32) (day bool, err unix.Errno) {
 	switch id {
 	case unix.CLOCK_REALTIME, unix.CLOCK_TAI:
@@ -164,8 +165,8 @@ func (x *posixTimer) due() (at int64, ok bool) {
 	return at, runs && x.signal != 0
 }
 
-// setting returns the interval and the remaining time, as an itimerspec. Of a timer with an interval that has expired,
-// the time until it would expire next remains.
+// setting returns the interval and the remaining time, as an itimerspec. For a periodic timer that has expired, the
+// remaining time is the time until it expires next.
 func (x *posixTimer) setting() []byte {
 	var left int64
 	switch {

@@ -66,8 +66,8 @@ func python(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// The addresses that tests use in virtual time. At the first there is a server, at the second there is none, and at the
-// third there is one that never answers.
+// The addresses that tests use in virtual time: a server listens at the first, nobody listens at the second, and the
+// third never answers.
 const (
 	echoing = "10.0.0.1:7"
 	nobody  = "10.0.0.1:8"

@@ -191,7 +191,7 @@ func newThread(pid int) (tid int, err error) {
 			}
 			continue
 		case st.StopSignal() != unix.SIGTRAP || tid == 0:
-			return 0, fmt.Errorf("it has got no thread (status %#x)", uint32(st))
+			return 0, fmt.Errorf("it did not get a thread (status %#x)", uint32(st))
 		}
 		return tid, errors.Join(pokeCode(pid, old.Rip, code), unix.PtraceSetRegs(pid, &old))
 	}

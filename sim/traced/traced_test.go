@@ -192,8 +192,8 @@ func TestRandomStateOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestAProgramKnowsItsNumber: a program that uses the C library makes only one call to get its number, and gets the
-// same number each time. Printing takes no such call either.
+// TestAProgramKnowsItsNumber: a program that uses the C library makes at most one call to get its process number, and
+// gets the same number each time. Printing does not stop the program at every call either.
 func TestAProgramKnowsItsNumber(t *testing.T) {
 	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
 	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)

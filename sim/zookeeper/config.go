@@ -18,8 +18,8 @@ type Config struct {
 	// Tick is the ensemble's unit of time (tickTime); 0 means 2 s. Once per tick, the leader checks for expired
 	// sessions. Twice per tick, it sends a ping to the other members, and they report which sessions are alive.
 	Tick time.Duration
-	// SyncLimit is a number of ticks (syncLimit); 0 means 5. A member that hears nothing from its leader for that long
-	// stops serving, and a leader drops a member that is silent for that long.
+	// SyncLimit is a number of ticks (syncLimit); 0 means 5. If a member hears nothing from its leader for that long,
+	// it stops serving. If a leader hears nothing from a member for that long, it drops the member.
 	SyncLimit int
 	// MinTimeout and MaxTimeout limit the session timeouts that clients get; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration

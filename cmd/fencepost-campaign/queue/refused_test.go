@@ -439,7 +439,7 @@ func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	}
 }
 
-// If a search has found enough and a part is lost that it does not need, the search is not incomplete.
+// If a search has found enough, it counts as complete, even if a part that it does not need is lost.
 func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

@@ -27,7 +27,7 @@ const (
 	mostHead = 1 << 20
 )
 
-// Front returns the front of API servers.
+// Front returns the sim.Front of API servers: their protocol for clients outside the simulation.
 func Front() sim.Front {
 	tooLong := etcd.Failure(413, "RequestEntityTooLarge", "Request entity too large: limit is %d", mostBody)
 	return http1.Front{At: 6443, Longest: mostBody + mostHead, TooLong: string(etcd.Answer(tooLong.Code, tooLong))}

@@ -81,7 +81,8 @@ type Server interface {
 	// Replica reports whether the node is a replica. Its master then decides which keys expire, and records the changes
 	// of keys.
 	Replica() bool
-	// Log logs an effect of the current turn for the file and for the replicas. LogCommand does the same for a command.
+	// Log logs an effect of the current turn for the file and for the replicas. LogCommand logs a command in the same
+	// way.
 	Log(e Effect)
 	LogCommand(args []string)
 	// Changed is called after each change of a key. It is also called, with expired true, after an expired key was

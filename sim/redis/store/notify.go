@@ -41,7 +41,7 @@ next:
 			e |= allClasses
 			continue
 		case 'm':
-			return 0, "fencepost: m is not simulated: nothing is sent about keys that are missed"
+			return 0, "fencepost: m is not simulated: no notification is sent about a missing key"
 		}
 		for _, l := range letters {
 			if l.letter == c {

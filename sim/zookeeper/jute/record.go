@@ -123,7 +123,7 @@ const maxBuffer = 1<<20 - 1
 const longest = 16 << 20
 
 // ErrNoFrame reports that the bytes from a server are not a frame.
-var ErrNoFrame = errors.New("jute: no frame of ZooKeeper's protocol")
+var ErrNoFrame = errors.New("jute: the bytes are not a frame of ZooKeeper's protocol")
 
 // ReadFrame reads the next record from a server. It returns ErrNoFrame or an error of in.
 func ReadFrame(in io.Reader) (Fields, error) {
