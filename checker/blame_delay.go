@@ -8,9 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is time that a fault may have cost a client. It is either a period, or an amount of time that belongs to no
-// period: how far a clock jumped, or how much slower a link became. Where periods overlap, the time counts once.
-// Amounts add up.
+// delay is time that a fault may have cost a client. It is either a period, or an amount of time without a period, such
+// as how far a clock jumped or how much slower a link became. Periods that overlap count once. Amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time

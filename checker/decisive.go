@@ -291,8 +291,8 @@ func (t *judge) judge(c *clash, r *record) {
 	}
 }
 
-// causeOfChange returns the cause of a violation in which another client's request changed a holder's key. If the
-// request was not entitled to change it, the cause is offence.
+// causeOfChange returns the cause of a violation that happened because a client's request changed another client's key.
+// The cause is offence unless the request was permitted to change the key.
 func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	switch {
 	case !t.mayChange(c):

@@ -90,7 +90,7 @@ func (t *judge) who(g, other *trace.Grant) string {
 	return string(g.Process)
 }
 
-// name returns an attempt together with its process, or "somebody" if the attempt is not known.
+// name returns an attempt together with its process, or "somebody" if the attempt is unknown.
 func (t *judge) name(a history.Attempt) string {
 	if a == "" {
 		return "somebody"

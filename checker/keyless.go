@@ -66,8 +66,8 @@ func (t *judge) leftOver(s *trace.Span, set int) int {
 	return -1
 }
 
-// leftOverStory names the key of an earlier hold that a client still had when it was granted the lock, although it had
-// called the release of that hold. It is empty if there was none.
+// leftOverStory returns a clause about a key that a client still had when it was granted the lock, although it had
+// already released the hold to which the key belonged. It returns "" if there was no such key.
 func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {

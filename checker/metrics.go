@@ -175,8 +175,8 @@ func (m *measures) byProcess(h *history.History) Metrics {
 	return out
 }
 
-// unavailability finds the longest time in which a lock was wanted but not held. A holder that crashed no longer counts
-// as one.
+// unavailability finds the longest time in which a lock was wanted but not held. A holder that has crashed does not
+// count as a holder.
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))

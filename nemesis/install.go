@@ -130,7 +130,7 @@ func (s *striker) finish() {
 	s.record(history.OK)
 }
 
-// after calls f after d. Until then, the plan is not over.
+// after calls f when d has passed. Until then, the plan is not over.
 func (s *striker) after(d time.Duration, f func()) {
 	s.pending++
 	s.w.At(s.w.Now()+history.Of(d), func() {

@@ -161,7 +161,7 @@ type Targets struct {
 	links  []sim.ProcessID // the processes at the other ends, one range for each element of linked
 }
 
-// linkEnd is a process and the range of Targets.links that contains the processes with which it exchanges messages.
+// linkEnd is a process, together with the processes at the other ends of its links, as a range of Targets.links.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int

@@ -33,7 +33,7 @@ type interval struct {
 	from, to int64
 	// the time until which it is known to have lasted; earlier than to if the record of the process ended before that
 	seen int64
-	// when the span was certainly in progress if sure is set, or else when it may have been
+	// if sure is set, when the span was certainly in progress; otherwise, when it may have been in progress
 	begin, end int64
 	process    int32
 	shared     bool

@@ -132,8 +132,8 @@ const (
 	// CheckedLapse means that the request checked that another key of the owner had expired. That key shows that the
 	// owner is alive.
 	CheckedLapse
-	// CheckedScore means that the request removed the members of a sorted set whose score was low enough, whoever owned
-	// them: they had expired.
+	// CheckedScore means that the request checked the scores of the members of a sorted set. It removed the members
+	// with a low score, whoever owned them, because they had expired.
 	CheckedScore
 	// CheckedEarlyScore is like CheckedScore, but by the server's clock the members had not yet expired: the client
 	// that sent the request compared the score with a clock that was ahead.

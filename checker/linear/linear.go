@@ -53,8 +53,7 @@ func (b *budget) spend() bool {
 	return b.left >= 0
 }
 
-// keep uses up the memory of one step. If there is none left, it returns false, and no further steps may be tried
-// either.
+// keep uses up the memory of one step. If no memory is left, it returns false, and spend permits no further steps.
 func (b *budget) keep() bool {
 	if b.room--; b.room < 0 {
 		b.left = -1

@@ -23,9 +23,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// Check checks a history of registers. For any other history, for which Of is false, it returns of = false. The laws of
-// locks are not checked. Linearizability is checked for each register separately, or for all registers together if an
-// operation uses several.
+// Check checks a history of registers. If h is not such a history (see Of), it returns of = false and checks nothing.
+// The laws of locks are not checked. Linearizability is checked for each register separately, or for all registers
+// together if an operation uses several.
 func Check(h *history.History) (v checker.Verdict, of bool) {
 	t, err := read(h)
 	if t == nil || err != nil {

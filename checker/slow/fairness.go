@@ -9,7 +9,7 @@ import (
 
 func init() { register("fairness", (*reading).fairness) }
 
-// fairness compares each grant of a lock with each other acquire of it, and examines each stretch of time between two
+// fairness compares each grant of a lock with each other acquire of the lock. It also examines each period between two
 // events in which the lock was free.
 func (r *reading) fairness() Finding {
 	if r.Header.Order.Turn == 0 || r.Header.Permits > 1 {
@@ -119,8 +119,8 @@ func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	return true
 }
 
-// leftFree examines each stretch of time between two events: whether the process that has waited longest for a lock
-// could have got it for longer than a turn.
+// leftFree examines each period between two events. It finds the times at which the process that had waited longest for
+// a lock could have got it for longer than a turn.
 func (r *reading) leftFree() (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {

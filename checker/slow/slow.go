@@ -81,7 +81,8 @@ func lastBy(h *history.History, t history.Time) int {
 // undetermined lists beginnings of causes. This package does not determine how such a cause continues.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
-// isBy reports whether a reported cause agrees with the breach's cause, as far as this package determines it.
+// isBy reports whether a reported cause agrees with the breach's cause. If this package determines only the beginning
+// of the cause, only the beginning must agree.
 func (b Breach) isBy(cause string) bool {
 	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
 }

@@ -172,9 +172,9 @@ type Idle struct {
 	Since, Until history.Time
 }
 
-// LeftFree returns the stretches of time, longer than a turn, in which somebody waited for a lock, nobody held it or
-// acquired it, and no fault was under way. A process that a fault without end may affect does not count as waiting. It
-// returns at most most stretches, in the order in which they became too long.
+// LeftFree returns the periods, longer than a turn, in which somebody waited for a lock, nobody held it or acquired it,
+// and no fault was under way. A process that a fault without end may affect does not count as waiting. LeftFree returns
+// at most most periods, in the order in which they became too long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
 	s := queues{t: t, waits: waits, over: make([]bool, len(waits)), locks: make([]queue, len(t.Locks)),

@@ -33,7 +33,7 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
 }
 
-// rounding is the resolution of the time of day that a server reads.
+// rounding is the precision of a server's time of day.
 const rounding = history.Time(time.Millisecond)
 
 // Lapsed reports whether the owner's lease was over by the wall clock of the key's server: the owner had neither set

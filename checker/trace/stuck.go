@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never is the time for a lock that makes progress. It is later than any time in a history.
+// never is the time since which a lock makes no progress if it makes progress. It is later than any time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.

@@ -30,7 +30,7 @@ type finding struct {
 // state is what a subject has found so far.
 type state struct {
 	Findings []finding `json:"findings,omitempty"`
-	// Sure is the number of runs in which every promised law was exercised if no promise was broken; otherwise it is 0.
+	// Sure is the number of runs in which every promised law was exercised. If a promise was broken, it is 0.
 	Sure int `json:"sure"`
 	// Runs is the number of runs performed.
 	Runs int `json:"runs"`

@@ -202,7 +202,7 @@ func (s *storyline) event(pos int, e *history.Event) {
 	s.rows = append(s.rows, r)
 }
 
-// isKey reports whether an event may share a row with others.
+// isKey reports whether an event is a change of a key, which may share a row with the same change on other servers.
 func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }

@@ -77,7 +77,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	w.OnStop(d.stop)
 }
 
-// Recorded passes an event in which a server has recorded a change of a lock's key to the front.
+// Recorded tells the front that a server has recorded a change of a lock's key.
 func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 
 // now returns the world's time according to the bubble's clock.

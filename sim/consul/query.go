@@ -69,7 +69,7 @@ func (s *server) show(m *raft.Member, q *query) {
 	}
 }
 
-// result returns the reply to a read.
+// result returns the reply to a read, from the current state.
 func (s *server) result(m *raft.Member, c *call) *reply {
 	index, found := s.store.index(c)
 	r := &reply{code: 200, query: true, index: index, leader: m.Leader() != "", json: true}

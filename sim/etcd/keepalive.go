@@ -45,7 +45,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops requests that have timed out. Their clients stopped waiting long ago.
+// dropLateAsks drops the requests that have timed out. Their clients stopped waiting long ago.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -131,7 +131,7 @@ func (s *server) deliver(t leaderAnswer) {
 	p.done(t, nil)
 }
 
-// askAgain sends the unanswered asks to a new leader.
+// askAgain sends a new leader the requests that have not been answered.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range slices.Clone(s.asks) {

@@ -114,7 +114,7 @@ func (l *mutex) grant(env sim.Env) sim.Grant {
 		Counted: l.servers}
 }
 
-// lock waits until no key is older than its own. It returns false if the session ended before that.
+// lock waits until no key is older than the mutex's own key. It returns false if the session ended before that.
 func (l *mutex) lock(patience time.Duration) bool {
 	env := l.env
 	l.since = env.Mark()

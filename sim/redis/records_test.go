@@ -22,8 +22,8 @@ type standing struct {
 // account is what exists on a server, according to its records.
 type account map[[2]string]standing
 
-// note applies a record as a reader of the history does. A record of a key that does not exist on the server changes
-// nothing.
+// note updates the account with a record, as a reader of the history would do. A record of a key that does not exist on
+// the server changes nothing.
 func (a account) note(e *history.Event) {
 	p := [2]string{string(e.Lock), e.Member}
 	was, there := a[p]

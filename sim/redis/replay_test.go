@@ -144,7 +144,7 @@ func list(keys []store.Key) string {
 	return b.String()
 }
 
-// same checks that a node has the given data.
+// same fails the test unless a node has the given data.
 func (s *groupOfThree) same(when string, m *member, was []store.Key) {
 	s.t.Helper()
 	is := m.node.Keys()

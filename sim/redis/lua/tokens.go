@@ -37,7 +37,8 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall returns how many tokens of `redis . call (` have been read after another token.
+// readCall recognizes the four tokens of `redis . call (`. read is the number of them read so far. readCall returns
+// this number after another token.
 func readCall(read int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
 	if read < len(want) && token == want[read] {
