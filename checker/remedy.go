@@ -54,7 +54,7 @@ func tokens(when func(*situation) bool) []advice {
 		})
 	}
 	return slices.Concat([]advice{
-		{text: "Issue a token with each grant, in the same atomic step that grants the lock.", unless: history.GrantToken,
+		{text: "Issue a token with each grant, in the atomic step that grants the lock.", unless: history.GrantToken,
 			only: anyRedis, when: all(when, not(lost), not(isSplit))},
 		{text: "Store the counter so that a crash cannot set it back: appendfsync always.", unless: history.FsyncAlways,
 			only: anyRedis, when: all(when, lost, kept, not(isSplit))},

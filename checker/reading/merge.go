@@ -171,7 +171,8 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 		{"initial", to.Initial == h.Initial, to.Initial, h.Initial},
 	} {
 		if !c.same {
-			return fmt.Errorf("%s: its header has %s %v, and the files before it %v: so they describe different lock services",
+			return fmt.Errorf("%s: its header has %s %v, and the files before it %v: "+
+				"they describe different lock services",
 				p.Name, c.key, c.now, c.here)
 		}
 	}

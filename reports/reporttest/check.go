@@ -31,7 +31,8 @@ func Check(d *document.Document) (err error) {
 		explained := strings.Contains(plain, document.ProbeIs)
 		plain = strings.ReplaceAll(plain, document.ProbeIs, "")
 		if explained && !document.MentionsProbe(plain) || !explained && document.MentionsProbe(plain) {
-			wrong("%s must explain the probe if and only if it mentions it: explained %t, mentioned %t", form, explained, !explained)
+			wrong("%s must explain the probe if and only if it mentions it: explained %t, mentioned %t", form,
+				explained, !explained)
 		}
 	}
 	long := *d

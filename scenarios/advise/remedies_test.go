@@ -212,7 +212,7 @@ var confirmations = []confirmation{
 		"and not one that all grants share.", changes: []string{"lock.token: own-node"}},
 	{text: "Use the revision of a consensus service as the token: it survives the loss of a server.",
 		changes: []string{"lock.protocol: etcd"}},
-	{text: "Issue a token with each grant, in the same atomic step that grants the lock.",
+	{text: "Issue a token with each grant, in the atomic step that grants the lock.",
 		changes: []string{"lock.read-token: in-step"}},
 	{text: "Store the counter so that a crash cannot set it back: appendfsync always.",
 		changes: []string{"servers.persistence.append-fsync: always"}},

@@ -73,8 +73,8 @@ type AddressError struct {
 
 // Error returns a message with the address and the addresses that exist.
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("%s dialled %s, which is not a server of the simulated world: its servers are %s", e.Client, e.Address,
-		strings.Join(e.Servers, ", "))
+	return fmt.Sprintf("%s dialled %s, which is not a server of the simulated world: its servers are %s",
+		e.Client, e.Address, strings.Join(e.Servers, ", "))
 }
 
 // DialContext opens a connection to a server of the world. The address contains the server's IP address, or its name as

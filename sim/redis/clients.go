@@ -77,8 +77,8 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 		"get-master-addr-by-name": 3}[sub]
 	switch {
 	case !known:
-		w.ReplyError("ERR fencepost: this subcommand is not simulated, only MASTERS, MASTER, REPLICAS, SLAVES, SENTINELS " +
-			"and GET-MASTER-ADDR-BY-NAME")
+		w.ReplyError("ERR fencepost: this subcommand is not simulated, only MASTERS, MASTER, REPLICAS, SLAVES, " +
+			"SENTINELS and GET-MASTER-ADDR-BY-NAME")
 		return
 	case len(args) != words:
 		w.ReplyError("ERR wrong number of arguments for 'sentinel|" + sub + "' command")

@@ -130,7 +130,8 @@ var mistakes = map[string]struct {
 	"an address of its own": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		client := redis.NewClient(&redis.Options{Addr: "localhost:6379", Dialer: c.DialContext})
 		return &watchdog{client: client, key: c.Key, ttl: TTL}, nil
-	}}, "worker-10 dialled localhost:6379, which is not a server of the simulated world: its servers are 10.0.0.1:6379"},
+	}}, "worker-10 dialled localhost:6379, which is not a server of the simulated world: its servers are " +
+		"10.0.0.1:6379"},
 	"a prefix": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return &watchdog{client: goRedis(c, 0), key: "orders:" + c.Key, ttl: TTL}, nil
 	}}, `the servers saw no key "lock", but they saw "orders:lock": set Config.Keys`},
