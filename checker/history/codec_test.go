@@ -285,7 +285,7 @@ func BenchmarkDecode(b *testing.B) {
 func TestTooManyEventsAreRefused(t *testing.T) {
 	lines := strings.Repeat(`{"time":1,"process":"a","f":"acquire","type":"invoke","lock":"l"}`+"\n", 3)
 	forms := strings.Repeat("{:type :invoke, :f :acquire, :process 0}\n", 3)
-	for most, want := range map[int]string{3: "", 2: "line 3: more than 16777216 events, the most that are judged"} {
+	for most, want := range map[int]string{3: "", 2: "line 3: more than 16777216 events, the maximum for one history"} {
 		_, _, err := decodeCut(strings.NewReader(lines), nil, most)
 		_, edn := decodeEDN(strings.NewReader(forms), nil, most)
 		for _, err := range []error{err, edn} {

@@ -256,7 +256,7 @@ func TestWrongMixesAreRefused(t *testing.T) {
 	const sec = time.Second
 	for want, change := range map[string]func(*Mix){
 		`mix: the weight of "cut" is -1; it must be between 0 and 1000000`: func(m *Mix) { m.Weights[nemesis.Cut] = -1 },
-		`mix: a weight is set at 0, which is no kind`:                      func(m *Mix) { m.Weights[0] = 1 },
+		`mix: there is a weight for kind 0, which does not exist`:          func(m *Mix) { m.Weights[0] = 1 },
 		`mix: Fewest is -1; it must be between 0 and 1000`:                 func(m *Mix) { m.Fewest = -1 },
 		`mix: Most is 2; it must be between 3 and 1000`:                    func(m *Mix) { m.Fewest, m.Most = 3, 2 },
 		`mix: PPM is 500001; it must be between 1 and 500000`:              func(m *Mix) { m.PPM = 500_001 },

@@ -193,8 +193,8 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 			"Two clients were inside at once for 250 ms: client-1 worked for longer than its lease."},
 		{long, 2, []int{0, 2}, func(h *history.Header, f *checker.Finding) {
 			h.Service, f.Cause = history.ZooKeeper, checker.Cause{Kind: checker.LostInFailover}
-		}, "Two clients were inside at once for 250 ms: an election lost the key of client-1, which had been " +
-			"answered for."},
+		}, "Two clients were inside at once for 250 ms: an election lost the key of client-1, whose request " +
+			"had been answered."},
 		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) {
 			f.Law, f.Cause, f.About = checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckBehindCrashed},
 				"client-2"
