@@ -124,7 +124,7 @@ func TestTheTrialRun(t *testing.T) {
 		"no connection": {Config{New: making(func(*Client) Lock { return open{} })},
 			"the lock opened no connection: pass c.DialContext"},
 		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
-			"worker-10 dialled 127.0.0.1:6379, which is no server"},
+			"worker-10 dialled 127.0.0.1:6379, which is not a server"},
 		"New returns nil":           {Config{New: making(func(*Client) Lock { return nil })}, nilLock},
 		"New returns a nil pointer": {Config{New: making(func(*Client) Lock { return (*plain)(nil) })}, nilLock},
 		"New returns an error": {Config{New: func(*Client) (Lock, error) { return nil, errors.New("no such pool") }},
