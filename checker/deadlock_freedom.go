@@ -186,14 +186,10 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	}
 	keys := t.standing(a.Lock, now.at)
 	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
-		until := "never expires"
-		if key.until != history.Never {
-			until = sentence("is due to expire at %v", key.until)
-		}
 		owner := t.ProcessOf(key.of)
 		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, is "+
 			"still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
-			t.History.Events[key.set].Process, t.Time(key.set), until), []int{key.set, crash}
+			t.History.Events[key.set].Process, t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)
 	if g != nil && !t.recorded(g) {
@@ -218,6 +214,21 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 		about = g.Process
 	}
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
+}
+
+// dueText says when a key that is present at a moment expires. If it should have expired by then, dueText names the
+// clock fault of its server that kept it.
+func (t *judge) dueText(key *standingKey, now moment) string {
+	switch {
+	case key.until == history.Never:
+		return "never expires"
+	case key.until >= now.time:
+		return sentence("is due to expire at %v", key.until)
+	}
+	f := t.lastSuspect(now.at, func(f *trace.Fault) bool {
+		return f.Does.IsClock() && f.Strikes(key.keeper) && f.Over() >= max(key.set, key.prolonged)
+	})
+	return sentence("was due to expire at %v%s", key.until, t.faultText(f))
 }
 
 // circle describes a cycle of processes that wait for one another.

@@ -338,9 +338,10 @@ var remedies = map[CauseKind][]advice{
 	TokenWentBack: tokens(nil),
 	StuckBehindCrashed: {
 		{text: withExpiry, unless: history.Expiry},
+		{text: serverClocks, given: history.Expiry, when: serverSet},
 		{text: "The lock expires by itself: a client must wait for it longer than the expiry.", given: history.Expiry,
-			when: not(isFar)},
-		{text: slowNetwork, given: history.Expiry, when: isFar},
+			when: all(not(isFar), not(serverSet))},
+		{text: slowNetwork, given: history.Expiry, when: all(isFar, not(serverSet))},
 	},
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind " +

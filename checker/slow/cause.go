@@ -484,7 +484,7 @@ func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 }
 
 // sessionEnded reports whether a fault ended the process's session and no other key of the process has expired since
-// then.
+// then. A session ends with all its keys, so keys that expire at the same time as this one do not count.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {
@@ -494,7 +494,7 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.EndsSession &&
 			e.Fault.Strikes(p):
 			ended = true
-		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p):
+		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p) && e.Time < r.time(gone):
 			ended = false
 		}
 	}

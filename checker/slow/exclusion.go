@@ -37,11 +37,10 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 		}
 		w := window{section: s, from: g.Granted, to: max(g.Granted, until), at: at}
 		if s.release < r.none {
-			released := r.time(s.release)
-			if released < w.from || released == w.from && until > g.Granted {
+			if r.releasedBefore(s, g, until) {
 				continue
 			}
-			w.to = min(w.to, released)
+			w.to = min(w.to, r.time(s.release))
 		}
 		for i := range pieces {
 			pieces[i].to = min(pieces[i].to, w.from)
@@ -50,6 +49,13 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 		pieces = append(pieces, w)
 	}
 	return pieces
+}
+
+// releasedBefore reports whether the release of a section was called before a grant, which is valid until a given time,
+// could count.
+func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Time) bool {
+	released := r.time(s.release)
+	return released < g.Granted || released == g.Granted && until > g.Granted
 }
 
 // openEnd returns the end of a lease whose end was not stated: the time at which the holder learned that the lock was
@@ -160,14 +166,14 @@ func (r *reading) leaseExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: judged, Breaches: broken}
 }
 
-// stated counts the windows of a section: one for its grant, and one for each extension that was decided before the
-// release was called.
+// stated counts the windows of a section: one for its grant, and one for each extension that counts although the
+// section was released.
 func (r *reading) stated(s *section) (n int) {
 	if s.lease != nil {
 		n++
 	}
 	for _, at := range s.extensions {
-		if s.release == r.none || r.Events[at].Grant.Granted < r.time(s.release) {
+		if g := r.Events[at].Grant; s.release == r.none || !r.releasedBefore(s, g, g.Until) {
 			n++
 		}
 	}

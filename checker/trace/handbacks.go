@@ -212,7 +212,10 @@ func (t *Trace) lendsKeys(n int32) bool {
 		return false
 	}
 	for p, sections := range h.inside {
-		has := func(k int32) bool { return t.Number[h.keys.all[k].of] == int32(p) }
+		has := func(k int32) bool {
+			n, known := t.Number[h.keys.all[k].of]
+			return known && n == int32(p)
+		}
 		if int32(p) == t.Number[g.Process] || slices.ContainsFunc(h.stand[g.Lock], has) {
 			continue
 		}
