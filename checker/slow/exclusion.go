@@ -339,7 +339,8 @@ func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 				continue
 			}
 			switch cause, mine := r.decide(&x, &y); cause {
-			case "validity miscounted", "validity miscounted (gone key)", "never renewed", "cause not recorded",
+			case "validity miscounted", "validity miscounted (gone key)", "validity miscounted (gone key extended)",
+				"never renewed", "cause not recorded",
 				"lease not rechecked", "session expired", "granted by no server", "counted without quorum",
 				"granted twice by one server":
 			default:
@@ -396,7 +397,7 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 
 // neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
 // but no request to extend it. The holder worked until it left, or until b entered at the same time. This time must
-// also be longer than any earlier lease of the lock. A lease that was already over when it was granted does not count,
+// also be longer than any lease of the lock was stated to be by then. A lease that was already over when it was granted does not count,
 // because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
@@ -408,7 +409,7 @@ func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) 
 		return false
 	}
 	for _, s := range r.sections {
-		if s.lock == holder.lock && s.ok < holder.ok && s.lease != nil && s.lease.Until != history.Never &&
+		if s.lock == holder.lock && s.ok <= holder.ok && s.lease != nil && s.lease.Until != history.Never &&
 			r.time(left)-r.time(holder.ok) <= s.lease.Until-s.lease.Since {
 			return false
 		}
