@@ -44,6 +44,9 @@ func on(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
 
+// notZooKeeper is true for every other service.
+func notZooKeeper(k history.ServiceKind) bool { return !onZooKeeper(k) }
+
 // anyRedis is true for Redis masters. Each keeps its own keys, so its clock and its disk matter.
 func anyRedis(k history.ServiceKind) bool {
 	return k.Name == history.Redis || k.Name == history.Redlock

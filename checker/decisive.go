@@ -464,7 +464,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.early = t.earlyReturn(r) >= 0
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
 		f.member, f.asking = setsMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
-		f.inside = t.History.Events[r.at].Member != ""
+		f.inside, f.fixed = t.History.Events[r.at].Member != "", unnumbered(t.History.Events[r.at].Member)
 		checked := t.History.Events[r.at].Checked
 		f.watched, f.looked = checked == history.CheckedWatched, checked == history.CheckedValue
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
@@ -480,6 +480,11 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 
 // setsMember reports whether an event set a member of a key, such as the field of a hash.
 func setsMember(e *history.Event) bool { return e.F == history.KeySet && e.Member != "" }
+
+// unnumbered reports whether a member has a name that does not end with a number, unlike a sequential znode.
+func unnumbered(member string) bool {
+	return member != "" && (member[len(member)-1] < '0' || member[len(member)-1] > '9')
+}
 
 // foundMember reports whether a key was set by a request that had looked up the same member of the key, such as the
 // field of a hash.

@@ -141,8 +141,8 @@ func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
 	}
 	if why.cause.Kind == LeaseNotRechecked {
-		return sentence("The lease of %s was already over when it was granted the lock at %v: it was valid until "+
-			"%v%s. %s entered anyway.", g.Process, g.Lease.Granted, g.Lease.Until, t.faultText(why.faults...),
+		return sentence("The lease of %s was already over when it was granted the lock at %v: it had ended at %v%s. "+
+			"%s entered anyway.", g.Process, g.Lease.Granted, min(g.Lease.Until, l.ended), t.faultText(why.faults...),
 			capital(string(g.Process)))
 	}
 	if reason := t.blameStory(g.Process, why); reason != "" {
@@ -232,6 +232,24 @@ func (t *judge) spell(f *trace.Fault) string {
 	}
 }
 
+// wholeLease returns the beginning and the end of the lease to which a window of a grant belongs. An extension begins a
+// new window where it replaces the earlier one.
+func (t *judge) wholeLease(of *trace.Span, lock int32) (from, to history.Time) {
+	from, to = history.Time(of.From), history.Time(of.To)
+	windows := t.Locks[lock].Windows
+	for i := range windows {
+		if w := &windows[i]; w.Grant == of.Grant && history.Time(w.From) == to {
+			to = max(to, history.Time(w.To))
+		}
+	}
+	for i := range slices.Backward(windows) {
+		if w := &windows[i]; w.Grant == of.Grant && history.Time(w.To) == from {
+			from = min(from, history.Time(w.From))
+		}
+	}
+	return from, to
+}
+
 // leaseStory describes two leases that overlapped, and the records of every server that both grants counted.
 func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	a, b := c.first, c.then
@@ -244,7 +262,8 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	if b.At != gb.OK {
 		granted = sentence("had its lease of %s extended", quoted(t.Locks[c.lock].Name))
 	}
-	had := sentence("the lease of %s ran from %v to %v", t.who(ga, gb), history.Time(a.From), history.Time(a.To))
+	from, to := t.wholeLease(&a, c.lock)
+	had := sentence("the lease of %s ran from %v to %v", t.who(ga, gb), from, to)
 	if t.History.Events[a.At].Grant.Open {
 		had = sentence("%s had held it since %v and had not been told that it was lost", t.who(ga, gb),
 			history.Time(a.From))

@@ -159,7 +159,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	t.facts.extending = t.extending(e.By, e.Lock, at)
 	t.facts.member, t.facts.asking = setsMember(e), t.deletedWhileAsking(at)
 	t.facts.oneClient = t.ProcessOf(e.By) == t.ProcessOf(owner)
-	t.facts.inside = e.Member != ""
+	t.facts.inside, t.facts.fixed = e.Member != "", unnumbered(e.Member)
 	t.facts.watched, t.facts.looked = e.Checked == history.CheckedWatched, e.Checked == history.CheckedValue
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }

@@ -87,7 +87,7 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	} else {
 		s += sentence(" had been neither deleted nor overwritten by %v.", called+t.History.Header.Bound)
 	}
-	s += sentence(" No fault struck %s, a lock server, or a link between them.", g.Process)
+	s += sentence(" Since %s asked for the lock, no fault that could prevent the release was active.", g.Process)
 	t.facts.earlierTry = earlier
 	t.facts.unanswered = g.Done <= r.End && t.History.Events[g.Done].Type == history.Info ||
 		g.Done > r.End && t.deletedLater(g, r.End)

@@ -216,7 +216,11 @@ var remedies = map[CauseKind][]advice{
 			{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 				unless: history.OwnerCheck, only: onEtcd, when: ofDetail("")},
 			{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence " +
-				"numbers alone may start again.", unless: history.OwnValue, only: onZooKeeper, when: ofDetail("")},
+				"numbers alone may start again.", unless: history.OwnValue, only: onZooKeeper,
+				when: all(ofDetail(""), not(isFixed))},
+			{text: "Delete the znode only in the session that created it: once that session has ended, the znode with " +
+				"this name is another client's.", unless: history.OwnerCheck, only: onZooKeeper,
+				when: all(ofDetail(""), isFixed)},
 			{text: "If the lock could not be renewed, stop the work and end the process before giving up the " +
 				"lock: client-go's ReleaseOnCancel clears the record of whoever leads by then.",
 				unless: history.StopFirst, only: onKubernetes, when: ofDetail("")},
@@ -348,7 +352,10 @@ var remedies = map[CauseKind][]advice{
 			"by a lost request expires by itself.", unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
 		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
 			"the key of the attempt is deleted: until then everybody waits behind that key.",
-			when: ofDetail(SessionLives)},
+			only: notZooKeeper, when: ofDetail(SessionLives)},
+		{text: "After an acquire or a release that failed, end the session, or make sure that the node of the " +
+			"attempt is deleted: until then everybody waits behind that node.",
+			only: onZooKeeper, when: all(ofDetail(SessionLives), not(isEarlierTry))},
 		{text: findNode, only: onZooKeeper, when: all(ofDetail(SessionLives), isEarlierTry)},
 		{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
 			when: all(ofDetail(KeptProlonged), func(s *situation) bool { return !s.leftSection })},

@@ -45,6 +45,7 @@ type facts struct {
 	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants are due to the same key
 	oneClient bool         // the key was removed or extended by another attempt of the owner's own client
+	fixed     bool         // all clients use one name for the key's member, which does not end with a number
 	inside    bool         // the owner is stated inside the key, such as by the field of a hash
 	looked    bool         // the request that changed the key looked at its value
 	watched   bool         // the client that changed the key had watched it, but did so outside of a transaction
@@ -195,6 +196,7 @@ func isOneKey(s *situation) bool      { return s.oneKey }
 func isOneClient(s *situation) bool   { return s.oneClient && s.MayApply(history.OwnValue) }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
+func isFixed(s *situation) bool       { return s.fixed }
 func isElected(s *situation) bool     { return s.elected }
 func isLapsed(s *situation) bool      { return s.lapsed }
 func isEndless(s *situation) bool     { return s.endless }

@@ -268,7 +268,7 @@ func (x *abandonedKey) stay(t *judge) string {
 	case x.detail == SessionLives:
 		return "stays as long as the session does"
 	case x.detail == KeptProlonged:
-		return sentence("was extended as late as %v", t.Time(x.prolonged))
+		return sentence("keeps being extended, for example at %v", t.Time(x.prolonged))
 	case x.until == history.Never:
 		return "never expires"
 	}

@@ -93,7 +93,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	if asked, known := t.lastAsked(client, by); known {
 		last = sentence(", the last at %v,", asked)
 	}
-	return sentence(" Requests of %s for it reached the servers%s although no server had a key of it.", client, last)
+	return sentence(" Requests of %s for it reached the servers%s, and no server had a key of it.", client, last)
 }
 
 // isFree reports whether no server had a key of a lock in the period that begins after a given time and ends before

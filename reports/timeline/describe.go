@@ -57,7 +57,7 @@ func (t *describer) event(e *history.Event) string {
 	case history.Release:
 		return t.release(e)
 	case history.Lost:
-		return t.who(e) + " learns that its lock is gone and stops"
+		return t.who(e) + " learns that its lock" + t.lock(e) + " is gone and stops"
 	case history.Crashed:
 		return string(e.Process) + " crashes"
 	case history.Woken:
@@ -145,6 +145,8 @@ func (t *describer) lease(e *history.Event) string {
 	switch {
 	case g.Open:
 		s = ": lease without a stated end"
+	case g.Told:
+		s = ": lease until " + text.Instant(g.Until) + ", when it is told that the lock is lost"
 	case g.Until == history.Never:
 		s = ": lease without end"
 	case g.Until <= g.Granted:

@@ -222,6 +222,10 @@ var confirmations = []confirmation{
 	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
 		"key of the attempt is deleted: until then everybody waits behind that key.",
 		changes: []string{"lock.release-on-failure: on"}, reason: librariesOnly},
+	{text: "Delete the znode only in the session that created it: once that session has ended, the znode with this " +
+		"name is another client's.", reason: librariesOnly},
+	{text: "After an acquire or a release that failed, end the session, or make sure that the node of the attempt is " +
+		"deleted: until then everybody waits behind that node.", reason: librariesOnly},
 	{text: "After a connection broke, look for an existing node of the same client before creating another: the " +
 		"request without an answer may have been carried out.", reason: librariesOnly},
 	{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",

@@ -193,7 +193,7 @@ func (a *Report) untried() string {
 	if n := a.UntriedSingles; n > 0 {
 		left = append(left, text.Count(n, "change"), "all pairs")
 	}
-	if n := a.UntriedPairs; n > 0 {
+	if n := a.UntriedPairs; n > 0 && a.UntriedSingles == 0 {
 		left = append(left, text.Count(n, "pair"))
 	}
 	if n := len(a.unconfirmed()); n > 0 {

@@ -250,9 +250,22 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	case due == history.Never:
 		truth = "never expires"
 	case prolonged > 0:
-		truth = "was extended as late as " + prolonged.String()
+		truth = "keeps being extended, for example at " + prolonged.String()
 	}
 	return unless(why == truth, truth)
+}
+
+// ownKey checks that a server set a key of a client at the given time, and that the key still existed when the law was
+// violated. The groups of its pattern are NAMED TIME NAMED.
+func (p *proof) ownKey(m []string) string {
+	return p.shown("key", func(i int, e *history.Event) bool {
+		if e.F != history.KeySet || !of(e.Of, m[1], "") || !at(e.Time, m[2]) || string(e.Process) != m[3] {
+			return false
+		}
+		return !slices.ContainsFunc(p.History.Events[i+1:], func(o history.Event) bool {
+			return o.F == history.KeyGone && o.Of == e.Of && o.Member == e.Member && o.Time <= p.read.Broken
+		})
+	})
 }
 
 // leftBehind checks that a client gave up or left its section without removing its key. The groups of its pattern are

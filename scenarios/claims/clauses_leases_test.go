@@ -121,7 +121,8 @@ func (p *proof) twoLeases(m []string) string {
 	how := map[history.F]string{history.Acquire: "was granted the lock", history.Extend: "had its lease of"}
 	for _, x := range all(m[1], m[2]) {
 		for _, y := range all(m[6], m[7]) {
-			if x.of != y.of && at(x.from, m[5]) && at(y.from, m[8]) && at(y.to, m[9]) && y.from <= x.from &&
+			from, to := p.whole(y)
+			if x.of != y.of && at(x.from, m[5]) && at(from, m[8]) && at(to, m[9]) && y.from <= x.from &&
 				x.from <= y.to && how[p.History.Events[x.at].F] == m[3] {
 				return ""
 			}
@@ -382,6 +383,17 @@ func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
 			(at(e.Grant.Until, m[3]) || m[3] == "" && e.Grant.Until <= e.Grant.Granted)
+	})
+}
+
+// overBefore checks that a lease was over before it was granted: the client had been told of an earlier end, or its key
+// was gone or expired by then. The groups of its pattern are NAMED TIME TIME.
+func (p *proof) overBefore(m []string) string {
+	if p.stated(m) == "" {
+		return ""
+	}
+	return p.shown("end of the key", func(_ int, e *history.Event) bool {
+		return e.F.IsKey() && of(e.Of, m[1], "") && (at(e.Until, m[3]) || e.F == history.KeyGone && at(e.Time, m[3]))
 	})
 }
 

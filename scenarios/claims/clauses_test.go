@@ -40,8 +40,8 @@ var clauses = []clause{
 	says(`when NAMED got the lock at TIME(?: its own lease had ended at TIME, and)? it took the lock without checking `+
 		`again`, (*proof).stated),
 	says(`but NAMED considered its lease extended at TIME, until TIME`, (*proof).stated),
-	says(`The lease of NAMED was already over when it was granted the lock at TIME: it was valid until TIME`,
-		(*proof).stated),
+	says(`The lease of NAMED was already over when it was granted the lock at TIME: it had ended at TIME`,
+		(*proof).overBefore),
 	says(`it had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).likewise),
 	says(`, so it expired at TIME, not at TIME`, (*proof).undone),
 	says(`NAMED set the key of NAMED at TIME and NAMED that of NAMED at TIME`, (*proof).twoMasters),
@@ -84,8 +84,8 @@ var clauses = []clause{
 	says(`Each holds what the next one wants: ([^.]+)`, (*proof).circle),
 	says(`NAMED had held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),
 	says(`NAMED had held the lock since TIME and crashed at TIME`, (*proof).diedHolding),
-	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|is due to `+
-		`expire at TIME)`, (*proof).leftKey),
+	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|(?:is|was) due `+
+		`to expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
 	says(`NAMED (gave up|left the section of|got the lock by a try later than) attempt ([^ ]+) at TIME; its key on `+
 		`NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
@@ -98,6 +98,7 @@ var clauses = []clause{
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
 		`although (.+?) up and reachable all the time and nobody else held or tried the lock; it should succeed `+
 		`within TIME`, (*proof).slow),
+	says(`A key of NAMED itself, set at TIME on NAMED, was still there`, (*proof).ownKey),
 	says(`Its key on NAMED (had been gone since|was still there, last extended at|was still there, last set at) TIME`,
 		(*proof).refusedKey),
 	says(`NAMED released LOCK at TIME, while its lease was valid until TIME. The release (?:had not returned TIME `+
@@ -114,7 +115,7 @@ var clauses = []clause{
 }
 
 // stays matches the phrases that say why a key remains.
-const stays = `(never expires|stays as long as the session does|was extended as late as TIME|is due to expire at TIME)`
+const stays = `(never expires|stays as long as the session does|keeps being extended, for example at TIME|is due to expire at TIME)`
 
 // is reports whether a name in an explanation stands for the process p. If the explanation also states an attempt, it
 // must be a. Case is ignored, because the name may begin a sentence.

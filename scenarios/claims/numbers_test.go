@@ -110,6 +110,23 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
+// whole returns the beginning and the end of all leases of a section that adjoin l.
+func (p *proof) whole(l lease) (from, to history.Time) {
+	all := p.leases(l.of)
+	from, to = l.from, l.to
+	for _, o := range all {
+		if o.from == to {
+			to = max(to, o.to)
+		}
+	}
+	for _, o := range slices.Backward(all) {
+		if o.to == from {
+			from = min(from, o.from)
+		}
+	}
+	return from, to
+}
+
 // words replaces the placeholders in the pattern of a clause with regular expressions: NAMED with a process, WHO with a
 // process and, if stated, its attempt, LOCK with a lock or a value in quotes, TIME with an instant or a duration,
 // FAULTS with lines of faults in parentheses, and COUNT with a number. Each becomes one group of the regular

@@ -282,7 +282,11 @@ func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 		return Denied
 	}
 	e.stopped.Raise()
-	return e.release(env, &e.requests)
+	a := e.release(env, &e.requests)
+	if a == Denied && e.own.release != clearsRecord {
+		h.Said = "conflict: the record had changed"
+	}
+	return a
 }
 
 // Close does nothing.

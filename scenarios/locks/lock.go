@@ -79,7 +79,7 @@ type Hold struct {
 	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that reacts to
 	// it pauses its work, and acquires the lock again after it has reconnected.
 	Suspended *sim.Signal
-	Said      string // error text of a foreign lock that refused a release
+	Said      string // reason that the lock itself stated for refusing a release; "" if none
 	value     string // owner value that is stored on the servers
 	Shared    bool   // according to a foreign lock, others may have shared holds at the same time
 	entered   int32  // how many times the client has reentered the lock without releasing it again

@@ -95,9 +95,9 @@ func (t *trial) renewals(h *hand) string {
 		}
 	}
 	if n == 0 {
-		return "which no request had renewed"
+		return "without a renewal"
 	}
-	return "though it had been renewed before"
+	return "after a renewal"
 }
 
 // records returns the problems that are visible in the servers' records. If one problem explains others, it comes
@@ -139,7 +139,7 @@ func quoted(names []string) string {
 	for _, n := range names {
 		all = append(all, fmt.Sprintf("%q", n))
 	}
-	return strings.Join(all, ", ")
+	return text.Join(all, " and ")
 }
 
 // keyInUse returns the problem that a holder deleted its own key, or that a key belongs to the clients that wait. It

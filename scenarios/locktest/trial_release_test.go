@@ -87,7 +87,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 		want string // beginning of the first problem; empty: no problem
 	}{
 		"other keys": {Config{New: newSeveral("")},
-			`the servers saw no key "lock", but they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
+			`the servers saw no key "lock", but they saw "my:0:lock", "my:1:lock" and "my:2:lock": set Config.Keys`},
 		"no key": {Config{New: sharing(made(pinging, nop))}, `the servers saw no key "lock" and no other key: ` +
 			"keys show who owns a lock and why its lease ended. If this lock needs no keys, set Config.SkipTrial"},
 		"no key, and two have it at once": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
@@ -179,7 +179,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	told := func(after time.Duration) constructor {
 		return making(func(c *Client) Lock { return announcing{&telling{plain: &plain{c: c, ttl: ttl}, after: after}} })
 	}
-	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil, which no request had renewed, ` +
+	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil and without a renewal, ` +
 		"and 4s later Lost was still not closed: renew the lease until Unlock is called, or close Lost before the " +
 		"lease ends"
 	for name, test := range map[string]struct {
