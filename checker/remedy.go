@@ -218,8 +218,8 @@ var remedies = map[CauseKind][]advice{
 			{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence " +
 				"numbers alone may start again.", unless: history.OwnValue, only: onZooKeeper,
 				when: all(ofDetail(""), not(isFixed))},
-			{text: "Delete the znode only in the session that created it: once that session has ended, the znode with " +
-				"this name is another client's.", unless: history.OwnerCheck, only: onZooKeeper,
+			{text: "Delete the znode only in the session that created it: once that session has ended, the znode " +
+				"with this name is another client's.", unless: history.OwnerCheck, only: onZooKeeper,
 				when: all(ofDetail(""), isFixed)},
 			{text: "If the lock could not be renewed, stop the work and end the process before giving up the " +
 				"lock: client-go's ReleaseOnCancel clears the record of whoever leads by then.",

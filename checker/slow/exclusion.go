@@ -397,8 +397,8 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 
 // neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
 // but no request to extend it. The holder worked until it left, or until b entered at the same time. This time must
-// also be longer than any lease of the lock was stated to be by then. A lease that was already over when it was granted does not count,
-// because it could not have been renewed.
+// also be longer than any lease of the lock that was stated by then. A lease that was already over when it was granted
+// does not count, because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {
