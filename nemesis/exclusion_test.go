@@ -36,7 +36,7 @@ func TestWrongExclusionsAreRefused(t *testing.T) {
 		"cut, no restart":          `column 9: expected "end", found "restart"`,
 		"cut, one direction":       `column 10: expected "way", found "direction"`,
 		"drift, one way":           `column 8: expected "no", found "one"`,
-		"crash, restart within 0s": `column 23: a duration is longer than 0s, found "0s"`,
+		"crash, restart within 0s": `column 23: a duration must be longer than 0s, found "0s"`,
 		"pause, restart within 1s": `column 6: expected "of" or the end of the line, found ","`,
 	} {
 		if _, err := ParseExclusion(line); err == nil || err.Error() != want {

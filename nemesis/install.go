@@ -80,8 +80,8 @@ func (s *striker) arrange() {
 }
 
 // arrangeEnd schedules the end of a fault if its time is known from the start. At each instant, all faults that begin
-// come before those that end. So a fault can be split into two, one beginning when the other ends, without a different
-// effect.
+// come before those that end. A fault therefore has the same effect as two shorter ones, of which the second begins
+// when the first ends.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {

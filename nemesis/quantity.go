@@ -37,7 +37,7 @@ var unitsMeant = map[string]string{
 const (
 	notDuration = "expected a duration such as 500ms"
 	needsUnit   = "a duration needs a unit: write "
-	tooLong     = "a duration is at most 24h"
+	tooLong     = "a duration must be at most 24h"
 )
 
 // WithUnit suggests how to write a number without a unit as a duration. Thousands probably mean milliseconds, as in
@@ -181,7 +181,7 @@ func parsePPM(text string) (ppm int, problem, nearest string) {
 	case n == 0:
 		return 0, "a rate of zero changes nothing", ""
 	case n > MaxPPM:
-		return 0, "a rate is at most 500000ppm either way", ""
+		return 0, "a rate must be at most 500000ppm either way", ""
 	case negative:
 		return -n, "", ""
 	}

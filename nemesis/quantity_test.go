@@ -109,7 +109,7 @@ func TestWrongDurationsAreDistinguished(t *testing.T) {
 		"5":     `column 1: a duration needs a unit: write 5s or 5ms`,
 		"-5s":   `column 1: a duration here has no sign (did you mean "5s"?)`,
 		"5secs": `column 1: unknown unit "secs" (did you mean "5s"?)`,
-		"25h":   "column 1: a duration is at most 24h",
+		"25h":   "column 1: a duration must be at most 24h",
 	} {
 		if _, err := ParseDuration(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

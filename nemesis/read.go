@@ -32,7 +32,7 @@ func (p *parser) duration() time.Duration {
 	d := p.time("a duration such as 500ms")
 	if d == 0 && p.err == nil {
 		p.next--
-		p.failQuantity("a duration is longer than 0s", "")
+		p.failQuantity("a duration must be longer than 0s", "")
 	}
 	return d
 }

@@ -87,7 +87,7 @@ func TestValidateRefusesWhatNoLineCanState(t *testing.T) {
 		"no kind":   {Fault{}, anyKind + `, found "unknown"`},
 		"no target": {Fault{Kind: Pause, For: 1}, `expected a process such as client-1, found "for"`},
 		"no length": {Fault{Kind: Pause, Target: "client-1"},
-			`a duration is longer than 0s, found "0s"`},
+			`a duration must be longer than 0s, found "0s"`},
 		"no pass": {Fault{Kind: Crash, Target: "client-1", Trigger: Trigger{Point: "acquired"}},
 			stray},
 		"a word as a process": {Fault{Kind: Pause, Target: "at", For: 1},

@@ -270,7 +270,7 @@ func (w *World) StepLate(now Time) {
 // at that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
-		panic("sim: time would pass over an event, or go back")
+		panic("sim: time must not skip an event or go back")
 	}
 	if at > w.now {
 		w.before = w.events

@@ -230,7 +230,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 		{"0 invoke acquire\n0 ok acquire\n0 invoke read\n0 ok read 5", false, ""},
 		{"0 invoke acquire\n1 invoke cas [1 2]", false,
 			"index 1: cas of process-1, but acquire of process-0: a history " +
-				"is of registers, or of locks and what they guard"},
+				"contains either registers or locks with the data that they guard"},
 		{"0 invoke cas 1", false, "index 0: cas of process-0: its value is 1, not [OLD NEW]"},
 		{"0 invoke cas", false, "index 0: cas of process-0: its value is nil, not [OLD NEW]"},
 		{"0 invoke cas [1 2 3]", false, "index 0: cas of process-0: its value is [1 2 3], not [OLD NEW]"},

@@ -36,7 +36,7 @@ type describer struct {
 // who returns the name of the client or attempt that caused the event.
 func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
-// name returns the name of a client. If the attempt is called by its own name, it returns that name instead.
+// name returns the name of a client, or of its attempt if the attempt is called by its own name (see Apart).
 func (t *describer) name(p history.Process, a history.Attempt) string {
 	if t.Apart != nil && t.Apart(a) {
 		return string(a)

@@ -149,8 +149,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns the error with which a server of the given version refuses a command before it accesses any data.
-// It returns "" if the command is not refused.
+// refusalOf returns an error if a server of the given version refuses a command before it accesses any data. Otherwise
+// it returns "".
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {

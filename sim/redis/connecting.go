@@ -81,8 +81,8 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 	return ""
 }
 
-// refusesStranger returns the error with which a command is refused because the password has not been sent yet. It
-// returns "" if the command is allowed.
+// refusesStranger returns an error if the client has not sent the password yet and this command requires it. Otherwise
+// it returns "".
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
 		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {

@@ -56,7 +56,8 @@ func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
 
-// refusesListener returns the error with which a command is refused on a connection with subscriptions, or "".
+// refusesListener returns an error if a connection with subscriptions may not send this command. Otherwise it returns
+// "".
 func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 	if !n.c.listensOnly() || c.Flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""

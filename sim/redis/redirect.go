@@ -94,7 +94,7 @@ func (n *Node) away(keys, stored []string, writes, asking, toShard bool) string 
 	return sentTo("MOVED", slot, owner)
 }
 
-// sentTo returns the error that sends a client to another member.
+// sentTo returns the error that redirects a client to another member.
 func sentTo(how string, slot int, p *peer) string {
 	return how + " " + strconv.Itoa(slot) + " " + string(p.name) + ":" + resp.Port
 }

@@ -346,7 +346,7 @@ func (n *Node) acked(b *blocked) (count int64) {
 	return count
 }
 
-// refusesWrites returns the error with which the node currently refuses every write, or "" if it accepts writes.
+// refusesWrites returns the error for every write if the node currently refuses writes. Otherwise it returns "".
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {

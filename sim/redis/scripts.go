@@ -12,7 +12,8 @@ const (
 	MaxCompiled = 64  // compiled scripts, of about 17 KB each
 )
 
-// compiledScript is a script that the node has loaded, since its last start or before.
+// compiledScript is a script that the node has loaded. It is kept when the process ends, although the node then no
+// longer knows the script.
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string

@@ -11,8 +11,7 @@ import (
 // This file implements WAITAOF, which Redis has had since 7.2. It waits until a write is on disk: on the node's own
 // disk, on the disks of replicas, or both.
 
-// mark says that the node's data is the result of a stream of effects up to an offset as soon as the first effects of
-// its file are on disk.
+// mark says up to which offset the stream of effects is on disk, once the given number of effects of the file are.
 type mark struct {
 	effects int
 	offset  int64

@@ -62,9 +62,9 @@ func (p *Process) encode(a alarm) []byte {
 
 // ofProcessorTime describes a call that creates a timer for processor time. Profilers use such timers.
 const ofProcessorTime = "for a timer that counts processor time, which is not modeled: turn the profiler off that " +
-	"uses it, or use a timer that counts time"
+	"uses it, or use a timer that counts real time"
 
-// isReal reports whether a system call is about the timer that counts time, ITIMER_REAL. A call about a timer that
+// isReal reports whether a system call is about the timer that counts real time, ITIMER_REAL. A call about a timer that
 // counts processor time ends the run.
 func (t *thread) isReal() bool {
 	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {

@@ -123,9 +123,10 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/3", "PING")
 }
 
-// TestARequestBelongsToItsTask: what a call of one of several tasks sends belongs to that task's attempt, even with the
-// value of another. What runs on after a call belongs to the attempt whose value it contains, or to the only one that
-// requests the lock. If there are several, it belongs to none, unless it concerns no key.
+// TestARequestBelongsToItsTask: a client has several tasks. A request that a call of a task sends belongs to that
+// task's attempt, even if it contains another task's value. A request that is sent by code that runs on after a call
+// belongs to the attempt whose value it contains or, if there is none, to the only attempt that requests the lock. If
+// several attempts do, the request is refused unless it concerns no key.
 func TestARequestBelongsToItsTask(t *testing.T) {
 	s := newStage(t)
 	a := s.client("a").(sim.Tasks)

@@ -20,8 +20,7 @@ type hiddenKey struct {
 	born uint64 // see Entry
 }
 
-// ExpireDue hides each key and field whose deadline has passed, in the order of the deadlines. The time is the one at
-// which the node began to handle the current event.
+// ExpireDue hides each key and field whose deadline has passed at the time d.Now, in the order of the deadlines.
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]
