@@ -127,9 +127,9 @@ func (t *Trace) Counted(f *Fault) int {
 }
 
 // Mended returns the position at which the processes or links that f disabled work again. For a crash this is the
-// restart, or Open if there is none. For other faults it is their end. A member of a service that restarts without its
-// data never counts again, because it may not vote under its old name. The only member of a service does count: it
-// restarts empty.
+// restart, or Open if there is none. For other faults it is their end. If a member of a service restarts without its
+// data, Mended returns Open, because the member may not vote under its old name. The only member of a service is an
+// exception: it restarts empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():

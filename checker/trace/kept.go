@@ -7,18 +7,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// kept finds when an owner last kept its key. The records of a history are indexed when the first question is asked:
-// most histories raise none.
+// kept is an index of the records of keys. It shows when an owner last set or extended its key. It is made when it is
+// first needed, because most histories do not need it.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
 	stays  []stay // sorted by part and position
-	// requests that set a key of their own: each as a whole, and for each member that it set
+	// requests that set a key of their own attempt: one entry without a member, and one for each member that was set
 	sets  map[request]bool
 	moved map[request]bool // requests that gave a new expiry to a key of their own
 }
 
-// part is an owner's key in one place, or its member of the key.
+// part identifies an owner's key, or its member of the key, on a server.
 type part struct {
 	keeper history.Process
 	lock   history.Lock
@@ -33,7 +33,7 @@ type stay struct {
 	byName bool // whether the record names the owner's request
 }
 
-// request is what one attempt did on a server at one instant. It has no member if it stands for all members.
+// request identifies what one attempt did on a server at one instant. If it has no member, it is about all members.
 type request struct {
 	time   history.Time
 	server history.Process
@@ -85,9 +85,9 @@ func (k *kept) make(t *Trace) {
 
 func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.at, b.at)) }
 
-// forAnother reports whether the expiry that a record sets belongs to another member: the owner set that member at the
-// same instant, and not the one of the record. A deadline belongs to the whole key, so a client that adds a member sets
-// the deadline for its earlier ones, too.
+// forAnother reports whether the expiry that a record sets belongs to another member: at the same instant, the owner
+// set another member, but not the member of the record. A deadline belongs to the whole key, so a client that adds a
+// member also sets the deadline for its earlier ones.
 func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
@@ -118,9 +118,9 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change is a new expiry of a key that the client holds together with the owner, and leaves
-// the owner's member at least until the end that the owner had given it. The expiry may become earlier by that if the
-// server's clock had been set back, so that the key would have lived for longer than intended.
+// Spares reports whether a change gives a new expiry to a key that the client holds together with the owner, without
+// shortening the life of the owner's member. The new expiry may be earlier if the server's clock had been set back, as
+// long as the owner's member still lives for as long as the owner intended.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)
 	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {

@@ -199,9 +199,9 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 	return last.Until
 }
 
-// gaveUp is for an owner that was never granted the lock. It reports whether the owner had stopped asking for it. A
-// history does not say which attempts belong to an acquire. So a key that was set before the acquire was called belongs
-// to an earlier attempt, and a process that acts for a later attempt has given up the earlier one.
+// gaveUp reports whether an owner that was never granted the lock had stopped asking for it. A history does not say
+// which attempts belong to an acquire. So if a key was set before the acquire was called, it belongs to an earlier
+// attempt. And if a process acts for a later attempt, it has given up the earlier one.
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {

@@ -211,8 +211,8 @@ func (m *Machine) deadline() int64 {
 // due returns when the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns a virtual time. If wall is set, it is the time at which the wall clock of the process shows at.
-// Otherwise, it is the time at which the clocks of the process have advanced by at.
+// due returns the virtual time at which a clock of the process reaches at. If wall is set, this is its wall clock.
+// Otherwise, at is how far its clocks have advanced since time 0.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall

@@ -525,8 +525,8 @@ func (f *fold) give(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the first portion, from position given on, that counts and has no part. Its size is 0 if there is
-// none.
+// missing returns the first portion without a part, from position given on, among the positions that count. Its size is
+// 0 if there is none.
 func (f *fold) missing() portion {
 	for _, r := range f.due {
 		if p := f.covered.gap(max(f.given, r.first), f.Portion, r.end()); p.size > 0 {
