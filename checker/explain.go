@@ -283,8 +283,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		if !t.keyless(&a) {
 			g, other, window = gb, ga, &b
 		}
-		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it had the lock%s.",
-			t.who(g, other), t.Time(g.OK), t.leftOverStory(window)))
+		s.WriteString(t.keylessStory(window, t.who(g, other)))
 	case CauseNotRecorded:
 		if len(records) == 0 {
 			s.WriteString(" The history does not record what happened to the keys of the first holder.")

@@ -66,6 +66,12 @@ func (t *judge) leftOver(s *trace.Span, set int) int {
 	return -1
 }
 
+// keylessStory says that a client got the lock without a key.
+func (t *judge) keylessStory(s *trace.Span, who string) string {
+	return sentence(" No server had a key of %s when it was told at %v that it had the lock%s.", who,
+		t.Time(t.Grants[s.Grant].OK), t.leftOverStory(s))
+}
+
 // leftOverStory returns a clause about a key that a client still had when it was granted the lock, although it had
 // already released the hold to which the key belonged. It returns "" if there was no such key.
 func (t *judge) leftOverStory(s *trace.Span) string {

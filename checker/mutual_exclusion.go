@@ -153,6 +153,15 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		return
 	}
 	holder, end := t.outlived(c)
+	if t.Grants[holder.Grant].Lease != nil && t.keyless(&holder) { // it was told of a lease that no server had granted
+		cause := Cause{Kind: GrantedByNone}
+		if b := report(cause); b != nil {
+			b.violated(t, cause, t.sectionStory(c)+t.keylessStory(&holder, string(t.Grants[holder.Grant].Process)),
+				t.witness(c, nil))
+			b.About = t.Grants[holder.Grant].Process
+		}
+		return
+	}
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
 		ended: history.Time(end)}

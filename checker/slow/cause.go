@@ -17,19 +17,12 @@ func (r *reading) cause(a, b *window) string {
 // decide finds why two windows overlap. It examines each server that both windows counted. On each of them, a record
 // shows why; the latest of these records decides. decide also reports whether the record is about the key of a.
 func (r *reading) decide(a, b *window) (cause string, ofA bool) {
-	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
-	for i, w := range []*window{a, b} {
-		if given := r.given(w); given >= 0 {
-			counted[i] = []history.Process{r.Events[given].Process}
-		}
-	}
+	counted := [2][]history.Process{r.counted(a), r.counted(b)}
 	if r.keylessLock(a.lock) {
 		return "granted by no server", false
 	}
-	for i, w := range []*window{a, b} {
-		if w.at == w.ok && (len(counted[i]) == 0 || r.oneService()) && r.keyless(w) {
-			return "granted by no server", false
-		}
+	if r.grantedByNone(a) || r.grantedByNone(b) {
+		return "granted by no server", false
 	}
 	for i, w := range []*window{a, b} {
 		if len(counted[i]) == 0 && w.at == w.ok {
@@ -53,6 +46,20 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 		return "counted without quorum", false
 	}
 	return cause, ofA
+}
+
+// counted returns the servers that a window counted. A window that is due to a key or an element counted the server that
+// stored it.
+func (r *reading) counted(w *window) []history.Process {
+	if given := r.given(w); given >= 0 {
+		return []history.Process{r.Events[given].Process}
+	}
+	return r.Events[w.at].Grant.Counted
+}
+
+// grantedByNone reports whether the client was told that it had the lock although no server had a key of it.
+func (r *reading) grantedByNone(w *window) bool {
+	return w.at == w.ok && (len(r.counted(w)) == 0 || r.oneService()) && r.keyless(w)
 }
 
 // keylessLock reports whether servers record all requests and none ever set a key of the lock.

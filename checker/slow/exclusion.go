@@ -295,6 +295,9 @@ func (r *reading) sectionCause(a, b *section) string {
 		}
 	}
 	holder, ended := r.outlived(a, b)
+	if holder.lease != nil && r.grantedByNone(&window{section: holder, at: holder.ok}) {
+		return "granted by no server"
+	}
 	if holder.lease != nil && ended <= holder.lease.Granted {
 		return "lease not rechecked"
 	}
