@@ -153,18 +153,22 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		return
 	}
 	holder, end := t.outlived(c)
-	if t.Grants[holder.Grant].Lease != nil && t.keyless(&holder) { // it was told of a lease that no server had granted
+	if t.Grants[holder.Grant].Lease != nil && t.keyless(&holder) { // no server granted the lease that it was told
 		cause := Cause{Kind: GrantedByNone}
 		if b := report(cause); b != nil {
-			b.violated(t, cause, t.sectionStory(c)+t.keylessStory(&holder, string(t.Grants[holder.Grant].Process)),
-				t.witness(c, nil))
 			b.About = t.Grants[holder.Grant].Process
+			b.violated(t, cause, t.sectionStory(c)+t.keylessStory(&holder, string(b.About)), t.witness(c, nil))
 		}
 		return
 	}
+	t.overstayed(c, holder, history.Time(end), report)
+}
+
+// overstayed reports a holder that stayed inside after the end of its lease.
+func (t *judge) overstayed(c *clash, holder trace.Span, ended history.Time, report func(Cause) *Finding) {
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
-		ended: history.Time(end)}
+		ended: ended}
 	if holder.Grant == c.then.Grant { // the client entered after its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}

@@ -48,8 +48,8 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	return cause, ofA
 }
 
-// counted returns the servers that a window counted. A window that is due to a key or an element counted the server that
-// stored it.
+// counted returns the servers that a window counted. A window that is due to a key or an element counted the server
+// that stored it.
 func (r *reading) counted(w *window) []history.Process {
 	if given := r.given(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
