@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// kept is an index of the records of keys. It shows when an owner last set or extended its key. It is made when it is
-// first needed, because most histories do not need it.
+// kept is an index of the records of keys. It shows when an attempt first set its key, and when it last set or extended
+// it. It is made when it is first needed, because most histories do not need it.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
@@ -16,6 +16,7 @@ type kept struct {
 	// requests that set a key of their own attempt: one entry without a member, and one for each member that was set
 	sets  map[request]bool
 	moved map[request]bool // requests that gave a new expiry to a key of their own
+	first map[Title]int    // position at which an attempt first set a key of a lock
 }
 
 // part identifies an owner's key, or its member of the key, on a server.
@@ -58,16 +59,20 @@ func (k *kept) reset() { k.isMade = false }
 func (k *kept) make(t *Trace) {
 	k.isMade = true
 	if k.sets == nil {
-		k.sets, k.moved = make(map[request]bool), make(map[request]bool)
+		k.sets, k.moved, k.first = make(map[request]bool), make(map[request]bool), make(map[Title]int)
 	}
 	clear(k.sets)
 	clear(k.moved)
+	clear(k.first)
 	k.parts.reset()
 	k.stays = k.stays[:0]
 	for _, at := range t.Keys {
 		switch e := &t.History.Events[at]; {
 		case e.F == history.KeySet:
 			k.sets[requestOf(e)], k.sets[requestOf(e).on(e.Member)] = true, true
+			if _, known := k.first[Title{e.Lock, e.Of}]; !known {
+				k.first[Title{e.Lock, e.Of}] = int(at)
+			}
 		case e.F == history.KeyProlonged && e.Of == e.By:
 			k.moved[requestOf(e)] = true
 		}
@@ -83,6 +88,22 @@ func (k *kept) make(t *Trace) {
 	slices.SortFunc(k.stays, byPart)
 }
 
+// keptKeys returns the index, which it makes if this is the first question about a history.
+func (t *Trace) keptKeys() *kept {
+	if !t.kept.isMade {
+		t.kept.make(t)
+	}
+	return &t.kept
+}
+
+// firstSet returns the position at which an attempt first set a key of a lock, or Open if it never did.
+func (t *Trace) firstSet(of history.Attempt, lock history.Lock) int {
+	if at, known := t.keptKeys().first[Title{lock, of}]; known {
+		return at
+	}
+	return Open
+}
+
 func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.at, b.at)) }
 
 // forAnother reports whether the expiry that a record sets belongs to another member: at the same instant, the owner
@@ -96,10 +117,7 @@ func (k *kept) forAnother(e *history.Event) bool {
 // key, on that server, or -1 if it never did. When a server reads a key back from its disk, the record names no
 // request. Such a record counts only if the history names no request for the owner's other records either.
 func (t *Trace) LastKept(c Change) int {
-	k, e := &t.kept, &t.History.Events[c.At]
-	if !k.isMade {
-		k.make(t)
-	}
+	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
 	if !known {
 		return -1

@@ -205,26 +205,21 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {
-		set := slices.IndexFunc(t.Keys, func(i int32) bool { return t.sets(i, c.Owner, lock) })
-		return set >= 0 && !t.setBefore(c.By, lock, int(t.Keys[set]))
+		set := t.firstSet(c.Owner, lock)
+		return set != Open && t.firstSet(c.By, lock) >= set
 	}
 	asked := false
 	for i := range t.Asks {
 		a := &t.Asks[i]
 		switch {
 		case a.Process != p || t.Locks[a.Lock].Name != lock || a.Call > c.At:
-		case a.Ret > c.At && !t.setBefore(c.Owner, lock, a.Call):
+		case a.Ret > c.At && t.firstSet(c.Owner, lock) >= a.Call:
 			return false
 		default:
 			asked = true
 		}
 	}
 	return asked
-}
-
-// setBefore reports whether an attempt had set a key of a lock before position at.
-func (t *Trace) setBefore(of history.Attempt, lock history.Lock, at int) bool {
-	return slices.ContainsFunc(t.Keys, func(i int32) bool { return int(i) < at && t.sets(i, of, lock) })
 }
 
 // sets reports whether the event at position i sets a key of a lock for an attempt.

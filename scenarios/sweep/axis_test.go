@@ -52,6 +52,7 @@ func TestWrongAxes(t *testing.T) {
 		"restrat=1s..2s/1s":  `unknown key "restrat" (did you mean "restart"?)`,
 		"lock.tll=1s..2s/1s": `unknown key "lock.tll" (did you mean "lock.ttl"?)`,
 		"delay=1ms,2ms":      `"delay" could be network.delay or lock.retry.delay: write one of them`,
+		"fsync=1ms,2ms":      `"fsync" could be servers.fsync or lock.wait.fsync: write one of them`,
 		"mix.pause=1s,2s":    "mix.pause has no effect here",
 		"name=a,b":           "name has no effect here",
 		"faults.1=a,b": "faults.1 is a whole line: vary one of its values, faults.1.restart or " +
