@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Scope says how a verification tries each kind of fault that can strike something in a scenario.
+// Scope says how a verification tries each kind of fault that can affect a scenario.
 type Scope struct {
 	Every  []nemesis.Kind // kinds for which every relevant placement is tried, the simplest kind first
 	Random []Reason       // kinds for which random placements are tried, with or without enumerated ones

@@ -19,14 +19,14 @@ import (
 // agreementSeeds is the number of runs per scenario in which the simulated client and the real client are compared.
 const agreementSeeds = 12
 
-// actor is a published client library that replaces the simulated client in scenarios of the catalogue.
+// actor is a published client library that takes the place of the simulated client in scenarios of the catalogue.
 type actor struct {
 	name string
 	// open creates the library's lock, with a lease or session of the given length.
 	open func(*locktest.Client, time.Duration) (locktest.Lock, error)
 	// lockLine matches the line "lock: …" of the scenarios that the client can reproduce.
 	lockLine *regexp.Regexp
-	// deaf reports whether the client continues to work when its session is lost.
+	// deaf is set if the client continues to work when its session is lost.
 	deaf bool
 }
 
@@ -51,7 +51,7 @@ var actors = []actor{
 // modelled matches a scenario of etcd, ZooKeeper or Consul.
 var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
-// unacted lists scenarios that no published client can reproduce, each with the reason.
+// unacted maps scenarios that no published client can reproduce to the reasons.
 var unacted = map[string]string{
 	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
 	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",
@@ -96,8 +96,8 @@ func openZK(drawn tokens) func(*locktest.Client, time.Duration) (locktest.Lock, 
 	return func(c *locktest.Client, ttl time.Duration) (locktest.Lock, error) { return openZKLock(c, ttl, drawn) }
 }
 
-// differences lists, for each scenario, the laws that have another outcome with the real client than with the simulated
-// one, each with the reason.
+// differences maps scenarios to the laws that have another outcome with the real client than with the simulated one,
+// each with the reason.
 var differences = map[string]map[checker.Law]string{
 	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
 		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},
@@ -120,7 +120,7 @@ const (
 
 // TestModelsAndClientsAgree replaces the simulated clients with published ones in each scenario of etcd, ZooKeeper and
 // Consul that a client can reproduce. Under the same faults, each law must have the same outcome, except for the
-// differences that are explained. With -update it writes the table in README.md.
+// differences that are listed with a reason. With -update it writes the table in README.md.
 func TestModelsAndClientsAgree(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| scenario | client |")
@@ -187,8 +187,8 @@ func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*lock
 		New: func(c *locktest.Client) (locktest.Lock, error) { return a.open(c, ttl) }})
 }
 
-// row compares the runs of a client with the simulated ones, and returns a row of the table. The row contains the
-// outcome for each law, or both outcomes and the reason if they differ.
+// row compares the runs of a client with the simulated ones, and returns the cells of a row of the table. A cell
+// contains the outcome of a law, or both outcomes and the reason if they differ.
 func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string) {
 	t.Helper()
 	if len(r.Failures) > 0 {

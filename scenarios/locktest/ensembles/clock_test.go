@@ -23,8 +23,9 @@ import (
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
 
-// randIntN is called by gRPC whenever the state of a connection changes, and cannot be seeded. If it returns 0, gRPC
-// connects to the members in order. The balancer inTurn then chooses among the members that are connected.
+// randIntN is a function that gRPC calls whenever the state of a connection changes, and that cannot be seeded. If it
+// returns 0, gRPC connects to the members in order. The balancer inTurn then chooses among the members that are
+// connected.
 //
 //go:linkname randIntN google.golang.org/grpc/balancer/endpointsharding.randIntN
 var randIntN func(n int) int
@@ -35,8 +36,8 @@ func init() {
 	balancer.Register(inTurn{})
 }
 
-// inTurn is gRPC's round robin, changed so that equal seeds choose the same members. The order of the members does not
-// depend on a Go map, and calls made at the same instant start one after another.
+// inTurn is gRPC's round-robin balancer, changed so that equal seeds choose the same members. The order of the members
+// does not depend on a Go map, and calls made at the same instant start one after another.
 type inTurn struct{}
 
 // Name returns the name of the balancer that inTurn replaces.
@@ -89,9 +90,9 @@ func (t *turns) turnTo(members []balancer.Picker) {
 	t.members = members
 }
 
-// Pick chooses the next member. It takes some microseconds, depending on the method. Calls that are due at the same
-// instant therefore start at different instants. A call that is repeated because its connection broke finds only the
-// remaining members.
+// Pick chooses the next member. It takes some microseconds, depending on the method, so calls that are due at the same
+// instant start at different instants. A call that is repeated because its connection broke finds only the remaining
+// members.
 func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	method := fnv.New32a()
 	method.Write([]byte(info.FullMethodName))
@@ -104,6 +105,6 @@ func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return member.Pick(info)
 }
 
-// mostWait is the maximum duration of a Pick, in microseconds. With this value, the durations of all methods that
-// clients use are different.
+// mostWait is the maximum duration of a Pick, in microseconds. With this value, Pick takes a different time for each
+// method that clients use.
 const mostWait = 101

@@ -37,7 +37,7 @@ var (
 
 func pick[T any](s *script, of []T) T { return of[s.IntN(len(of))] }
 
-// rarely returns true once in n times on average.
+// rarely returns true with a probability of 1/n.
 func (s *script) rarely(n int) bool { return s.IntN(n) == 0 }
 
 func (s *script) key() []byte {
@@ -223,8 +223,8 @@ func (s *script) service() (method string, request, response proto.Message) {
 	return "/etcdserverpb.Maintenance/Status", &etcdserverpb.StatusRequest{}, &etcdserverpb.StatusResponse{}
 }
 
-// plain formats a reply without the fields that differ between clusters. It sorts the parts for which etcd defines no
-// order.
+// plain returns a reply as text, without the fields that differ between clusters. It sorts the parts for which etcd
+// defines no order.
 func plain(m proto.Message) string {
 	drop := func(h *etcdserverpb.ResponseHeader) {
 		if h != nil {
@@ -256,8 +256,9 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled sorts keys that etcd returns in random order because they were sorted by a field that is equal in several of
-// them. It returns false if a limit truncated the list, because the reply then contains a random choice of keys.
+// settled sorts the keys in a response by name if they were sorted by a field that has the same value in several of
+// them, because etcd returns these in random order. It returns false if a limit truncated the list, because the
+// response then contains a random choice of keys.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:

@@ -30,10 +30,10 @@ var clients = []matrixtest.Client{
 
 const ttl = 8 * time.Second
 
-// tries is the number of runs of a test.
+// tries is the number of runs of each test.
 const tries = 60
 
-// steadyBackoff is gRPC's own backoff without its jitter, which cannot be seeded.
+// steadyBackoff is gRPC's own backoff without its random part, which cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
@@ -71,8 +71,8 @@ func (s *session) begin() (err error) {
 // Lost returns a channel that is closed when the session has ended.
 func (s *session) Lost() <-chan struct{} { return s.session.Done() }
 
-// released handles the result of a release. If the release failed, released ends the session. Otherwise the key would
-// still exist, and the next Lock in this session would mistake it for its own.
+// released handles the result of a release. If the release failed, it ends the session. Otherwise the key would still
+// exist, and the next Lock in this session would mistake it for its own.
 func (s *session) released(err error) error {
 	if err != nil && s.session != nil {
 		s.session.Close()
@@ -127,7 +127,8 @@ func TestElection(t *testing.T) {
 		Precautions: locktest.Precautions{StopsWhenLost: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
-// election is a concurrency.Election. The leader is in its critical section from when it wins until it resigns.
+// election is a concurrency.Election. The leader is in its critical section from the moment when it wins until it
+// resigns.
 type election struct {
 	session
 	name, key string
@@ -216,7 +217,7 @@ func call(ctx context.Context, c *clientv3.Client, method string, request []byte
 	return response, err
 }
 
-// asBytes is a codec that passes messages on unchanged.
+// asBytes is a gRPC codec that passes messages on unchanged.
 type asBytes struct{}
 
 func (asBytes) Name() string                       { return "proto" }

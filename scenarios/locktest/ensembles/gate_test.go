@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// served makes the members of a simulated world available, in real time, to programs on this machine. All these
-// programs count as one client of the world. The function add adds the members to the world. served returns the
-// addresses of the members.
+// served makes the members of a simulated world available, in real time, to programs on this machine, and returns the
+// members' addresses. All these programs count as one client of the world. The function add adds the members to the
+// world.
 func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front) (addresses []string) {
 	t.Helper()
 	clock, err := realtime.NewHostClock()
@@ -52,7 +52,7 @@ func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.F
 	return addresses
 }
 
-// straight is the handler of ports that pass data directly to the world.
+// straight is a handler that passes data on to the world unchanged.
 type straight struct{}
 
 func (straight) Asked(*realtime.Conn, []string)                 {}

@@ -45,7 +45,7 @@ func sessionOf(t *testing.T, address string, ttl int) *concurrency.Session {
 	return s
 }
 
-// waitsInLine waits until there are n keys with a prefix.
+// waitsInLine waits until n keys have a prefix.
 func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 	t.Helper()
 	watch := c.Watch(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithRev(1))
@@ -63,8 +63,9 @@ func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 	}
 }
 
-// TestAWinnerWithoutItsSession uses three clients in a queue. The second loses its lease, and then the first leaves.
-// Campaign and the lock service let both the second and the third client in. Mutex.Lock fails for the second.
+// TestAWinnerWithoutItsSession puts three clients in a queue. The second client loses its lease, and then the first one
+// leaves. Campaign and the lock service let both the second and the third client in. Mutex.Lock fails for the second
+// one.
 func TestAWinnerWithoutItsSession(t *testing.T) {
 	enter := map[string]func(*concurrency.Session) error{
 		"mutex": func(s *concurrency.Session) error { return concurrency.NewMutex(s, "lock").Lock(t.Context()) },
@@ -147,7 +148,7 @@ func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	})
 }
 
-// overheard is a connection that stores the first reply. That reply contains the session and its password.
+// overheard is a connection that stores the first reply, which contains the session and its password.
 type overheard struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -167,7 +168,7 @@ func (c overheard) Read(b []byte) (int, error) {
 // connectAnswer is the length, in bytes, of a reply to a connect request: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
-// endSession ends a session on a separate connection, as an operator who has the session's password can.
+// endSession ends a session on a separate connection, as an operator can who has the session's password.
 func endSession(t *testing.T, address string, answer []byte) {
 	t.Helper()
 	f := jute.Fields{Rest: answer[4:]}

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// families lists the fault families of matrixtest, and faults that end clients' sessions.
+// families lists the fault families of matrixtest, and a family of faults that end clients' sessions.
 var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Family{Name: "sessions",
 	Faults: locktest.Sessions})
 

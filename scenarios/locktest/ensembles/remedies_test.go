@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestRemediesHelp checks remedies. Under the same fault, a client that follows the remedy keeps the law that another
+// TestRemediesHelp checks remedies: under the same fault, a client that follows the remedy keeps the law that another
 // client breaks.
 func TestRemediesHelp(t *testing.T) {
 	for _, c := range []struct {
@@ -58,8 +58,8 @@ func TestRemediesHelp(t *testing.T) {
 	}
 }
 
-// TestBoundingTheRequestForASessionHelps drops everything that a client sends to its first member after the dial.
-// go-zookeeper's request for a session is lost with it, and the client waits for the answer for so long that the law on
+// TestBoundingTheRequestForASessionHelps drops everything that a client sends to its first member after the dial,
+// including go-zookeeper's request for a session. The client waits for the answer for so long that the law about
 // waiting is violated. A client with a shorter timeout for that answer asks another member.
 func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	const fault = "cut client-1 -> zookeeper-1 at 2500us"

@@ -18,8 +18,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// etcdSide is the real or the simulated etcd, with two connections, the latest revision that it answered, and a stream
-// of watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed. The real
+// etcdSide is the real or the simulated etcd, with two connections, the latest revision in its answers, and a stream of
+// watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed. The real
 // etcd checks every 100 ms, the simulated one immediately.
 type etcdSide struct {
 	t        *testing.T
@@ -58,7 +58,7 @@ func etcdEnd(r *rand.Rand) []byte {
 	return oneOf(r, nil, nil, nil, []byte("lock0"), []byte{0}, []byte("lock/"), []byte("a"), []byte("m"))
 }
 
-// etcdLease returns a random lease. There are only a few, and some of them exist.
+// etcdLease returns a random lease ID. There are only a few, and some of these leases exist.
 func etcdLease(r *rand.Rand) int64 {
 	return oneOf[int64](r, 0, 0, 1, 2, 3, 77, -1)
 }
@@ -108,7 +108,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	return q
 }
 
-// etcdIf returns a random condition for a Txn: mostly whether a key exists, or is as old as expected.
+// etcdIf returns a random condition for a Txn, in most cases whether a key exists or has an expected revision.
 func etcdIf(r *rand.Rand, latest int64) *pb.Compare {
 	c := &pb.Compare{Key: etcdKey(r), Result: pb.Compare_CompareResult(r.IntN(4))}
 	if r.IntN(5) == 0 {
@@ -240,8 +240,8 @@ func etcdWatch(r *rand.Rand, latest int64) *pb.WatchRequest {
 		ProgressNotify: r.IntN(2) == 0}}}
 }
 
-// contention makes eight clients try to create the same key at the same time. Those that fail put another key, and its
-// version counts them.
+// contention makes eight clients try to create the same key at the same time. The clients that fail put another key,
+// whose version counts them.
 func contention(fixed func() *rand.Rand) step[*etcdSide] {
 	return step[*etcdSide]{"contention", "eight create lock/1 and count in lock0 at once", func(s *etcdSide) string {
 		r := fixed()
@@ -268,7 +268,7 @@ func contention(fixed func() *rand.Rand) step[*etcdSide] {
 	}}
 }
 
-// keepAlives sends several keepalives on one stream before it reads an answer.
+// keepAlives sends several keepalives on one stream before it reads the first answer.
 func keepAlives(r *rand.Rand, conn int) step[*etcdSide] {
 	var ids []int64
 	for range 1 + r.IntN(4) {

@@ -83,8 +83,8 @@ func named(list map[string]int, v any) any {
 	return fmt.Sprint("#", list[text])
 }
 
-// show formats an object, a list, an event or a failure. If a failure describes what is wrong with the body, show omits
-// that text, because the servers word it differently.
+// show returns an object, a list, an event or a failure as text. If a failure describes an error in the body, show
+// omits the description, because the servers word it differently.
 func (s *apiSide) show(v map[string]any) string {
 	if event, is := v["object"].(map[string]any); is {
 		return fmt.Sprint(v["type"], " ", s.show(event))
@@ -166,7 +166,8 @@ func apiSpec(r *rand.Rand) map[string]any {
 	return spec
 }
 
-// apiObject returns a random object for a client to send. Usually it is one that the client has read, with changes.
+// apiObject returns a random object for a client to send. Usually it is a modified version of an object that the client
+// has read.
 func apiObject(r *rand.Rand, s *apiSide, name string) map[string]any {
 	metadata := map[string]any{"name": name}
 	if version := s.at(name, oneOf(r, 0, 0, 0, 1, 3))["resourceVersion"]; version != nil && r.IntN(4) > 0 {

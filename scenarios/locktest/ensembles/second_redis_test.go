@@ -22,7 +22,7 @@ import (
 )
 
 // redisSide is the real or the simulated Redis server, with the connections of a round: three that send commands, one
-// that receives messages, and one for preparing and cleaning up.
+// that receives messages, and one for preparation and cleanup.
 type redisSide struct {
 	clients          [3]*respConn
 	listener, helper *respConn
@@ -38,7 +38,7 @@ func newRedisSide(t *testing.T, address string) redisSide {
 	return s
 }
 
-// respConn is a connection that uses RESP.
+// respConn is a connection on which RESP is used.
 type respConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -106,8 +106,8 @@ func (c *respConn) value() string {
 	return line
 }
 
-// untilMarked sends a PING and reads everything that arrives on a connection up to its reply. It sorts the values: if a
-// message matches several patterns, a server sends it once for each of them, in the order of a hash table.
+// untilMarked sends a PING and reads everything that arrives on a connection before the reply to it. It sorts the
+// values: if a message matches several patterns, a server sends it once for each of them, in the order of a hash table.
 func (c *respConn) untilMarked() string {
 	var all []string
 	const mark = "all of it"
@@ -121,9 +121,9 @@ func (c *respConn) untilMarked() string {
 	}
 }
 
-// syntax lists commands that users of locks need, in the notation of Redis's documentation. A word in braces stands for
-// one of several words, and % for a space within an argument. The other placeholders are explained at fillings. The
-// list omits commands whose replies depend on the time, on the order of a hash table, or on when Redis looks for
+// syntax lists commands that users of locks need, in the notation of Redis's documentation. Words in braces are
+// alternatives, and % stands for a space within an argument. The comment of fillings explains the other placeholders.
+// The list omits commands whose replies depend on the time, on the order of a hash table, or on when Redis looks for
 // expired keys.
 var syntax = []string{
 	"SET <k> <v>", "set <k> <v> nx px <t>", "SET <k> <v> PX <t> NX", "Set <k> <v> {EX|PX|ex} <t> {XX|GET|xx|nX}",
@@ -179,8 +179,8 @@ var listening = []string{"SUBSCRIBE <k>", "SUBSCRIBE <k> <k>", "UNSUBSCRIBE <k>"
 	"CLIENT TRACKING ON NOLOOP", "MGET <k> <k>", "CLIENT GETREDIR", "SSUBSCRIBE <k>", "SUNSUBSCRIBE <k>",
 	"SPUBLISH <k> <v>"}
 
-// fillings lists the words that may replace the placeholders in a command: <k> is a key, <v> a value, <n> a number, <s>
-// a score, and <t> a TTL that is longer than the test.
+// fillings maps the placeholders in a command to the words that may replace them: <k> is a key, <v> a value, <n> a
+// number, <s> a score, and <t> a TTL that is longer than the test.
 var fillings = map[string][]string{
 	"<k>": {"a", "b", "c"},
 	"<n>": {"0", "1", "2", "5"},
@@ -301,8 +301,8 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}}
 }
 
-// blocking returns a step with a random command that may block, commands that another connection sends meanwhile, and
-// commands that certainly end the wait.
+// blocking returns a step with a random command that may block, commands that another connection sends in the meantime,
+// and commands that certainly end the wait.
 func blocking(r *rand.Rand, conn int) step[redisSide] {
 	wait := command(r, []string{"{BLPOP|BRPOP} <k> 0", "{BLPOP|BRPOP} <k> <k> <k> 0", "BRPOPLPUSH <k> <k> 0",
 		"BLMOVE <k> <k> {LEFT|RIGHT} {LEFT|RIGHT} 0"})
@@ -334,7 +334,7 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 // Lua's own error texts, and deadlines that depend on the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
-// TestSecondRedis compares the simulated node with redis-server 7.0, byte by byte.
+// TestSecondRedis compares the simulated node with redis-server 7.0, byte for byte.
 func TestSecondRedis(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	lacks(t, err, "apt install redis-server")

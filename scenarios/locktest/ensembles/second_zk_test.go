@@ -83,8 +83,8 @@ func (s *zkSide) zxid(z int64) string {
 	return numbered(s.zxids, z)
 }
 
-// zkShapes lists the fields of each reply: t is a text, b a buffer, l a list of texts, a an access control list, s a
-// stat, and m the results of a multi.
+// zkShapes describes the fields of each reply by letters: t is a text, b a buffer, l a list of texts, a an access
+// control list, s a stat, and m the results of a multi.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
 	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",
 	jute.GetChildren: "l", jute.GetChildren2: "ls", jute.Sync: "t", jute.Multi: "m"}
@@ -130,8 +130,8 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 	return b.String()
 }
 
-// hear reads frames until it has read a reply to each of ops. It sorts the events, because the order in which the
-// znodes of a session are removed depends on a hash table.
+// hear reads frames until it has read a reply to each of ops. It sorts the events, because the znodes of a session are
+// removed in the order of a hash table.
 func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	var events []string
 	for len(ops) > 0 {
@@ -169,7 +169,7 @@ type zkRequest struct {
 func (q zkRequest) String() string { return fmt.Sprintf("%v %q", q.op, q.body(&zkSide{})) }
 
 // talk sends several requests together on one connection. It returns their replies and the events that the other
-// sessions get. If the connection was closed, talk first opens another one, with a new session.
+// sessions receive. If the connection was closed, talk first opens another one, with a new session.
 func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	if s.conns[conn].lost {
 		s.conns[conn], all = s.connect(30_000, 0, strings.Repeat("\x00", jute.PasswordLength))
@@ -323,7 +323,8 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 					password = strings.Repeat("x", jute.PasswordLength)
 				}
 				s.conns[conn], said = s.connect(30_000, c.session, password)
-				// The simulated server counts this as a transaction. Another transaction makes the zxids equal again.
+				// the simulated server counts this as a transaction, so another transaction is needed to make the zxids
+				// equal again
 				said += s.talk((conn+1)%3, []zkRequest{{op: jute.SetData, body: func(*zkSide) jute.Record {
 					return jute.Record(nil).Text("/").Null().Int(-1)
 				}}})
@@ -332,7 +333,7 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 	}
 	requests := []zkRequest{zkDraw(r, folder)}
 	area := requests[0].op.String()
-	// Nothing may follow the end of a session, and the real server would answer an auth request before the others.
+	// nothing may follow the end of a session, and the real server would answer an auth request before the others
 	for alone := []jute.Op{jute.CloseSession, jute.Auth}; r.IntN(3) == 0; {
 		q := zkDraw(r, folder)
 		if slices.Contains(alone, requests[len(requests)-1].op) || slices.Contains(alone, q.op) {
@@ -344,7 +345,7 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 		func(s *zkSide) string { return s.talk(conn, requests) }}
 }
 
-// ends makes a session with an ephemeral znode fall silent, and waits until another session is notified that the znode
+// ends makes a session with an ephemeral znode stop sending, and waits until another session is notified that the znode
 // was removed.
 func (s *zkSide) ends(path string) string {
 	c, said := s.connect(1, 0, strings.Repeat("\x00", jute.PasswordLength))
@@ -362,8 +363,8 @@ func (s *zkSide) ends(path string) string {
 	return said + fmt.Sprint(xid, f.Int(), f.Int(), f.Text(), err)
 }
 
-// TestSecondZooKeeper compares the simulated server with Debian's ZooKeeper 3.8, byte by byte. New servers are used
-// every forty rounds, because after a minute the simulated one looks for containers to remove.
+// TestSecondZooKeeper compares the simulated server with Debian's ZooKeeper 3.8, byte for byte. It starts new servers
+// every forty rounds, because after a minute the simulated server looks for containers to remove.
 func TestSecondZooKeeper(t *testing.T) {
 	for block := range size(1, 12) {
 		t.Run(fmt.Sprint("servers ", block), func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// speak sends bytes to a server. It returns everything that the server answers until the server ends the connection or
-// is silent for 500 ms.
+// speak sends bytes to a server. It returns everything that the server sends until it ends the connection or is silent
+// for 500 ms.
 func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -72,7 +72,7 @@ func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 }
 
 // TestCallsThatCannotBeServed checks that messages that are too large, compressed or malformed get the same replies as
-// from etcd. If the simulated member lacks a method, its reply names the method.
+// from etcd. If the simulated member does not support a method, its reply must name the method.
 func TestCallsThatCannotBeServed(t *testing.T) {
 	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
 	const put = "/etcdserverpb.KV/Put"

@@ -72,7 +72,7 @@ func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	}
 }
 
-// settle waits until both streams have shown the same events, or until it is clear that they will not. If a watch
+// settle waits until both streams have shown the same events, or until it is clear that they never will. If a watch
 // begins in the past, etcd checks for its events only every 100 ms.
 func settle(both []*watching) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
@@ -201,8 +201,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds compares the answers to random calls of the lock and election services that do not
-// need to wait.
+// TestTheLockServicesAnswerAsEtcds compares the answers to random calls of the lock and election services that need not
+// wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

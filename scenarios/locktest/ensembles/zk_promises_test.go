@@ -13,7 +13,7 @@ import (
 )
 
 // TestASilentMemberHoldsUpZK shows that a client that connects to a silent member waits for ten times two thirds of the
-// session timeout, although the other members are available.
+// session timeout, although other members are available.
 func TestASilentMemberHoldsUpZK(t *testing.T) {
 	config := clients[len(clients)-2].Config
 	config.Plan, config.Clients, config.Cycles = []string{"pause zookeeper-3 for 70s at 1ms"}, 1, 1
@@ -25,7 +25,7 @@ func TestASilentMemberHoldsUpZK(t *testing.T) {
 }
 
 // TestWhatZKLockKeeps shows the effect of a single fault at a certain point on clients of zk.Lock. ZOOKEEPER.md names
-// the responsible lines of the library.
+// the lines of the library that cause it.
 func TestWhatZKLockKeeps(t *testing.T) {
 	const stuck = checker.DeadlockFreedom
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func (l curious) Lock(ctx context.Context) error {
 	return l.zkLock.Lock(ctx)
 }
 
-// curiousMutex is the same on etcd, whose simulated members answer such a request with an error.
+// curiousMutex is like curious, but on etcd. The simulated members answer such a request with an error.
 type curiousMutex struct{ *mutex }
 
 func (l curiousMutex) Lock(ctx context.Context) error {

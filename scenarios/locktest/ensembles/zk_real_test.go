@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// cutting is a connection that breaks, if armed is set, when the client asks for a list of children. The request is
+// cutting is a connection that, if armed is set, breaks when the client asks for a list of children. The request is
 // sent, and the reply is lost.
 type cutting struct {
 	net.Conn

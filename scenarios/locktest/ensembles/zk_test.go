@@ -40,7 +40,7 @@ type zkLock struct {
 	lost chan struct{} // closed when the connection breaks
 }
 
-// tokens says where a client gets its fencing tokens.
+// tokens determines where a client gets its fencing tokens.
 type tokens int
 
 const (
@@ -80,7 +80,7 @@ func (l *zkLock) open() (err error) {
 }
 
 // promptConn limits the duration of the first read on a connection. go-zookeeper waits almost seven times the session
-// timeout for the answer to its request for a session. Meanwhile it tries no other member.
+// timeout for the answer to its request for a session, and tries no other member in the meantime.
 type promptConn struct {
 	net.Conn
 	longest  time.Duration
@@ -129,7 +129,7 @@ func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 // FencingToken returns the token that the latest Lock obtained.
 func (l *zkLock) FencingToken() int64 { return l.token }
 
-// draw obtains a token. If the session has changed by the time the znode is set, the lock is lost.
+// draw obtains a fencing token by setting a znode. If the session has changed by then, the lock is lost.
 func (l *zkLock) draw() error {
 	if l.drawn == byFolder {
 		_, stat, err := l.conn.Exists("/locks/" + l.c.Key)
@@ -156,7 +156,7 @@ func (l *zkLock) draw() error {
 	return nil
 }
 
-// Lost returns a channel that is closed when the connection breaks. From then on, the session may end.
+// Lost returns a channel that is closed when the connection breaks, because the session may end from then on.
 func (l *zkLock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,16 +168,16 @@ func (l *zkLock) Close() error {
 	return nil
 }
 
-// close closes the connection, unless another call is already doing that. zk.Conn.Close holds a mutex while it waits,
-// so a second call would stop the clock.
+// close closes the connection, unless another call is already closing it. zk.Conn.Close holds a mutex while it waits,
+// so a second call would stop the bubble's clock.
 func (l *zkLock) close() {
 	if l.closing.CompareAndSwap(false, true) {
 		l.conn.Close()
 	}
 }
 
-// anewZKLock opens a new session and creates a new Lock after each error. The znodes of the previous session vanish
-// with that session. It has a fencing token.
+// anewZKLock is a zkLock that opens a new session and creates a new Lock after each error. The znodes of the previous
+// session vanish with that session. It has a fencing token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {

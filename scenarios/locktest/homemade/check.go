@@ -33,16 +33,16 @@ func keeps(t *testing.T, c locktest.Config) {
 	judgeable(t, r)
 }
 
-// strike sets the faults of a Config to random faults of the family. If the family has none, it sets none.
+// strike makes a Config draw random faults of the family. If the family has no faults, the runs have none.
 func (f *Family) strike(c *locktest.Config) {
 	if c.Faults, c.Without = f.Faults, f.Without; f.Faults == nil {
 		c.Plan = []string{}
 	}
 }
 
-// Reports runs the lock as a Showing describes. The violation must be reported with its cause and the expected clients,
-// and every other violation must also follow from the lock's mistake. Otherwise the test fails. There are at least the
-// given number of seeds.
+// Reports runs the lock as a Showing describes, with at least the given number of seeds. It fails the test unless the
+// violation is reported with its cause and the expected clients. It also fails the test if another violation does not
+// follow from the lock's mistake.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -93,7 +93,7 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 }
 
 // judgeable fails the test if some runs could not be judged, if two runs with the same seed differed, or if the lock
-// sent requests that are not supported.
+// sent requests that are not simulated.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -107,8 +107,9 @@ func judgeable(t *testing.T, r *locktest.Report) {
 	}
 }
 
-// follows fails the test if a violation does not follow from the mistake. It always accepts violations of
-// mutual-exclusion and resource-safety. No lease keeps these laws, so such a violation may follow from the faults.
+// follows fails the test if a violation does not follow from the lock's mistake. It accepts all violations of
+// mutual-exclusion and resource-safety: no lease keeps these laws, so such a violation may follow from the faults
+// alone.
 func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach) {
 	t.Helper()
 	follows := b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety ||
@@ -124,13 +125,13 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted matches the client that changed a key in an explanation. owned matches the client to which the key belonged.
+// acted matches the client that changed a key, in an explanation. owned matches the client to which the key belonged.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 
-// untrue lists the errors in the explanation of a violation: a wrong or missing client, text that must not occur, or
+// untrue returns the errors in the explanation of a violation: a wrong or missing client, text that must not occur, or
 // text that is missing.
 func (s *Showing) untrue(story string) (wrong []string) {
 	check := func(what string, at *regexp.Regexp, want string) {

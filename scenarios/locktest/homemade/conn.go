@@ -26,7 +26,7 @@ type Conn interface {
 // ReplyError is the error text with which a server rejected a command.
 type ReplyError string
 
-// Error returns the server's text.
+// Error returns the server's error text.
 func (e ReplyError) Error() string { return string(e) }
 
 // Dial returns a connection to the server with the given address. It may postpone connecting until the first command.

@@ -18,7 +18,7 @@ import (
 
 // seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If it is set, each lock is tested
 // in every dress and under every family of faults, as at full size. It is not a flag, because worker processes inherit
-// the environment of the test, but not its flags.
+// the environment of the test but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
 // thorough reports whether each lock is tested in every dress (see Dress) and under every family of faults.
@@ -70,9 +70,9 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 }
 
 // TestRenewedLocksSurviveEachPause pauses a holder, which then can neither renew its lock nor announce the loss. The
-// report must name the pause as the cause, whenever the pause begins. It does not matter whether the lock reports its
-// end, announces its loss, or does both. Unless the test is thorough, it uses a lock whose key has no expiry, so that
-// only the clients' clocks end a lease.
+// report must name the pause as the cause, whenever the pause begins, and whether the lock reports its end, announces
+// its loss, or both. Unless the test is thorough, it uses a lock whose key has no expiry, so that only the clients'
+// clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
@@ -144,10 +144,10 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 	}
 }
 
-// inside is the environment variable that is set in the process in which TestTrialOfABrokenLock runs.
+// inside is an environment variable that is set in the process that runs TestTrialOfABrokenLock.
 const inside = "FENCEPOST_HOMEMADE_TRIAL"
 
-// TestTrialOfABrokenLock fails on purpose. TestTrialReportsMistakes reads its output.
+// TestTrialOfABrokenLock fails on purpose. TestTrialReportsMistakes checks its output.
 func TestTrialOfABrokenLock(t *testing.T) {
 	if os.Getenv(inside) == "" {
 		t.Skip("TestTrialReportsMistakes runs it")
@@ -191,7 +191,7 @@ func TestTrialReportsMistakes(t *testing.T) {
 	}
 }
 
-// TestEachLockIsStated checks that each lock has a unique name and all explanations that a reader needs.
+// TestEachLockIsStated checks that each lock has a unique name and all the explanations that a reader needs.
 func TestEachLockIsStated(t *testing.T) {
 	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {

@@ -27,31 +27,31 @@ type Recipe struct {
 	Version         string   // version of the servers, as for Servers.OfVersion
 	Owner           Owner    // how often a client changes its owner value
 	Also            []string // names of other keys of the lock, in addition to @lock
-	// Take asks a server for the lock once. Give releases the lock, and returns false if the lock was no longer there.
-	// Undo, if set, cleans up after an attempt that did not succeed. Renew, if set, extends the lease.
+	// Take asks a server for the lock once. Give releases the lock, and returns false if the lock no longer existed.
+	// Undo, if set, cleans up after a failed attempt. Renew, if set, extends the lease.
 	Take, Give, Undo, Renew Step
-	// Renewal says who calls Renew.
+	// Renewal determines who calls Renew.
 	Renewal Renewal
-	// Inner says whether the work acquires the lock once more and releases that hold, and what this does to the
+	// Inner determines whether the work acquires the lock once more and releases that hold, and what this does to the
 	// watchdog.
 	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
 	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
 	CountsFromReply bool
-	// Says is set for a lock whose validity is not exactly one TTL from its request. In every dress, such a lock
-	// reports until when it is valid.
+	// Says is set for a lock whose validity is not exactly one TTL from its request. Such a lock reports until when it
+	// is valid, in every dress.
 	Says bool
 	// Fences is set if Take also obtains a fencing token.
 	Fences bool
-	// Shared says that client-2 and client-3 hold the lock as readers, and the other clients as writers.
+	// Shared makes client-2 and client-3 hold the lock as readers, and the other clients as writers.
 	Shared bool
 }
 
 // Step is a request to one server. It reports whether the server has granted the request.
 type Step func(c *Call) (bool, error)
 
-// Owner says how often a client changes its owner value.
+// Owner determines how often a client changes its owner value.
 type Owner int
 
 const (
@@ -61,7 +61,7 @@ const (
 	Nobody                  // all clients use the same value
 )
 
-// Renewal says who renews a lock.
+// Renewal is the answer to who renews a lock.
 type Renewal int
 
 const (
@@ -71,7 +71,7 @@ const (
 	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Inner says what the work does that a client does while it has the lock.
+// Inner is what the work of a client does with the lock that the client holds.
 type Inner int
 
 const (
@@ -95,7 +95,7 @@ type Dress struct {
 	Silent bool
 }
 
-// Dresses lists the dresses in which each lock is tested.
+// Dresses lists the dresses in which locks are tested.
 var Dresses = []Dress{
 	{Name: "plain",
 		Set: func(key, value, condition string) []string {
@@ -133,7 +133,7 @@ func number(name string) int {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// errLost is the error that Unlock returns if the lock was no longer there.
+// errLost is the error that Unlock returns if the lock no longer existed.
 var errLost = errors.New("the lock was lost")
 
 // Config returns the Config for a test of the lock.
@@ -253,7 +253,8 @@ func (h *holder) end() time.Time {
 	return h.until
 }
 
-// renew asks the servers to extend the lease. In the meantime, the lock may be released and even acquired again.
+// renew asks the servers to extend the lease. While it waits for the answers, the lock may be released and even
+// acquired again.
 func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
 	h.mu.Lock()
 	owner := h.held
@@ -311,8 +312,8 @@ func (h *holder) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// reenter acquires the lock once more and releases that hold, like a function that locks for itself. If a request
-// fails, the client keeps its own hold.
+// reenter acquires the lock once more and releases that hold, like a function that does its own locking. If a request
+// fails, the client keeps its first hold.
 func (h *holder) reenter(ctx context.Context) {
 	if entered, _, _ := h.ask(ctx, h.recipe.Take, h.owner, h.conns); !entered {
 		return
@@ -351,7 +352,7 @@ func (h *holder) Close() error {
 }
 
 // ask carries out a step on all servers at the same time. granted reports whether a quorum has granted it. unclear is
-// set if this is not known because too few servers answered.
+// set if this is unknown because too few servers answered.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -386,8 +387,8 @@ func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (g
 	return votes >= need, votes < need && votes+silent >= need, c
 }
 
-// drift returns the duration that is subtracted from the validity of a lock on several servers. It allows for
-// differences between their clocks.
+// drift returns the time that is subtracted from the validity of a lock on several servers to allow for differences
+// between their clocks.
 func (h *holder) drift() time.Duration {
 	if len(h.conns) == 1 {
 		return 0
@@ -430,7 +431,7 @@ func (h *holder) watch() {
 	}(h.lost, h.ended)
 }
 
-// extend extends the lease when the client calls Extend.
+// extend extends the lease. It is called when the client calls Extend.
 func (h *holder) extend(ctx context.Context) error {
 	kept, unclear, err := h.renew(ctx)
 	switch {
@@ -451,7 +452,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Call carries out one step on one server.
+// Call is one step on one server.
 type Call struct {
 	// A step may set Until to the end of the validity that it has been granted, and Token to the fencing token that it
 	// has obtained.
@@ -474,7 +475,7 @@ func (c *Call) take(s Step) {
 // Do sends a command and waits for the reply, but no longer than patience.
 func (c *Call) Do(args ...string) (any, error) { return c.wait(patience, args...) }
 
-// wait is like Do, but waits for the given time. It is for commands that block.
+// wait is like Do, but waits for up to d. It is for commands that block.
 func (c *Call) wait(d time.Duration, args ...string) (any, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, d)
 	defer cancel()

@@ -37,8 +37,8 @@ return 1`)
 		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// takeMode and giveMode implement the write lock of a hash that can also be locked for reading. The hash has a field
-// "mode", and a field for each holder with the end of its lease.
+// takeMode and giveMode are the write side of a read-write lock on a hash. The hash has a field "mode", and a field for
+// each holder with the end of its lease.
 var (
 	takeMode = script(`
 local t = redis.call('time')
@@ -61,8 +61,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline uses a hash that does not expire. The hash has a field "until", which is the end of the lease by the
-// server's clock. now is a Lua expression for the time with which the script compares that field.
+// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease by the server's clock. now
+// is the Lua expression with which the script compares that field.
 func takeDeadline(now string) Step {
 	return script(`
 local t = redis.call('time')
@@ -194,7 +194,7 @@ return made`)}, Of: "hash-field",
 			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so the lease never ends.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
 				By: "client-1", Why: "client-1 has crashed, and no client ever notices that its lease is over."}},
-			// If a release does not reach the server, the lock also stays held forever.
+			// If a release does not reach the server, the lock stays held forever.
 			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
 	}
 }

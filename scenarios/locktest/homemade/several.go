@@ -27,8 +27,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal sets the key if it does not exist. If the key exists, waitsForSignal waits for the signal that a
-// releasing client puts into a list. It then carries out the step then.
+// waitsForSignal sets the key if it does not exist. If the key exists, it waits for the signal that a releasing client
+// puts into a list, and then carries out the step then.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -51,8 +51,8 @@ redis.call('ltrim', @signal, 0, 0)
 redis.call('pexpire', @signal, $ttl)
 return 1`)
 
-// takeCounter increments a counter. The client that sets it to 1 has the lock, and writes its owner value to another
-// key.
+// takeCounter increments a counter. The client whose increment makes it 1 has the lock, and writes its owner value to
+// another key.
 var (
 	takeCounter = script(`
 if redis.call('incr', @lock) > 1 then return 0 end
@@ -132,7 +132,7 @@ return 0`)
 }
 
 // handsOver returns a release that hands the lock over to the next client in the queue, or deletes the key if the queue
-// is empty. If condition, a Lua expression, is true, the release does nothing.
+// is empty. If the Lua expression condition is true, the release does nothing.
 func handsOver(condition string) Step {
 	return script(`
 if ` + condition + ` then return 0 end
@@ -253,7 +253,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Why: "client-1 increments the token to 1 and learns it 400 ms later. Meanwhile client-2 increments it to " +
 				"2 and holds the lock for 100 ms. If client-1 then finds the lock free, it acquires the lock with " +
 				"token 1."}},
-		// client-2 must release the lock while client-1 still waits for its number. client-1 waits for 500 ms.
+		// client-2 must release the lock while client-1 still waits for its number, which takes up to 500 ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 		Mistake: "The first client in the " +
@@ -331,7 +331,7 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The keys are set at 0 s and expire at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
 				"relies on the lock until 8.37 s."}},
-		// Hold is 9 s for the same reason as in string-counts-from-the-reply.
+		// Hold is 9 s for the same reason as in the lock string-counts-from-the-reply.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",

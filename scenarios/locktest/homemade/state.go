@@ -33,12 +33,12 @@ type Promise struct {
 }
 
 // Leased lists the promises of a lock whose lease ends by a server's clock and whose owner values cannot be mistaken
-// for another client's. Without faults, no client is paused, so no critical section lasts longer than its lease. If
-// servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
+// for those of another client. Without faults, no client is paused, so no critical section lasts longer than its lease.
+// If servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened lists the promises of such a lock if it also obtains a fencing token in the step that acquires it.
+// Tokened lists the promises of a lock as in Leased that also obtains a fencing token in the step that acquires it.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 
@@ -50,7 +50,7 @@ type SoundLock struct {
 	Recipe
 	Why      string // why the lock keeps its promises
 	Promises []Promise
-	// Late is set if it is not safe to release the lock after the end of its lease.
+	// Late is set if releasing the lock after the end of its lease is unsafe.
 	Late bool
 }
 
@@ -63,8 +63,8 @@ type BrokenLock struct {
 	Shows []Showing
 	// Also lists other violations that the mistake may cause under random faults.
 	Also []Way
-	// Found lists families of random faults that show the mistake within locktest's default number of runs. Other
-	// families may show it, too.
+	// Found lists families of random faults that reveal the mistake within locktest's default number of runs. Other
+	// families may also reveal it.
 	Found []Family
 	// Hold is how long a client holds the lock in the runs of Found; 0: half the TTL.
 	Hold time.Duration
@@ -73,7 +73,7 @@ type BrokenLock struct {
 	Trial string
 }
 
-// Way is a kind of violation: a law and the cause of its violation.
+// Way is a kind of violation: a law, and the cause by which it is violated.
 type Way struct {
 	checker.Law
 	checker.Cause
@@ -85,11 +85,11 @@ type Showing struct {
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is a number of seeds, at least one of which shows the mistake; 0: every seed shows it.
+	// Seeds is the number of seeds of which at least one shows the mistake. 0 means that every seed shows it.
 	Seeds int
 	Way
 	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are
-	// regular expressions. An empty one accepts any client.
+	// regular expressions; an empty one accepts any client.
 	By, Of string
 	Why    string // why this must be reported
 	// Never lists text that would be untrue in the explanation. Says lists text that the explanation must contain.

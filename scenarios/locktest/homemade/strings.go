@@ -116,7 +116,7 @@ func setAndExpire(option ...string) Step {
 	}
 }
 
-// renames sets a temporary key with the expiry, and renames it to the lock's key with the given command.
+// renames sets a temporary key with an expiry, and renames it to the lock's key with the given command.
 func renames(command string) Step {
 	return func(c *Call) (bool, error) {
 		own := c.key("try") + ":" + c.owner
@@ -143,9 +143,9 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale takes over a record that has not changed for a TTL, by the client's own clock. If sinceVersion is set,
-// the TTL counts from the time when the client first saw the current version. Otherwise it counts from the time when
-// the client first found the lock taken.
+// replaceStale acquires the lock if its record has not changed for a TTL, by the client's own clock. If sinceVersion is
+// set, the TTL counts from the time when the client first saw the current version. Otherwise it counts from the time
+// when the client first found the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -186,7 +186,7 @@ if not version or version:gsub('%+', '') ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// replaceEnded stores the end of the lease as the key's value, and takes over a key whose stored time has passed. It
+// replaceEnded stores the end of the lease as the key's value, and acquires the lock if the stored time has passed. It
 // uses GETSET, which returns the value that it replaced.
 func replaceEnded(c *Call) (bool, error) {
 	end := func(value string) time.Time {
@@ -208,7 +208,7 @@ func replaceEnded(c *Call) (bool, error) {
 	return time.Now().After(end(was)), err
 }
 
-// takeJSON and giveJSON store the owner in a JSON value that has other fields, too.
+// takeJSON and giveJSON store the owner in a JSON value that also has other fields.
 var (
 	takeJSON = script(`
 if redis.call('exists', @lock) == 1 then return 0 end
@@ -243,7 +243,7 @@ func setThenExpire(c *Call) (bool, error) {
 var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}}
 
-// stringLocks returns the locks that keep the owner value in a string.
+// stringLocks returns the locks that store the owner value in a string.
 func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
@@ -386,7 +386,7 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's key."), Found: []Family{Quiet}},
 }
 
-// brokenRecords returns broken locks with a string that states that the lock is free, or since when or until when it is
+// brokenRecords returns broken locks on a string that states that the lock is free, or since when or until when it is
 // held.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
@@ -432,8 +432,8 @@ func brokenRecords() []BrokenLock {
 	}
 }
 
-// late pauses client-1 until its lease has ended and another client has the lock. client-1's key expires at 8 s. After
-// that, the two other clients have the lock for 4 s each.
+// late is a fault that pauses client-1 until its lease has ended and another client has the lock. client-1's key
+// expires at 8 s. After that, the two other clients have the lock for 4 s each.
 const late = "pause client-1 for 10s after acquired"
 
 // atAnothers returns the Showings of a lock whose release does not check who holds the lock.
@@ -472,7 +472,8 @@ func saying(all []Showing, words ...string) []Showing {
 	return all
 }
 
-// lateSet returns the Showings of a lock that a client first finds free and then sets in a separate request.
+// lateSet returns the Showings of a lock that a client first finds free and then sets in a separate request, which is
+// delayed.
 func lateSet(command, why string) []Showing {
 	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
 	return []Showing{

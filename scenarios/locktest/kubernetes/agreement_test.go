@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// unlike lists scenarios that client-go cannot reproduce, each with the reason.
+// unlike maps scenarios that client-go cannot reproduce to the reasons.
 var unlike = map[string]string{
 	"kubernetes-clocks-set":            byClock,
 	"kubernetes-clocks-set-renew-time": byClock,
@@ -25,18 +25,19 @@ var unlike = map[string]string{
 
 const byClock = "no fault reaches the clock that a goroutine reads"
 
-// differs lists scenarios in which a law has a different outcome with client-go than with the simulated client, each
-// with the reason.
+// differs maps scenarios to a law that has a different outcome with client-go than with the simulated client. The
+// comments give the reasons.
 var differs = map[string]checker.Law{
 	// A lock counts as valid until its library reports the loss. client-go reports the loss only after its release,
 	// while the simulated client uses the renew deadline.
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter lists faults whose duration must be shorter for client-go, each with the reason.
+// shorter maps scenarios to the duration of a fault, and to the shorter one that is needed for client-go. The comments
+// give the reasons.
 var shorter = map[string][2]string{
-	// The simulated client already has a connection. client-go must dial at about 16 s. It sends SYNs then and at 17,
-	// 19, 23 and 31 s, and gives up the release at 26 s.
+	// The simulated client already has a connection, but client-go must dial at about 16 s. It sends SYNs then and at
+	// 17, 19, 23 and 31 s, and gives up the release at 26 s.
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 

@@ -40,7 +40,7 @@ var clients = []matrixtest.Client{
 // settings contains the settings of an election.
 type settings struct {
 	leaseDuration, renewDeadline, retryPeriod time.Duration
-	// timeout of a request: half the renew deadline (resourcelock.NewFromKubeconfig)
+	// Timeout of a request: half the renew deadline (resourcelock.NewFromKubeconfig).
 	timeout time.Duration
 	release bool
 	// how long a process keeps its identity: per-acquire, per-client, or fixed (one identity for all)
@@ -54,7 +54,7 @@ var (
 
 // requestTimeout returns the timeout of a request, which is slightly longer than timeout. In a simulation, executing
 // code takes no virtual time. If two requests got no answer, the second one would time out exactly at the renew
-// deadline, and it would be random which of the two timers fires first. On a real machine, the second request starts a
+// deadline, and which of the two timers fires first would be random. On a real machine, the second request starts a
 // little later, so the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
@@ -70,7 +70,7 @@ func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	}
 }
 
-// elector takes part in an election from Lock to Unlock.
+// elector is a client that takes part in an election from Lock to Unlock.
 type elector struct {
 	settings
 	client  *locktest.Client

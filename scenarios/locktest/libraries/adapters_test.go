@@ -30,7 +30,7 @@ type Library struct {
 	Keys func(lock string) []string
 }
 
-// Renewal says who renews a lock that is held for longer than its TTL.
+// Renewal determines who renews a lock that is held for longer than its TTL.
 type Renewal int
 
 const (
@@ -94,7 +94,7 @@ var All = []Library{
 		valkeyKeys},
 }
 
-// fence obtains the fencing tokens of an adapter.
+// fence obtains fencing tokens for an adapter.
 type fence struct {
 	on    bool
 	token int64
@@ -105,9 +105,9 @@ func (f *fence) FencingToken() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take obtains a token by calling incr, for a lock that has been acquired. After incr, it calls held to check that the
-// lock is still held. Each token was therefore obtained while its holder held the lock. If the lock is exclusive, the
-// tokens are in the order of the holders.
+// take obtains a token by calling incr, for a lock that has been acquired. Then it calls held to check that the lock is
+// still held, so that each token was obtained while its holder held the lock. If the lock is exclusive, the tokens are
+// in the order of the holders.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil
@@ -132,7 +132,7 @@ type until struct{ at time.Time }
 func (u *until) ValidUntil() time.Time { return u.at }
 func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 
-// begun records that the TTL began no earlier than asked.
+// begun records that the TTL began no earlier than at the time asked.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
 // within dials with a timeout, which should equal the timeout of the library's own dialer.

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// searched is a scenario for finding defects of a library. Its two verbs are the number of servers and a mix; an empty
-// mix means the default one.
+// searched is a scenario for finding defects of a library. Its two formatting verbs are the number of servers and a
+// mix; an empty mix means the default one.
 const searched = `name: searched
 servers: {redis: %d, persistence: {append-fsync: always}}
 clients: 3
@@ -23,10 +23,11 @@ work: {cycles: 3, hold: 1ms, think: 0s..500ms, writes: 1, compute: 4s, check-val
 // unaimed is the default mix, but with all faults drawn at random.
 const unaimed = "mix: {aimed: 0%}\n"
 
-// There are starts searches, each from another seed. Each search runs up to searchLength schedules.
+// starts is the number of searches, each of which begins with another seed. searchLength is the maximum number of
+// schedules in a search.
 const starts, searchLength = 5, 2000
 
-// rare lists, for each library, findings that random faults show rarely or never.
+// rare maps libraries to findings that random faults show rarely or never.
 var rare = map[string]struct {
 	servers int
 	law     checker.Law
@@ -35,9 +36,9 @@ var rare = map[string]struct {
 	"redsync-1": {1, checker.LeaseExclusion, checker.RemovedByOwner},
 }
 
-// TestAimedFaultsFindWhatRandomOnesSeldomMeet checks that the default mix shows the rare finding from each of five
-// start seeds, and in more schedules than random faults do. It logs all other findings. The test runs only if
-// FENCEPOST_FULL=1 is set.
+// TestAimedFaultsFindWhatRandomOnesSeldomMeet checks that the default mix shows the rare finding in the search from
+// each of five start seeds, and in more schedules than random faults do. It logs all other findings. The test runs only
+// if FENCEPOST_FULL=1 is set.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
 		t.Skip("FENCEPOST_FULL=1 asks for it")
@@ -86,7 +87,7 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 		New: func(c *locktest.Client) (locktest.Lock, error) { return l.New(c, false) }})
 }
 
-// firsts returns, for each search, the number of schedules after which it first shows one of the seeds; 0 means never.
+// firsts returns, for each search, the number of schedules after which one of the seeds first occurs; 0 means never.
 func firsts(seeds []uint64) (all [starts]int) {
 	for _, seed := range slices.Backward(seeds) {
 		all[(seed-1)/searchLength] = int((seed-1)%searchLength) + 1

@@ -47,23 +47,24 @@ func TestAClusterLosesALockInAFailover(t *testing.T) {
 	t.Errorf("no lock was lost in a failover: %+v", r.Breaches)
 }
 
-// TestALockOnAClusterIsEfficient: under all faults, a lock on a Cluster keeps what a lock for efficiency promises.
+// TestALockOnAClusterIsEfficient: under all faults, a lock on a Cluster keeps the laws that a lock for efficiency
+// promises (EfficiencyLaws).
 func TestALockOnAClusterIsEfficient(t *testing.T) {
 	c := onCluster(t)
 	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(200, 5000)
 	locktest.Run(t, c)
 }
 
-// impatient returns a client for a Redis Cluster that soon asks another member if one does not answer. By default it
-// dials a member that is down five times, for five seconds each.
+// impatient returns a client for a Redis Cluster that soon asks another member if one does not answer. By default, such
+// a client dials a member that is down five times, for five seconds each.
 func impatient(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext,
 		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: 500 * time.Millisecond})
 }
 
 // TestEqualSeedsOnAClusterGiveEqualRuns: redirections, elections and reloads of the slots are the same in equal runs.
-// The runs are short, because a minute after it has read the slots, a ClusterClient puts its members into the order of
-// a map, which differs.
+// The runs are short, because a minute after it has read the slots, a ClusterClient puts its members in the order of a
+// map, which is random.
 func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
 	c := onCluster(t)
 	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }

@@ -26,8 +26,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// These describe the workload whose cost is measured: redsync on go-redis with five servers. Three clients acquire the
-// lock five times each.
+// These constants describe the workload whose cost is measured: redsync on go-redis with five servers. Three clients
+// acquire the lock five times each.
 const nodes, clients, cycles = 5, 3, 5
 
 type dialer func(ctx context.Context, node int) (net.Conn, error)
@@ -197,7 +197,7 @@ func (h *holder) answer(args []string) string {
 	return "+OK\r\n"
 }
 
-// instant is a connection whose server answers within the call of Write.
+// instant is a connection whose server answers during the call of Write.
 type instant struct {
 	net.Conn
 	server   *holder

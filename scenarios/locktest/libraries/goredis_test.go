@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// goRedisClient makes a client of go-redis.
+// goRedisClient is a function that creates a client of go-redis.
 type goRedisClient func(*locktest.Client) redis.UniversalClient
 
 // goRedis returns a go-redis client for one server.
@@ -21,19 +21,19 @@ func goRedis(c *locktest.Client, i int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
 }
 
-// following returns a go-redis client for a replicated server. It dials an address that always leads to the master.
+// following returns a go-redis client for a replicated server. It dials an address that always connects to the master.
 func following(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(0),
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
 }
 
-// failover returns go-redis's own client for a replicated server. It asks the Sentinel for the master.
+// failover returns go-redis's own client for a replicated server, which asks the Sentinel for the master.
 func failover(c *locktest.Client) redis.UniversalClient {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
 		Dialer: c.DialContext})
 }
 
-// cluster returns go-redis's client for a Redis Cluster. It learns from the members which of them serves a key.
+// cluster returns go-redis's client for a Redis Cluster, which asks the members which of them serves a key.
 func cluster(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext})
 }

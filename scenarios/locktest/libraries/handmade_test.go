@@ -28,7 +28,7 @@ type driver interface {
 // command sends a request and returns the reply as text; a null reply is "".
 type command func(args ...string) (string, error)
 
-// drivers contains a function for each library that opens a driver.
+// drivers maps each library to a function that opens a driver.
 var drivers = map[string]func(c *locktest.Client) (driver, error){
 	"go-redis": func(c *locktest.Client) (driver, error) { return onGoRedisAlone{goRedis(c, 0)}, nil },
 	"redigo": func(c *locktest.Client) (driver, error) {
@@ -104,7 +104,7 @@ func answer(said any, err error) (string, error) {
 	return fmt.Sprint(said), err
 }
 
-// handmade is a lock that uses SET NX PX, as programmers write it by hand, with one of several kinds of release.
+// handmade is a lock that uses SET NX PX, as programmers write it by hand. There are several kinds of release.
 type handmade struct {
 	driver
 	key, value string
@@ -183,12 +183,12 @@ func (l *handmade) Unlock(ctx context.Context) error {
 
 func (l *handmade) FencingToken() int64 { return l.token }
 
-// byScript compares and deletes in one request.
+// byScript is a release that compares and deletes in one request.
 func byScript(do command, key, value string) (int, error) {
 	return number(do("EVAL", compareAndDelete, "1", key, value))
 }
 
-// byGetAndDel compares first and deletes in a second request.
+// byGetAndDel is a release that compares first and deletes in a second request.
 func byGetAndDel(do command, key, value string) (int, error) {
 	if owner, err := do("GET", key); owner != value || err != nil {
 		return 0, err
@@ -196,7 +196,7 @@ func byGetAndDel(do command, key, value string) (int, error) {
 	return number(do("DEL", key))
 }
 
-// byWatch watches the key, but deletes it without MULTI and EXEC. The watch therefore prevents nothing.
+// byWatch is a release that watches the key but deletes it without MULTI and EXEC. So the watch prevents nothing.
 func byWatch(do command, key, value string) (n int, err error) {
 	if _, err = do("WATCH", key); err != nil {
 		return 0, err
@@ -222,7 +222,7 @@ func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 		t.Skip("400 runs of each of twelve locks")
 	}
 	leased := locktest.Config{Laws: locktest.LeaseLaws}
-	// The lock must be free when the paused client continues, so it is held only briefly.
+	// the lock must be free when the paused client continues, so it is held only briefly
 	fenced := locktest.Config{Precautions: locktest.Precautions{Fences: true}, Laws: locktest.FencedLaws,
 		Hold: time.Second}
 	for name, x := range map[string]struct {

@@ -20,7 +20,8 @@ import (
 var commanders = []struct {
 	name string
 	dial homemade.Dial
-	// retries reports whether the client repeats a request that gets no answer. That would break up a transaction.
+	// retries is set if the client repeats a request that gets no answer. A repeated request would break up a
+	// transaction.
 	retries bool
 }{
 	{"go-redis", onOneGoRedis(-1), false},
@@ -33,7 +34,7 @@ var commanders = []struct {
 var transactions = []string{"string-watch", "string-multi", "string-watched-take", "string-multi-prolongs",
 	"string-unwatched-take", "string-watch-without-multi"}
 
-// goRedisConn is a go-redis client with a single connection.
+// goRedisConn is a Conn that uses a go-redis client with a single connection.
 type goRedisConn struct{ client *redis.Client }
 
 func onOneGoRedis(retries int) homemade.Dial {
@@ -64,7 +65,7 @@ func anys(args []string) []any {
 	return all
 }
 
-// redigoConn is a redigo connection. It is opened again after an error.
+// redigoConn is a Conn that uses a redigo connection. It opens the connection again after an error.
 type redigoConn struct {
 	c    *locktest.Client
 	addr string
@@ -114,7 +115,7 @@ func (r *redigoConn) Close() error {
 	return err
 }
 
-// rueidisConn is a rueidis client with its own connection.
+// rueidisConn is a Conn that uses a rueidis client with its own connection.
 type rueidisConn struct {
 	c      *locktest.Client
 	addr   string
@@ -174,7 +175,7 @@ func (r *rueidisConn) Close() error {
 }
 
 // TestHomemadeLocksOnEachClient checks that the report on a lock does not depend on the client library that the lock
-// uses. By default, each lock is tested with one client library; at full size, with all of them.
+// uses. By default, each lock is tested with one client library, and at full size with all of them.
 func TestHomemadeLocksOnEachClient(t *testing.T) {
 	full := os.Getenv("FENCEPOST_FULL") != ""
 	for i, client := range commanders {

@@ -34,14 +34,14 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a violation that a library shows although a sound lock keeps the law. The cause is part of it.
+// defect is a violation that a library shows although a sound lock keeps the law. It includes the cause.
 type defect struct {
 	library string
 	law     checker.Law
 	cause   checker.CauseKind
 }
 
-// defects lists the known defects of the libraries, with the reasons.
+// defects maps the known defects of the libraries to the reasons.
 var defects = map[defect]string{
 	{"redsync-redigo", checker.DeadlockFreedom, checker.StuckWithoutHolder}:    noDialLimit,
 	{"redsync-redigo", checker.FaultTolerance, checker.TooSlow}:                noDialLimit,
@@ -60,7 +60,7 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known returns the reason why a library violates a law with this cause, or "" if that is not a known defect.
+// known returns the reason why a library violates a law by this cause, or "" if that is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why
@@ -76,8 +76,8 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 	return ""
 }
 
-// TestLibrariesKeepWhatSoundLocksKeep checks that a library, except for its known defects, breaks no law that a sound
-// lock keeps. By default only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of
+// TestLibrariesKeepWhatSoundLocksKeep checks that a library breaks no law that a sound lock keeps, except for its known
+// defects. By default only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of
 // faults and protection. With 1000 seeds the test takes about half an hour on one core.
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))

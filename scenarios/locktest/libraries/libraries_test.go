@@ -9,7 +9,7 @@ import (
 )
 
 // TestLibraries runs each library. All runs must be judged, and equal seeds must give equal runs. With -locktest.plan
-// FILE it runs that plan instead and requires every law, so that it reports every violation.
+// FILE it runs that plan instead and requires every law, so that every violation is reported.
 func TestLibraries(t *testing.T) { each(t, false) }
 
 // TestFenced is like TestLibraries, with a token for every lock.
@@ -31,8 +31,8 @@ func each(t *testing.T, fenced bool) {
 	}
 }
 
-// judgeable fails the test if some runs could not be judged, or gave a different result when repeated. It ignores runs
-// that the library is known to stop.
+// judgeable fails the test if some runs could not be judged, or had a different result when they were repeated. It
+// ignores runs in which the library is known to stop virtual time.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {

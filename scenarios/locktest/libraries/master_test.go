@@ -15,7 +15,7 @@ import (
 // five servers.
 func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
 
-// askTimeout is the time within which the Sentinel must name the master.
+// askTimeout is the time limit for the Sentinel to name the master.
 const askTimeout = time.Second
 
 // dialMaster connects to the master that the Sentinel names. It stands in for a proxy or a DNS name that follows the

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// family is a family of faults. They are faults of the default mix.
+// family is a family of faults of the default mix.
 type family struct {
 	name   string
 	faults locktest.Faults // nil: all faults
@@ -46,7 +46,7 @@ var protections = []protection{
 	{"fenced", locktest.Precautions{Fences: true}},
 }
 
-// work says how long a client holds its lock. The client reads at the beginning and writes at the end.
+// work determines how long a client holds its lock. The client reads at the beginning and writes at the end.
 type work struct {
 	name    string
 	compute time.Duration
@@ -200,10 +200,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets its own paragraph. Two clients that are in the critical section at the same
-// time get none if a paused client could not know it, or if their leases overlapped, because lease-exclusion describes
-// that. For replicated servers, a validity that was counted wrongly and a cause that was not recorded get none either.
-// If one of two masters granted an extension, the checker does not report what became of it.
+// described reports whether a breach gets its own paragraph. It does not if two clients are in the critical section at
+// the same time because a paused client could not know that its lease had ended, or because their leases overlapped,
+// since lease-exclusion describes that. For replicated servers, it does not if a validity was counted wrongly or the
+// cause was not recorded: if one of two masters granted an extension, the checker does not report what happened to it.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:

@@ -24,8 +24,8 @@ var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TT
 		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
 	}}
 
-// notified is a lock that uses SET NX PX. As in many locks, waiting clients subscribe to keyspace notifications and do
-// not poll. To subscribe, go-redis dials while it holds a mutex that its pings need.
+// notified is a lock that uses SET NX PX. As in many locks, waiting clients subscribe to keyspace notifications instead
+// of polling. To subscribe, go-redis dials while it holds a mutex that its pings need.
 type notified struct {
 	client *redis.Client
 	key    string
@@ -88,7 +88,7 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 }
 
 // TestSoundLocksSurviveRestarts checks that a dial to a server that is down ends, and that a wait for a reply that the
-// server never sends ends, too.
+// server never sends also ends.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
 	for name, lock := range map[string]func(*locktest.Client) (locktest.Lock, error){
 		"notified by go-redis": newNotified,

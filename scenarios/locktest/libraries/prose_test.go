@@ -86,8 +86,8 @@ The clients of etcd and ZooKeeper are in [ensembles](../ensembles/README.md), an
 [kubernetes](../kubernetes/README.md).
 `
 
-// pageOpening is the beginning of each library's page. Its verbs are the name, the versions and the setting of the
-// library.
+// pageOpening is the beginning of each library's page. Its formatting verbs are the name, the versions and the setting
+// of the library.
 const pageOpening = `# %[1]s under faults
 
 After reading this page you know which promises %[1]s broke under which faults and why, and you can replay each case.
@@ -110,7 +110,7 @@ const beforeFindings = `
 Run the commands in the folder above this one (scenarios/locktest/libraries). Each prints the story and the timeline.
 `
 
-// notRun contains the last section of a library's page if some setting of the library could not be run.
+// notRun maps libraries to the last section of their page, if some setting of the library could not be run.
 var notRun = map[string]string{"rueidislock": `
 ## What could not be run
 
@@ -124,8 +124,8 @@ connection, and a context cancels its children in the order of a map, which is r
 them; the rest was not traced.
 `}
 
-// whose returns the text that says who is responsible for a finding, and which lines of code cause it. It returns "" if
-// the reason for the finding is not known yet.
+// whose returns a text that says who is responsible for a finding, and which lines of code cause it. It returns "" if
+// the reason for the finding is unknown.
 func whose(library string, f *finding) string {
 	if text := ofLibrary[library][f.Cause.Kind]; text != "" {
 		return text
@@ -160,7 +160,7 @@ when an extension fails, is the user's.`,
 	checker.StuckWithoutHolder: downCounter,
 }
 
-// noDialLimit explains why redigo's users cannot acquire a lock if only one of five machines is unreachable.
+// noDialLimit explains why users of redigo cannot acquire a lock if one of five machines is unreachable.
 const noDialLimit = `The library's adapter, with the pool that its documents show: a round of Lock has a time limit (5 %
 of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo dials for 30
 s (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
@@ -255,12 +255,12 @@ const sameToken = `The user's: the token must be unique (redislock.go, the comme
 client's name is not, if the client takes the lock twice. A release that is late deletes the key of its next lock, and
 Obtain takes over a key that a request of the client's earlier Obtain has set (luaObtain).`
 
-// lateObtain describes a lock that is granted by a reply that arrived during a pause.
+// lateObtain explains how a reply that arrived during a pause can grant a lock too late.
 const lateObtain = `The library's: Obtain does not look at how long the server's answer took (redislock.go, lines 80 to 84). A client
 that is paused while the answer waits in its buffer is told that it has the lock although the key has expired, and
 another client may have it by then. Compare the time since the call with the TTL before the work begins.`
 
-// ofLibrary contains the explanations for causes that are specific to a library.
+// ofLibrary maps libraries to explanations of causes that are specific to them.
 var ofLibrary = map[string]map[checker.CauseKind]string{
 	"redsync": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
 		checker.ExpiredEarly: jumpedClocks},

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// radixLock is a lock that uses SET NX PX and a script for the release, on one connection of radix, which has no lock
-// of its own. It does not use radix's pool, because the pool waits for the network while it holds a mutex, which stops
-// the clock of a bubble.
+// radixLock is a lock that uses SET NX PX and a script for the release, on one connection of radix. radix has no lock
+// of its own. The lock does not use radix's pool, because the pool waits for the network while it holds a mutex, which
+// stops the clock of a bubble.
 type radixLock struct {
 	conn radix.Conn // nil: no connection is open
 	c    *locktest.Client
@@ -23,7 +23,7 @@ type radixLock struct {
 	until
 }
 
-// radixDialer is a client in the form of radix's dialer interface.
+// radixDialer is a client of locktest that implements radix's dialer interface.
 type radixDialer struct{ *locktest.Client }
 
 func (d radixDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {

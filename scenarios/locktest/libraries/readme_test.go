@@ -119,10 +119,11 @@ func readme(all []result) string {
 	return b.String() + "\n" + links.String() + method + differing(all) + closing
 }
 
-// modulePath matches the part of a module's path before its name, the name, and the major version after it.
+// modulePath matches a module's path in three parts: the part before its name, the name (a group), and the major
+// version after it.
 var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:/v\d+)? `)
 
-// short removes the paths of the modules from a list of versions.
+// short returns a list of versions in which modules have only their names and not their paths.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
 // summary returns the letters of the promises that were broken under a family of faults. It returns a dot if none was
@@ -165,7 +166,7 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 	return b.String() + notRun[l.Name]
 }
 
-// view describes how the tables show one law, for clients with a certain protection.
+// view is one law in the tables, for clients with a certain protection.
 type view struct {
 	title      string
 	letter     string // letter in the summary; empty: not in the summary
@@ -216,7 +217,8 @@ func differing(all []result) string {
 		strings.Join(list, ", ")+". The tables count the first run.")
 }
 
-// sum returns the number of schedules under a family that broke the law, and the number of those that could be judged.
+// sum returns the number of schedules under a family that broke the law, and the number of schedules that could be
+// judged.
 func (v *view) sum(r result, family string) (broken, judged int) {
 	for _, c := range r.Cells {
 		if c.Family == family && (v.protection == "" || c.Protection == v.protection) {
@@ -252,8 +254,8 @@ func (v *view) cell(r result, family string) string {
 	return words
 }
 
-// TestNoCellIsABareZero checks that no cell is just 0. It must state the number of schedules, or an upper bound of the
-// rate.
+// TestNoCellIsABareZero checks that no cell contains just 0. It must state the number of schedules, or an upper bound
+// of the rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, protection string, runs, stopped, leases int) counts {
 		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,

@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// redsyncLock is a redsync mutex.
+// redsyncLock is a lock that uses a redsync mutex.
 type redsyncLock struct {
 	*redsync.Mutex
 	fence
@@ -33,8 +33,8 @@ type redsyncLock struct {
 	incr  func(context.Context) (int64, error)
 }
 
-// redsyncPool is a redsync pool for one server, created by one of redsync's adapters, with functions that close it and
-// obtain tokens.
+// redsyncPool is a redsync pool for one server, created by one of redsync's adapters. It includes functions that close
+// it and obtain tokens.
 type redsyncPool struct {
 	rsredis.Pool
 	close func() error
@@ -99,7 +99,8 @@ func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// retryBackoff is between go-redis's default limits of 8 ms and 512 ms.
+// retryBackoff is the constant pause of onGoRedis8 before a retry. It is between go-redis's default limits of 8 ms and
+// 512 ms.
 const retryBackoff = 16 * time.Millisecond
 
 func onGoRedis7(c *locktest.Client, i int) redsyncPool {
@@ -129,7 +130,8 @@ func onRedigo(c *locktest.Client, i int) redsyncPool {
 // redigoDialTimeout is the timeout of redigo's own dialer (conn.go, line 227).
 const redigoDialTimeout = 30 * time.Second
 
-// redigoPool returns a pool that is opened as in the examples of redigo and of redsync (redsync: examples/redigo).
+// redigoPool returns a connection pool that is opened as in the examples of redigo and of redsync (redsync:
+// examples/redigo).
 func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
 	ping := func(conn redigolib.Conn, _ time.Time) error {
 		_, err := conn.Do("PING")
@@ -199,7 +201,7 @@ func newRedsyncV1(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return l, nil
 }
 
-// tries and retryDelay are redsync's own defaults. The adapter makes the attempts itself, in order to know when the
+// tries and retryDelay are redsync's own defaults. The adapter makes the attempts itself, so that it knows when the
 // successful one began.
 const (
 	tries      = 32

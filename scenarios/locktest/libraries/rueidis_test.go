@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// watched is a lock of rueidislock or valkeylock. The library renews it, and cancels its context when it is lost.
+// watched is a lock of rueidislock or valkeylock. The library renews it, and cancels its context when the lock is lost.
 type watched struct {
 	acquire func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 	incr    func(ctx context.Context, key string) (int64, error)
@@ -80,7 +80,7 @@ func rueidisOption(addr string, dial dialFunc) rueidis.ClientOption {
 // rueidisKeys returns the only key of a lock (lock.go, keyname).
 func rueidisKeys(lock string) []string { return []string{"rueidislock:0:" + lock} }
 
-// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn), but without its jitter, which comes
+// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn) without its random part, which comes
 // from math/rand/v2 and cannot be seeded.
 func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration { return backoff(attempts) }
 

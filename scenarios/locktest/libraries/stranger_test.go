@@ -20,8 +20,8 @@ import (
 )
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
-// mistakes. The watchdog extends the key whoever holds it, so the lock's holder never learns that it has lost the lock.
-// Unlock also deletes the key whoever holds it.
+// mistakes. The watchdog extends the key whoever holds the lock, so a holder never learns that it has lost the lock.
+// Unlock also deletes the key whoever holds the lock.
 type watchdog struct {
 	client *redis.Client
 	key    string
@@ -118,8 +118,7 @@ func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	t.Logf("%d runs: %v of processor time, %v without it", with.Runs, with.CPU, without.CPU)
 }
 
-// mistakes lists the first mistakes that a new user makes, each with the beginning of the first line that the test
-// prints.
+// mistakes lists mistakes that new users make, each with the beginning of the first line that the test then prints.
 var mistakes = map[string]struct {
 	locktest.Config
 	want string
@@ -159,7 +158,7 @@ var mistakes = map[string]struct {
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.newPooled.func1 (stranger_test.go:"},
 }
 
-// pooled is a lock with a goroutine that never ends, because the lock has no Close.
+// pooled is a lock with a goroutine that never ends, because the lock has no Close method.
 type pooled struct {
 	of  *watchdog
 	end chan struct{}
@@ -179,7 +178,7 @@ func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }
 func (l pooled) Unlock(ctx context.Context) error { return l.of.Unlock(ctx) }
 
 // tokened is a redislock lock whose user chooses the owner value. If the value of a key begins with that value, Obtain
-// takes over the key.
+// acquires the lock although another client has it.
 type tokened struct {
 	client     *redis.Client
 	key, token string

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// A README shows the code between the marks verbatim.
+// The README contains the code between these marks verbatim.
 
 // mutex: begin
 

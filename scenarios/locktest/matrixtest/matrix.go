@@ -24,7 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Client is a lock of a client library and its configuration.
+// Client is a lock of a client library, with its configuration.
 type Client struct {
 	Name string
 	locktest.Config
@@ -54,13 +54,13 @@ var Protections = []struct {
 // Seeds is the number of runs in each cell of the matrix.
 const Seeds = 40
 
-// Result is what was found about one client. It is stored in testdata/CLIENT.json.
+// Result is what the matrix found about one client. It is stored in testdata/CLIENT.json.
 type Result struct {
 	Cells    []Cell
 	Findings []Finding
 }
 
-// Cell counts the runs in which a law was violated by a certain cause, under one family of faults and with one of
+// Cell counts the runs in which a law was violated by a certain cause, under one family of faults and with one of the
 // Protections.
 type Cell struct {
 	Family     string
@@ -81,11 +81,11 @@ type Finding struct {
 // Way returns the law and the cause as text.
 func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
 
-// underway reports whether this process performs runs for another process. If so, it must not write anything.
+// underway reports whether this process performs runs for another process. In that case it must not write any files.
 func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 
 // Run tests each client under each family if -update is set, and writes the results and the smallest runs to testdata.
-// Without -update, it skips the test, and Replay checks the stored findings.
+// Without -update, it skips the test; Replay then checks the stored findings.
 func Run(t *testing.T, clients []Client, families []Family) {
 	t.Helper()
 	if !*testkit.Update && !underway() {
@@ -123,8 +123,8 @@ type matrix struct {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. It shrinks a finding in the cell where the finding first occurs, which is the
-// cell with the least careful client.
+// add records the result of one cell. It shrinks a finding in the cell in which the finding first occurs, which is the
+// one with the least careful client.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -156,7 +156,7 @@ func faultsOf(plan string) (faults []string) {
 	return faults
 }
 
-// write writes the result. It replaces what was previously stored about the client.
+// write writes the result to testdata and replaces what was stored about the client before.
 func (m *matrix) write(t *testing.T) {
 	t.Helper()
 	was, err := read(m.client)
@@ -186,7 +186,7 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each stored finding. The run must violate the finding's law for the same cause. With -v, Replay prints
+// Replay replays each stored finding. The run must violate the finding's law by the same cause. With -v, Replay prints
 // the story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()

@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// Reasons gives the reason for each kind of violation. A key consists of a client and a Way. It may also be the name of
-// a single finding, which takes precedence. A reason is the bold beginning of an entry, "- **Reason.**", in the file
-// that contains the table. The entry says which lines of the library cause the violation and, after "Promised:", what
-// the library's documentation says about it.
+// Reasons maps each kind of violation to its reason. A key consists of a client and a Way, or is the name of a single
+// finding, which takes precedence. A reason is the bold beginning of an entry, "- **Reason.**", in the file that
+// contains the table. The entry says which lines of the library cause the violation and, after "Promised:", what the
+// library's documentation says about it.
 type Reasons map[string]string
 
 // of returns the key of a finding's reason in r.
@@ -27,8 +27,8 @@ func (r Reasons) of(client string, f *Finding) (key string) {
 
 // Table compares a table in a file with the clients' results in testdata. With -update, it writes the table. The table
 // has a row for each kind of violation of a client, and a column for each family of faults. A cell contains the number
-// of runs for each of Protections, with a link to the smallest run. The test fails if a finding has no plan or no
-// reason, or if a reason or a plan has no finding.
+// of runs for each of the Protections, with a link to the smallest run. The test fails if a finding has no plan or no
+// reason, or if there is a reason or a plan without a finding.
 func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
 	t.Helper()
 	var b strings.Builder
@@ -89,7 +89,7 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts returns the numbers of runs that show a finding, one for each of Protections.
+// counts returns the numbers of runs that show a finding, one number for each of the Protections.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
 	for _, p := range Protections {
