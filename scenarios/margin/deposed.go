@@ -52,7 +52,7 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 }
 
 // undeposed records the first grant of a lock that is stored by groups or by one service. It gets the largest margin
-// that Deposed can have: nothing has happened yet, but the master could still be replaced.
+// that the way Deposed can have: nothing has happened yet, but the master could still be replaced.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -115,7 +115,8 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted builds a close call from the act a and passes it to r.take, which keeps only the closest call.
+// acted builds a close call from the act a and passes it to r.take, which keeps the call only if it is the closest so
+// far.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {

@@ -6,8 +6,8 @@ import (
 )
 
 // hold is one key of one attempt, from the time at which it was set until it is gone. unit is the server or group
-// (named by its first member) that grants the lock by means of this key. by is the attempt that removed the key, if
-// that is known.
+// (named by its first member) that grants the lock with this key. by is the attempt that removed the key, if that is
+// known.
 type hold struct {
 	unit, server   history.Process // server has the key; for a group, it is the master
 	member         string
@@ -21,14 +21,14 @@ type hold struct {
 
 const none = -1
 
-// place identifies where a key can exist: on a server and, for keys with several holders, in a member of the key.
+// place identifies a key on a server and, for keys with several holders, a member of the key.
 type place struct {
 	server history.Process
 	member string
 }
 
-// readHolds lists the keys of a lock and records what happened to each. A promoted replica takes over the keys of the
-// master that it replaces. If it lacks a key, a separate record says that this key was lost.
+// readHolds lists the keys of a lock and records what happened to each. A promoted replica gets the keys of the master
+// that it replaces. If it lacks a key, a separate record says that this key was lost.
 func (r *Reader) readHolds(lock int32) {
 	t := r.t
 	if r.live == nil {
@@ -129,7 +129,8 @@ func wayOf(why history.Why) Way {
 	return Expires
 }
 
-// add appends a new hold for a key-set event and links it to the attempt's other holds. It returns the hold's index.
+// add appends a new hold for an event in which a key was set, and links it to the attempt's other holds. It returns the
+// hold's index.
 func (r *Reader) add(e *history.Event) int32 {
 	n, due := int32(len(r.holds)), e.Until
 	if r.t.History.Header.Service.Kind().Unrecorded {

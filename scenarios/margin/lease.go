@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost lists the keys that a holder lost before its lease ended, and the keys that it still had.
+// lost describes what a holder lost before its lease ended: the keys that it lost, and the keys that it still had.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	// for each unit where the holder has no key: when the unit could grant the lock to the next client
+	// for each unit on which the holder has no key: the time at which the unit could grant the lock to the next client
 	open []history.Time
 }
 
@@ -124,8 +124,8 @@ func (r *Reader) again(h *hold, until history.Time) bool {
 }
 
 // by returns the keys that were lost in way w (in any way, if w is Mixed), at most one for each unit. It also returns a
-// sorted list of times at which units could grant the lock to the next client. These are the units that lost such a key
-// and the units that never had one.
+// sorted list of times at which units could grant the lock to the next client: the units that lost such a key and the
+// units that never had one.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -139,7 +139,7 @@ func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1 that ranks close calls which lack the same number of keys for a violation. It says
+// tie returns a number from 0 to 1 that ranks close calls that lack the same number of keys for a violation. It says
 // how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
@@ -161,7 +161,7 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 }
 
 // struck returns how close a matching fault came to striking one of the servers between from and to. The result is less
-// than 0.5 if a fault struck in that window, and 1 if there is no such fault. Within the window, an earlier fault
+// than 0.5 if a fault struck in that period, and 1 if there is no such fault. Within the period, an earlier fault
 // counts as closer, because it leaves more time for other faults.
 func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
@@ -177,8 +177,8 @@ func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	return best
 }
 
-// off returns how far an instant is from a window, from 0 to 1. Inside the window, the result is less than 0.5 and
-// grows with the time since from. Outside the window, it is 0.5 or more.
+// off returns the distance of an instant from a period, from 0 to 1. Inside the period, the result is less than 0.5 and
+// grows with the time since from. Outside the period, it is 0.5 or more.
 func (r *Reader) off(at, from, to history.Time) float64 {
 	switch {
 	case at < from:
@@ -219,8 +219,8 @@ func (r *Reader) failedOver(servers []history.Process, from, to history.Time) fl
 	return best
 }
 
-// blindUntil returns until when faults keep a replica from learning what happened at an instant. It returns 0 if the
-// replica learns of it.
+// blindUntil returns the time until which faults keep a replica from learning what happened at an instant. It returns 0
+// if the replica learns of it immediately.
 func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
@@ -272,7 +272,7 @@ func (r *Reader) usable(server, client history.Process, at history.Time) history
 	return at
 }
 
-// bars reports whether a fault, while it lasts, keeps a server from granting anything to a client.
+// bars reports whether a fault prevents a server, while it lasts, from granting anything to a client.
 func bars(f *trace.Fault, server, client history.Process) bool {
 	switch f.Does {
 	case history.Kills, history.ShutsDown, history.Stops:
@@ -312,8 +312,8 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected is for a lease whose keys have protected nothing since the given instant. It returns how close in time
-// the next grant came to the lease, from 0 to 1.
+// unprotected is for a lease that its keys have not protected since the given instant. It returns how close in time the
+// next grant came to the lease, from 0 to 1.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // by then, the holder had already released the lock
@@ -326,9 +326,9 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest returns how far the nearest other grant is outside a span of time, as a fraction of the TTL. It also looks at
-// the attempts within that span and returns the smallest fraction of a quorum that one of them still lacked. If the
-// lock has several permits, the results are for as many others as there are permits (see nth).
+// nearest returns how far the nearest other grant is outside a period, as a fraction of the TTL. It also looks at the
+// attempts within that period and returns the smallest fraction of a quorum that one of them lacked. If the lock has n
+// permits, the results are those for the nth nearest grant or attempt (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {

@@ -13,8 +13,8 @@ import (
 // Way is one of the ways in which a law can be violated. Each has its own margin.
 type Way uint8
 
-// The ways in which lease-exclusion can be violated: why the holder's keys stop keeping other clients out before the
-// holder's lease ends.
+// These are the ways in which lease-exclusion can be violated: the reasons why the holder's keys stop keeping other
+// clients out before the holder's lease ends.
 const (
 	Expires    Way = iota // the keys expire before the lease ends
 	Crashes               // servers lose the keys in a crash
@@ -29,7 +29,7 @@ const (
 	Ways       = iota
 )
 
-// ways contains the law and the name of each way. The names must not change, because they appear in JSON.
+// ways contains the law and the name of each Way. The names must not change, because they appear in JSON.
 var ways = [Ways]struct {
 	law  checker.Law
 	name string
@@ -67,18 +67,18 @@ func (w *Way) UnmarshalText(text []byte) error {
 }
 
 // Call is a close call: it says how close a run came to violating a law in one way. It names the holder, the lease that
-// protected it, and the client that could have entered in the meantime.
+// protected it, and the client that could have entered the critical section during that lease.
 type Call struct {
 	Way Way `json:"way"`
-	// 0 if the law was violated in this way; otherwise positive, and smaller if the run came closer
+	// 0 if the law was violated in this way; otherwise a positive number, which is smaller if the run came closer
 	Value float64      `json:"value"`
 	Lock  history.Lock `json:"lock"`
 
 	Holder  history.Process `json:"holder"`
 	Attempt history.Attempt `json:"attempt"` // the holder's attempt
 	Called  history.Time    `json:"called"`  // when the holder requested the lock
-	// From and To bound the time in which the holder must be protected. From is the time of the grant, or the time at
-	// which the protection ended. To is the end of the lease, or the release if that came first.
+	// From and To are the limits of the period in which the holder must be protected. From is the time of the grant, or
+	// the time at which the protection ended. To is the end of the lease, or the release if that came first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
@@ -96,13 +96,13 @@ type Call struct {
 	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
-	// At is the time of the act that made the call close. For Outlives, the holder left its section. For Writes, it
-	// made its last write. For Overstated, it was told a new end of its lease or released it. For Deposed, it was
-	// served. For Requests, its last request arrived. At is 0 if there was no such act.
+	// At is the time of the act that made the call close. For Outlives, the holder left its critical section then. For
+	// Writes, it made its last write. For Overstated, it was told a new end of its lease or released it. For Deposed,
+	// it was served. For Requests, its last request arrived. At is 0 if there was no such act.
 	At history.Time `json:"at"`
-	// After is the time from At until the next holder entered, used the resource, or set its key. It is history.Never
-	// if nobody did. For Overstated, it is the time from the end of the holder's keys to the end of the lease that the
-	// holder was told.
+	// After is the time from At until the next holder entered its critical section, used the resource, or set its key.
+	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the end of
+	// the lease that the holder was told.
 	After history.Time `json:"after"`
 }
 
@@ -113,7 +113,7 @@ type Loss struct {
 	Way    Way             `json:"way"`
 }
 
-// Reader measures one run after the other and reuses its memory. The zero Reader is ready to use.
+// Reader measures one run after another and reuses its memory. The zero Reader is ready to use.
 type Reader struct {
 	t      *trace.Trace
 	sent   []nemesis.Sent
@@ -184,8 +184,8 @@ func (r *Reader) violated(f *checker.Finding) {
 	}
 }
 
-// violatedIn returns the way in which a law was violated, given the cause. ok is false if there is no margin for this
-// law and cause.
+// violatedIn returns the way in which a law was violated by a cause. ok is false if there is no margin for this law and
+// cause.
 func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	switch law {
 	case checker.MutualExclusion:
@@ -215,8 +215,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a close call if it is the closest of its way so far. Only in this case does it call more, which fills in
-// the rest of the call.
+// take keeps a close call if it is the closest call of its way so far. Only then does it call more, which fills in the
+// other fields.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return
@@ -227,7 +227,8 @@ func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	more(c)
 }
 
-// shape returns how many units (servers or groups of servers) grant a lock, and how many of them form a quorum.
+// shape returns the number of units (servers or groups of servers) that grant a lock, and the number of units that form
+// a quorum.
 func shape(h *history.Header) (units, quorum int) {
 	units, quorum = len(h.Servers), h.Quorum
 	if len(h.Groups) > 0 {
@@ -245,7 +246,7 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to a margin if nobody else requested the lock during that time. Such a close call then ranks
+// uncontended is added to a margin if no other client requested the lock during that time. Such a close call then ranks
 // behind contended ones.
 const uncontended = 2
 
@@ -279,7 +280,7 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 }
 
 // asked reports whether a client other than the holder of g was requesting the lock between from and to. If the lock
-// has several permits, as many other clients must have been requesting or holding it.
+// has n permits, n other clients must have been requesting or holding it.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) bool {
 	t := r.t
 	if t.Permits() > 1 {

@@ -25,7 +25,7 @@ type measured struct {
 	calls   []Call
 }
 
-// meter makes runs of one scenario and measures them.
+// meter performs runs of one scenario and measures them.
 type meter struct {
 	runner  *scenarios.Runner
 	checker checker.Checker
@@ -112,7 +112,7 @@ func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	}
 }
 
-// lostInCrashes finds the servers on which the key of an attempt was lost in a crash in the half-open interval [from,
+// lostInCrashes returns the servers on which the key of an attempt was lost in a crash in the half-open interval [from,
 // to). It uses only the servers' records.
 func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time) (servers []history.Process) {
 	for i := range h.Events {
@@ -158,7 +158,8 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// Each additional fault brings the second client closer to the lock, until it holds the lock at the same time.
+// Each additional fault brings the second client closer to the lock. In the end, it holds the lock at the same time as
+// the first client.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {
@@ -203,7 +204,7 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 	}
 }
 
-// A close call that is written as JSON and read back is unchanged.
+// A close call that is encoded as JSON and decoded is unchanged.
 func TestACallIsWrittenAndRead(t *testing.T) {
 	for w := range Way(Ways) {
 		want := Call{Way: w, Value: 0.5, Holder: "client-1", Gone: []Loss{{"redis-1", 5, w}},
@@ -222,8 +223,8 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A run without faults has no close call worth reporting, unless its holders work into the last tenth of their leases
-// or the lock can be broken without a fault.
+// A run without faults has no close call that is worth reporting, unless its holders work in the last tenth of their
+// leases or the lock can be broken without a fault.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
 		"kubernetes-own-lease-duration", "shared-lock-object-value-of-call", "reentrant-uncounted",
@@ -241,8 +242,8 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	}
 }
 
-// The time of a holder's act is given relative to the end of its lease. If another client entered although the lease
-// had not ended, the time is given relative to that client.
+// The report states the time of a holder's act relative to the end of its lease. If another client entered although the
+// lease had not ended, it states the time relative to that client's entry.
 func TestWhatAHolderDidIsTold(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	call := func(w Way, value float64, at, after history.Time) *Call {
@@ -272,8 +273,8 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 	}
 }
 
-// TestKeysOfEarlierTriesProtectNothing: the key of an earlier try, which expires first, does not make the lease too
-// long. If no key of the grant lasts as long as the lease, the lease is too long.
+// TestKeysOfEarlierTriesProtectNothing: if the key of an earlier attempt expires first, the lease does not count as too
+// long for that reason. If no key of the grant lasts as long as the lease, the lease counts as too long.
 func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(unit history.Process, set history.Time, next int32) hold {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is one end of a lease that the holder was told. It also has the time until which the holder's keys
-// protected the lease, as far as was known when the holder was told.
+// statement is one end of the lease that a holder was told. It includes the time until which the holder's keys
+// protected the lease, as far as was known at that time.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
@@ -31,8 +31,8 @@ func (r *Reader) state(w *trace.Span) {
 }
 
 // protects returns the time until which the keys of a grant keep other clients from a quorum, if each key exists until
-// it expires. Of several keys that the attempt has set on one unit, the last one counts: the others belong to earlier
-// tries. ok is false if too few of the grant's keys are known. at is the present time.
+// it expires. If the attempt has set several keys on one unit, only the last one counts, because the others belong to
+// earlier tries. ok is false if too few of the grant's keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.of(g.Attempt) {
@@ -52,7 +52,7 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 }
 
 // overstated measures how long holders relied on their leases after their keys had expired, and how much of that time
-// was left when the lease was extended or released.
+// remained when the lease was extended or released.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

@@ -8,11 +8,11 @@ import (
 )
 
 // A lock with N permits is violated when N+1 clients hold it at the same time. So the next client after a grant is the
-// client with which there are N other holders. Likewise, if a time or a number says how close others came, it is the
-// one for the Nth of them.
+// one with which there are N other holders. Likewise, a time or a number that says how close other clients came is that
+// of the Nth of them.
 
-// beyond returns the first grant after the i-th with which as many other clients as there are permits hold the lock at
-// the same time as the i-th. ok is false if there is none. With one permit, it is the next grant.
+// beyond returns the first grant after the i-th with which the number of other clients that hold the lock at the same
+// time as the i-th reaches the number of permits. ok is false if there is none. With one permit, it is the next grant.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {
@@ -39,7 +39,7 @@ func (r *Reader) beside(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	return n
 }
 
-// over returns when the lease of a grant ended, or when its release was called if that was earlier.
+// over returns the time at which the lease of a grant ended, or at which its release was called if that was earlier.
 func (r *Reader) over(g *trace.Grant) history.Time {
 	if g.Release != trace.Open {
 		return min(g.Until, r.t.Time(g.Release))

@@ -2,8 +2,8 @@ package margin
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// requests measures how close in time the last request of each attempt came to reaching a server while another attempt
-// had its key there. A late request counts as closer than no late request even if it found no key, or if it compared
+// requests measures how close in time the last request of each attempt came to reaching a server on which another
+// attempt had its key. A late request counts as closer than no late request even if it found no key, or if it compared
 // the owner and changed nothing.
 func (r *Reader) requests() {
 	for i := range r.holds {
@@ -42,7 +42,7 @@ func (r *Reader) requests() {
 	}
 }
 
-// readLatest finds, for each attempt, when its last request reached a server.
+// readLatest finds the time at which the last request of each attempt reached a server.
 func (r *Reader) readLatest() {
 	if r.latest == nil {
 		r.latest = map[history.Attempt]history.Time{}

@@ -11,8 +11,8 @@ import (
 
 // Telling reports whether a close call is worth reporting. No law may have been violated, another client must have
 // requested the lock during that time, and either something went wrong or little time was left. An act of the holder
-// (release, end of section, write) is close if it came in or after the last tenth of its lease or of its keys'
-// lifetime. A request is close if it arrived after the key of its own attempt was gone.
+// (release, end of its critical section, write) is close if it came in or after the last tenth of its lease or of its
+// keys' lifetime. A request is close if it arrived after the key of its own attempt was gone.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false
@@ -30,8 +30,7 @@ func (c *Call) Telling() bool {
 	return len(c.Gone) > 0
 }
 
-// String describes a call for which Telling is true. It says in one or two sentences how close the call was to a
-// violation.
+// String describes a call for which Telling is true, in one or two sentences.
 func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
@@ -54,10 +53,12 @@ func (c *Call) String() string {
 	return c.lost()
 }
 
-// overtaken reports whether another client entered, or used the resource, before the holder's lease had ended.
+// overtaken reports whether another client entered its critical section, or used the resource, before the holder's
+// lease had ended.
 func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
 
-// past says how long before or after the end of its lease a holder did something.
+// past says how long before or after the end of its lease a holder did something, and how much later the next client
+// did something.
 func (c *Call) past(did, next string) string {
 	if c.overtaken() {
 		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s still ran.", c.Holder, did,

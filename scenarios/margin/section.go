@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// section measures how close other clients came to entering while a holder was still inside its section.
+// section measures how close other clients came to entering while a holder was still in its critical section.
 func (r *Reader) section(lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -46,8 +46,8 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// within returns when another client was first granted the lock before the lease of the i-th grant had ended and its
-// release had begun. It returns history.Never if this did not happen.
+// within returns the first time at which another client was granted the lock before the lease of the i-th grant had
+// ended and its release had begun. It returns history.Never if this did not happen.
 func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -88,7 +88,8 @@ func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	}
 }
 
-// servers returns the servers that a grant counted. If the grant does not name them, it returns all servers.
+// servers returns the servers that a client counted for a grant. If the grant does not name them, it returns all
+// servers.
 func (r *Reader) servers(g *trace.Grant) []history.Process {
 	if g.Lease != nil && len(g.Lease.Counted) > 0 {
 		return slices.Clone(g.Lease.Counted)

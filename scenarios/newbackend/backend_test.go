@@ -38,11 +38,11 @@ func scenario(t *testing.T, ttl, faults string) *scenarios.Scenario {
 	return s
 }
 
-// others matches words that only reports about other services may contain.
+// others matches words that only reports about other kinds of servers may contain.
 var others = regexp.MustCompile(`(?i)redis|etcd|zookeeper|kubernetes|consul|appendfsync|fsync|replica|sentinel|znode`)
 
 // testScenarios checks scenarios that use lockd, under faults of all kinds that can strike it. They must have a
-// verdict, and no report may mention another service.
+// verdict, and no report may mention another kind of server.
 func testScenarios(t *testing.T) {
 	for faults, want := range map[string]string{
 		"": "holds",
@@ -85,7 +85,7 @@ func testScenarios(t *testing.T) {
 	}
 }
 
-// testLibrary runs a Go library of lockd under random faults.
+// testLibrary tests a Go library for lockd under random faults.
 func testLibrary(t *testing.T) {
 	locktest.Run(t, locktest.Config{New: newClient, Scenario: "testdata/library.yaml", Seeds: 40})
 }

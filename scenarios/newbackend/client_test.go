@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// client is a library for lockd, as another author would write it.
+// client is a lock library for lockd, as a different author might write it.
 type client struct {
 	dial      func(ctx context.Context, server int) (net.Conn, error)
 	servers   int

@@ -1,9 +1,9 @@
-// Package newbackend contains, in tests only, an invented kind of lock server called lockd. It shows how to add one.
-// Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows) and recipe_test.go (its
-// lock). In everything that the program asks about a kind of server, lockd differs from the existing kinds: its servers
-// stand alone, although clients have sessions on them; they never read their wall clock, write nothing to disk and
-// speak a protocol of their own; and owners are distinguished by a ticket. backend_test.go then uses lockd in a
-// scenario, a library, a program in real time, an explanation and a comparison.
+// Package newbackend contains, in tests only, an invented kind of lock server called lockd. It shows how to add a kind
+// of server. Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows) and
+// recipe_test.go (its lock). In everything that the program asks about a kind of server, lockd differs from the
+// existing kinds: its servers are independent, although clients have sessions on them; they never read their wall
+// clock, write nothing to disk and speak a protocol of their own; and owners are distinguished by a ticket.
+// backend_test.go then uses lockd in a scenario, a library, a program in real time, an explanation and a comparison.
 package newbackend
 
 import (
@@ -42,7 +42,7 @@ func init() {
 		Struck: "lockd-1", Spare: []string{"lockd-3"}, Most: []string{"lockd-2", "lockd-3"}, Synced: true})
 }
 
-// daemons is the list of the servers of a run.
+// daemons are the servers of a run.
 type daemons []*daemon
 
 // Add adds the servers to a world.
@@ -102,7 +102,7 @@ func (d *daemon) answer(q *sim.Incoming) string {
 	return "OK"
 }
 
-// live makes a key expire after some milliseconds, and returns when that will be.
+// live makes a key expire after some milliseconds, and returns the time at which it will expire.
 func (d *daemon) live(k *key, ms string) (until history.Time) {
 	n, _ := strconv.Atoi(ms)
 	d.ticket++
@@ -145,7 +145,7 @@ func (d *daemon) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop forgets everything.
+// Stop removes all keys.
 func (d *daemon) Stop(how sim.Stop) { d.removeAll(how.Loss(false), func(*key) bool { return true }) }
 
 // front implements the wire protocol, in which each request and each answer is a line.

@@ -23,8 +23,8 @@ func init() {
 		}})
 }
 
-// recipe is a lock on a majority of lockd servers. The number of its attempt is its session. A task keeps the session
-// alive by a request every third of the TTL.
+// recipe is a lock on a majority of lockd servers. The number of an attempt is the session of the lock. A task keeps
+// the session alive by a request every third of the TTL.
 type recipe struct {
 	config  *locks.Config
 	library *locks.Library
@@ -103,7 +103,7 @@ func (r *recipe) keep(env sim.Env, h *locks.Hold, lost, over *sim.Signal) {
 	lost.Raise()
 }
 
-// Extend has nothing to do: the session is kept alive in the background.
+// Extend does nothing, because the session is kept alive in the background.
 func (r *recipe) Extend(sim.Env, *locks.Hold) error { return nil }
 
 // Release releases the lock.

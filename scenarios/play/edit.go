@@ -12,11 +12,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// gesture is something that the reader does on the page, with its arguments.
+// gesture is an edit that the reader makes on the page, with its arguments.
 type gesture struct {
 	Do    string `json:"do"`    // name of the gesture: a key of edits
 	Fault int    `json:"fault"` // number of the fault, from 1
-	// new true times in ns at which the fault strikes and ends; for a message, To is when it arrives
+	// the new true times, in ns, at which the fault strikes and ends; for a message, To is the time at which it arrives
 	From  int64    `json:"from"`
 	To    int64    `json:"to"`
 	Sent  int      `json:"sent"` // number of the message in the picture
@@ -28,8 +28,8 @@ type gesture struct {
 	Text  string   `json:"text"`
 }
 
-// edits maps the names of gestures to functions that edit a state. Such a function returns an error if the gesture
-// cannot be carried out: a *mistake, or an error that says what is wrong with the value of a setting.
+// edits maps the names of gestures to functions that edit a state. Such a function returns an error if the edit is not
+// possible: a *mistake, or an error that says what is wrong with the value of a setting.
 var edits = map[string]func(*opened, *gesture) error{
 	"move": func(o *opened, e *gesture) error {
 		return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) })
@@ -45,7 +45,7 @@ var edits = map[string]func(*opened, *gesture) error{
 	"scenario": (*opened).replace,
 }
 
-// replaces reports whether the edit replaces the whole text. If so, the old text need not be valid.
+// replaces reports whether the edit replaces the whole text. The old text need not be valid then.
 func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
 // apply returns the state after an edit. It does not change o.
@@ -66,7 +66,7 @@ func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	return again, nil
 }
 
-// where returns the part of the page that an edit belongs to.
+// where returns the name of the part of the page to which an edit belongs.
 func where(e *gesture) string {
 	switch {
 	case e.Do == "set":
@@ -128,7 +128,7 @@ func (o *opened) setFaults(lines []string) error {
 	return nil
 }
 
-// has returns an error if there is no fault with that number.
+// has returns an error if there is no fault with the given number.
 func (o *opened) has(number int) error {
 	if number < 1 || number > len(o.scenario.Faults) {
 		return fmt.Errorf("there is no fault %d", number)
@@ -214,8 +214,8 @@ func (o *opened) add(e *gesture) error {
 	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
-// late changes when a message arrives. If a fault already delays the message, late changes the delay of that fault. It
-// removes the fault if no delay remains.
+// late changes the time at which a message arrives. If a fault already delays the message, late changes the delay of
+// this fault, and removes the fault if no delay remains.
 func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err

@@ -23,7 +23,7 @@ var (
 // Page is the page on which a reader edits and runs scenarios.
 type Page struct {
 	Start State
-	// Served means that requests go to a server, at the address "ask" relative to the page. Otherwise, they go to a
+	// Served is set if requests go to a server, at the address "ask" relative to the page. Otherwise, they go to a
 	// worker with the script "worker.js".
 	Served bool
 }
@@ -36,7 +36,7 @@ const boardLink = `<section class="card" aria-label="lock libraries"><h2>Lock li
 <p><a href="` + Scoreboard + `">What lock libraries keep under which faults</a></p></section>
 `
 
-// pageData is the data that the script of the page starts with.
+// pageData is the initial data of the page's script.
 type pageData struct {
 	Start     State      `json:"start"`
 	Served    bool       `json:"served"`

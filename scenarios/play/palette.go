@@ -48,7 +48,8 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	return f, nemesis.Validate(f, names)
 }
 
-// on returns a fault of a kind that strikes a process or one of its links. ok is false if there is no such fault.
+// on returns a fault of a kind that strikes the given process or one of its links. ok is false if there is no such
+// fault.
 func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
 	if !targets.Has(k) {
 		return f, false
@@ -62,8 +63,8 @@ func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) 
 	return f, false
 }
 
-// hand replaces random draws. When a fault is created, it makes the choices that a person would make: a chosen process,
-// and sizes that are visible in comparison with the lock's TTL.
+// hand replaces random draws when a reader creates a fault. It makes the choices that a person would make: a chosen
+// process, and sizes that are visible in comparison with the lock's TTL.
 type hand struct {
 	targets *nemesis.Targets
 	on      sim.ProcessID

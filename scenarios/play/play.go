@@ -1,4 +1,4 @@
-// Package play lets a reader experiment with a run by hand. A state is the text of a scenario and a seed. It is shown
+// Package play lets a reader experiment with a run on a page. A state is the text of a scenario and a seed. It is shown
 // as a report. Readers edit it by gestures on the report's timeline, and save it as a link or as files. The same
 // request has the same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
 //
@@ -23,7 +23,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// State contains everything that an answer depends on.
+// State contains everything on which an answer depends.
 type State struct {
 	// Text is the scenario with its faults, as in a scenario file. Its expectations are ignored.
 	Text string `json:"text"`
@@ -31,7 +31,7 @@ type State struct {
 	Seed uint64 `json:"seed,string"`
 }
 
-// mistake says why an edit changed nothing. It uses the same words as the commands.
+// mistake is the reason why an edit changed nothing. It uses the same words as the commands.
 type mistake struct {
 	In   string `json:"in"`   // where the mistake is: faults, text, or the key of a setting
 	Line int    `json:"line"` // line of the faults, from 1; 0 if it is not in a particular line
@@ -72,7 +72,7 @@ type judgedLaw struct {
 	Outcome string `json:"outcome"`
 }
 
-// planned is a line of the plan. It says where in the run the line's fault struck.
+// planned is a line of the plan, with the position in the run at which the line's fault struck.
 type planned struct {
 	Line  string `json:"line"`
 	Event int    `json:"event"` // index in the history of the event at which the fault struck; -1 if it never struck
@@ -84,7 +84,7 @@ type planned struct {
 	Idle  string `json:"idle"`  // why it certainly had no effect; empty if it may have had one
 }
 
-// carried is a client's request or the answer to it. The reader can delay its arrival.
+// carried is a client's request, or the answer to it, whose arrival the reader can delay.
 type carried struct {
 	Words  string `json:"words"`
 	Number int    `json:"number"` // its number on the timeline
@@ -174,8 +174,8 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show runs the state and returns the report. If rough is set, it leaves out everything that needs further runs, such
-// as which faults a violation needs.
+// show runs the state and returns the report. If rough is set, it omits everything that needs further runs, such as
+// which faults a violation needs.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func numberOf(sent int, answer bool) int {
 	return 2 * sent
 }
 
-// faults returns one element for each line of the plan, which says where its fault struck.
+// faults returns the lines of the plan, each with the position in the run at which its fault struck.
 func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
 	all := make([]planned, len(o.scenario.Faults))

@@ -129,8 +129,8 @@ func TestEveryKindOnEveryLane(t *testing.T) {
 	})
 }
 
-// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run must not change, which proves
-// that the page shows the value in force.
+// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run must not change. This proves
+// that the page shows the value that is in effect.
 func TestEverySettingAsItIs(t *testing.T) {
 	for _, name := range []string{"kleppmann-gc-pause", "etcd-lease-pause", "zookeeper-pause", "kubernetes-cut-off",
 		"failover-wait"} {
@@ -151,13 +151,14 @@ func TestEverySettingAsItIs(t *testing.T) {
 	}
 }
 
-// reached reports whether the goal is reached. The script of the page uses the same rule.
+// reached reports whether the reader has reached the goal. The script of the page uses the same rule.
 func (g *goal) reached(begin, now *view) bool {
 	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) &&
 		(!g.Faults || len(now.Faults) >= len(begin.Faults))
 }
 
-// TestTheTourIsAnswered does what each stop of the tour asks for. The goal must be reached afterwards, and not before.
+// TestTheTourIsAnswered performs the experiment of each stop of the tour. The goal must be reached afterwards, and not
+// before.
 func TestTheTourIsAnswered(t *testing.T) {
 	second := int64(1_000_000_000)
 	pull := func(fault int, to int64) func(*view) *gesture {
@@ -195,7 +196,7 @@ func TestTheTourIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAMessageIsPulled delays a message, reduces the delay, and then removes it. At the end, no fault may be left.
+// TestAMessageIsPulled delays a message, reduces the delay, and then removes it. At the end, no fault may remain.
 func TestAMessageIsPulled(t *testing.T) {
 	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
 	for _, m := range before.Messages[:4] {
@@ -230,8 +231,8 @@ func TestAMessageIsPulled(t *testing.T) {
 	}
 }
 
-// TestMistakes sends requests that cannot be carried out. Each answer must say why, and name the part of the page that
-// the mistake is in. It must contain nothing else.
+// TestMistakes sends requests that cannot be carried out. Each answer must say why, and name the part of the page in
+// which the mistake is. It must contain nothing else.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
@@ -274,7 +275,7 @@ func TestMistakes(t *testing.T) {
 }
 
 // TestAnOwnTextIsMended: a reader can replace a text that has a mistake. The page ignores expectations, but does not
-// remove them from a text that the reader wrote.
+// remove them from a text that the reader has written.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
 	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
@@ -287,8 +288,8 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong: the downloaded scenario expects the present outcome, the downloaded plan fits the scenario, and
-// the downloaded Go test fails as it says.
+// TestWhatIsTakenAlong: the downloaded scenario expects the present outcome, the downloaded plan is valid for the
+// scenario, and the downloaded Go test fails with the message that it announces.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})
@@ -329,7 +330,7 @@ func TestWhatIsTakenAlong(t *testing.T) {
 	})
 }
 
-// TestWorks requests each of the longer tasks.
+// TestWorks sends a request for each of the longer tasks.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
 	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// setting is a key of the scenario and the value that applies.
+// setting is a key of the scenario, with the value that is in effect.
 type setting struct {
 	Key   string `json:"key"` // name as in FORMAT.md; for a value in the line of a fault, a name such as faults.1.for
 	Value string `json:"value"`
@@ -120,7 +120,7 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// variables returns the keys that the scenario's lock accepts. It leaves out keys in a mapping that is missing from the
+// variables returns the keys that the scenario's lock accepts. It omits keys in a mapping that is missing from the
 // text, because setting such a key would add other settings too. To find out whether the lock accepts a key, it sets
 // the key to the value that the key already has. The result is cached for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {

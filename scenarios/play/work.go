@@ -29,7 +29,7 @@ type request struct {
 	Vary     string `json:"vary"`     // used by the task edge: KEY=FROM..TO/STEP
 }
 
-// reply is the answer to a request: a mistake, or the requested result.
+// reply is the answer to a request: a mistake, or the result.
 type reply struct {
 	Problem *mistake `json:"problem"`
 	Shown   *view    `json:"shown"`
@@ -50,7 +50,7 @@ type proposal struct {
 	State
 }
 
-// Progress says how much of a longer task is done.
+// Progress is how much of a longer task is done.
 type Progress struct {
 	What string `json:"what"`
 	Done int    `json:"done"`
@@ -114,7 +114,7 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 // exploredSeeds is the number of random plans that an exploration runs, starting at the seed of the state.
 const exploredSeeds = 1000
 
-// mostCut is the maximum number of an exploration's findings that are shrunk.
+// mostCut is the maximum number of findings of an exploration that are shrunk.
 const mostCut = 5
 
 // explore runs the scenario under random faults, and shrinks the violations that it finds.
@@ -156,7 +156,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut shrinks the plan to the smallest plan that it finds that still causes the most serious violation.
+// cut shrinks the plan as far as it still causes the most serious violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 // adviceSeeds is the number of new plans with which each proposed change is tried.
 const adviceSeeds = 20
 
-// advise finds out, by trying them, which changes to the scenario prevent its violations.
+// advise tries changes to the scenario to find out which of them prevent its violations.
 func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	advice, err := advise.Try(ctx, o.scenario, advise.Options{From: o.Seed, Seeds: adviceSeeds, Crew: crew})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// tail keeps the text that a process printed after its last message. This text shows why the process ended.
+// tail stores the text that a process has printed since its last message. This text shows why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
@@ -17,10 +17,10 @@ type tail struct {
 	killed string // why the process was killed; empty if it was not
 }
 
-// tailLimit is the maximum number of bytes that are kept. The first lines are kept, since they show the cause.
+// tailLimit is the maximum number of bytes that are stored. The first lines are stored, since they show the cause.
 const tailLimit = 1 << 20
 
-// Write keeps the text after the last mark.
+// Write stores the text after the last mark.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *tail) forget() {
 	t.text = t.text[:0]
 }
 
-// kill records why the process is being killed.
+// kill records the reason for killing the process.
 func (t *tail) kill(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,10 +50,10 @@ func (t *tail) kill(why string) {
 // shown is the maximum number of bytes of the printed text that are reported.
 const shown = 4 << 10
 
-// race is how a report of the race detector begins.
+// race is the beginning of a report of the race detector.
 const race = "WARNING: DATA RACE"
 
-// ending explains why the process ended. more is the rest of its output.
+// ending returns an error that explains why the process ended. more is the rest of its output.
 func (t *tail) ending(err error, more []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail keeps the text after the last mark. It does not matter how the output
-// is divided into pieces, or how long the text before the mark is.
+// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail stores the text after the last mark, whatever the pieces are in which
+// the output arrives, and however long the text before the mark is.
 func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
 	const after = "\nWARNING: DATA RACE\n"
 	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {
@@ -39,9 +39,9 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAChannelOfAPackageVariableIsNamed: the error names the package to which the channel belongs, even if only the
-// goroutine that created the waiting goroutine shows it. In the example, package context waits for the Done channel of
-// a context from another package.
+// TestAChannelOfAPackageVariableIsNamed: the error names the package to which a channel belongs, even if this is
+// visible only in the goroutine that created the waiting goroutine. In the example, package context waits for the Done
+// channel of a context from another package.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)

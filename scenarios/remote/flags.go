@@ -8,9 +8,9 @@ import (
 )
 
 // Flags returns the arguments of this test binary that must also be passed to the processes of its runs, so that a test
-// behaves the same there. These are the user's own flags, -short, and all arguments after the flags. Flags omits the
-// flags with which go test says what to run and where to write output. It also omits the flags in except, which are
-// meant only for this process.
+// behaves the same there. These are the user's own flags, -short, and all arguments after the flags. Flags that tell go
+// test what to run and where to write output are omitted, and so are the flags in except, which are meant only for this
+// process.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
 // own implements Flags. set was parsed from args.
@@ -37,8 +37,8 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	return append(kept, args...)
 }
 
-// EndWithParent ends this process when its parent process has ended for any reason. The parent's end closes in, which
-// is this process's standard input. If other code never lets another goroutine run, the end is delayed.
+// EndWithParent makes this process end when its parent process has ended for any reason. When the parent ends, in is
+// closed, which is this process's standard input. If other code never lets another goroutine run, the end is delayed.
 func EndWithParent(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // wait for the end of the input, since the parent sends nothing

@@ -13,7 +13,8 @@ import (
 // Goroutine is a goroutine of a bubble, as it appears in a dump.
 type Goroutine struct {
 	State string // state in Go's words, such as "running", "sync.Mutex.Lock" or "chan receive"
-	// durable says that the goroutine is durably blocked in Go's sense, so that virtual time may advance.
+	// durable is set if the goroutine is durably blocked in the sense of testing/synctest, so that virtual time may
+	// advance.
 	durable bool
 	number  int     // Go's number of the goroutine
 	creator int     // number of the goroutine that created this one; 0 if it is not known
@@ -60,8 +61,8 @@ func Goroutines(dump string) (all []*Goroutine) {
 	return all
 }
 
-// bubbleOf returns the number of the bubble to which a goroutine belongs, from 1, or 0 if it belongs to none. head is
-// the text in brackets in the goroutine's header.
+// bubbleOf returns the number of the bubble to which a goroutine belongs, counted from 1, or 0 if it belongs to none.
+// head is the text in brackets in the goroutine's header.
 func bubbleOf(head string) int {
 	_, number, _ := strings.Cut(head, "synctest bubble ")
 	number, _, _ = strings.Cut(number, " ") // labels may follow
@@ -107,21 +108,21 @@ func (g *Goroutine) own() *frame {
 	return nil
 }
 
-// Idle reports whether a goroutine belongs to sim/bubble and either waits for work or runs a task.
+// Idle reports whether a goroutine belongs to sim/bubble and waits for work or runs a task.
 func (g *Goroutine) Idle() bool {
 	at := g.own()
 	return at != nil && (strings.HasSuffix(at.function, "/bubble.(*Driver).work.func1") ||
 		strings.HasPrefix(at.function, "iter.Pull[") || strings.Contains(at.function, "fencepost/sim.(*Stacks)"))
 }
 
-// In reports whether a goroutine is in a function, or was created by one, whose name contains the given text.
+// In reports whether a goroutine runs in a function, or was created by one, whose name contains the given text.
 func (g *Goroutine) In(name string) bool {
 	return slices.ContainsFunc(g.frames, func(f frame) bool {
 		return strings.Contains(f.function+"(", name)
 	})
 }
 
-// String returns what a goroutine is doing, and where.
+// String says what a goroutine is doing, and where.
 func (g *Goroutine) String() string {
 	at := g.own()
 	if at == nil {
@@ -164,8 +165,8 @@ func (g *Goroutine) calls() string {
 	return b.String()
 }
 
-// Same groups goroutines that look alike and lists the largest groups: how many goroutines there are, what they are
-// doing, and the calls of one of them.
+// Same groups similar goroutines and describes the largest groups: how many goroutines there are, what they are doing,
+// and the calls of one of them.
 func Same(all []*Goroutine) string {
 	count, of := map[string]int{}, []string{}
 	for _, g := range all {
@@ -185,9 +186,9 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes a channel for which a goroutine waits. The channel was created outside the run, so the wait does
-// not let virtual time advance. It probably belongs to the package of the innermost call outside the standard library,
-// in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
+// stranger describes the channel for which a goroutine waits, if it was created outside the run. Such a wait prevents
+// virtual time from advancing. The channel probably belongs to the package of the innermost call outside the standard
+// library, in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -213,8 +214,8 @@ func packageOf(function string) string {
 	return function[:at] + name
 }
 
-// culprits lists the goroutines that keep virtual time from advancing, and what each waits for. If there are none, it
-// returns the beginning of the dump.
+// culprits describes the goroutines that keep virtual time from advancing, and what each of them waits for. If there
+// are none, it returns the beginning of the dump.
 func culprits(dump []byte) string {
 	all := Goroutines(string(dump))
 	var b strings.Builder
@@ -236,8 +237,8 @@ func culprits(dump []byte) string {
 	return b.String()
 }
 
-// Standstill is the beginning of the failure message of a run in which a wait for a mutex has stopped virtual time.
-// This happens with versions of Go that package bubble does not know, and would happen in other runs too.
+// Standstill is the beginning of the error of a run in which a wait for a mutex has stopped virtual time. This happens
+// with versions of Go that package bubble does not know, and would happen in other runs too.
 const Standstill = "the run stopped because a goroutine waits for a mutex"
 
 // ReportStandstill is called in a process whose run has stopped because a goroutine waits for a mutex. It reports this

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestBothWaysOfMeasuringAgree compares the processor time of this process's own clock with that of its threads in
-// /proc, which counts only whole ticks of each thread and does not count threads that have ended.
+// TestBothWaysOfMeasuringAgree compares the processor time that this process's own clock shows with the time of its
+// threads in /proc, which counts only whole ticks of each thread and ignores threads that have ended.
 func TestBothWaysOfMeasuringAgree(t *testing.T) {
 	const much = 200 * time.Millisecond
 	clock, threads := spentBy(os.Getpid()), usageOf(os.Getpid())

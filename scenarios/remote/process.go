@@ -17,20 +17,20 @@ import (
 // host does not report processor time, real time counts instead. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is how long a process may do nothing at all, as far as the host can see. A run waits only for virtual time,
-// which advances immediately. overdue is how long a process may take in any case.
+// idle is how long, in real time, a process may do nothing at all, as far as the host can see. A run waits only for
+// virtual time, which advances immediately. overdue is the maximum real time in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
 // mark begins a line on standard output that is a message of the process. It distinguishes the message from lines that
-// the code under test prints. On standard error, the mark is a line by itself. Text after that line was printed after
-// the message was sent, no matter when the two streams are read.
+// the code under test prints. On standard error, the mark is a line by itself: text after that line was printed after
+// the message was sent, whenever the two streams are read.
 const mark = "\x16fencepost "
 
-// Say sends a message from the process in which it is called. The message is one line. Process.Next returns it in the
-// other process.
+// Say sends a message of one line from the process that calls it. Process.Next returns the message in the other
+// process.
 func Say(out, problems io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
 	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)
@@ -51,9 +51,9 @@ type Process struct {
 	why      error
 }
 
-// Start executes a test binary in a folder, with one additional environment variable. patience is the processor time
-// that the process may use before its next message. 0 means a minute. Before its first message it may use at least a
-// minute, because a process takes time to start.
+// Start executes a test binary in a folder, with one additional environment variable. patience is the maximum processor
+// time that the process may use before its next message; 0 means a minute. Before its first message it may use at least
+// a minute, because a process takes time to start.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
 	p.cmd.Dir = folder
@@ -104,8 +104,8 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard waits until done is closed. Before that, it kills the process if the process takes too long, or does nothing
-// after it has started.
+// guard waits until done is closed. It kills the process if the process takes too long before that, or if it does
+// nothing after it has started.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
@@ -141,8 +141,8 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	}
 }
 
-// usage states how much processor time a process has used, and whether all its threads sleep. known is false if the
-// host does not report this.
+// usage is the processor time that a process has used, and whether all its threads sleep. known is false if the host
+// does not report this.
 type usage struct {
 	spent        time.Duration
 	rests, known bool

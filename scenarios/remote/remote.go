@@ -1,8 +1,8 @@
 // Package remote performs runs in another process, which executes the test binary of a package whose lock is Go code
 // (scenarios/locktest). So searches, sweeps and the shrinking of plans can use such a lock like any other scenario.
 //
-// Goals: a run in another process is the same, to the last event, as a run in this one. If a process dies or hangs, its
-// run ends with an error that says so, and nothing is left behind. Non-goals: what happens in that process.
+// Goals: a run in another process is the same, to the last event, as a run in this process. If a process dies or hangs,
+// its run ends with an error that says so, and no process or file remains. Non-goals: what happens in that process.
 package remote
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Request asks for a run of a scenario. If Scenario is empty, it asks for the text of the test's scenario.
+// Request is a request for a run of a scenario. If Scenario is empty, it requests the text of the test's scenario.
 type Request struct {
 	Scenario, Plan string // contents of the scenario file and of the plan file
 	Sent           bool   // the answer must contain the messages that the clients send
@@ -52,7 +52,7 @@ type Answer struct {
 	Unsure   bool // something left over from an earlier run of the process may have affected this run
 }
 
-// Serve sends a first message. It then answers requests, one per line, until there are no more.
+// Serve sends a first message and then answers requests, one per line, until the input ends.
 func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) error {
 	if err := Say(out, problems, nil); err != nil {
 		return err
@@ -80,7 +80,7 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 // Environment is the name of an environment variable. If its value is Served, a test binary serves requests.
 const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 
-// Test identifies a test that calls locktest.Run, and holds the test binary of its package.
+// Test is a test that calls locktest.Run, in the test binary of its package.
 type Test struct {
 	folder, binary, name string
 	// folder of the binary, which Close removes; nil if the Test did not build one
@@ -105,7 +105,7 @@ func Build(folder, name string) (*Test, error) {
 	t := &Test{folder: folder, binary: filepath.Join(dir.Path(), "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
-	// so that the files of a killed go command are removed, too
+	// the go command uses this folder too, so that its files are also removed if it is killed
 	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path())
 	text, err := build.CombinedOutput()
 	if err != nil {
@@ -147,7 +147,7 @@ func Open(binary, folder, name string) (*Test, error) {
 // Binary returns the absolute path of the test binary.
 func (t *Test) Binary() string { return t.binary }
 
-// known checks that the binary can be executed and contains the test. what describes the binary in errors.
+// known checks that the binary can be executed and contains the test. what names the binary in errors.
 func (t *Test) known(what string) error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
@@ -198,7 +198,7 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (s
 		Missed: a.Missed, Sent: a.Sent}, err
 }
 
-// SetFlags sets further arguments for the processes that are started from now on.
+// SetFlags sets further arguments for all processes that are started later.
 func (t *Test) SetFlags(args []string) { t.flags = args }
 
 // OneRunEach makes each further run use a new process, because the code may keep state from one run to the next.

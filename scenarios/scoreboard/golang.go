@@ -14,7 +14,7 @@ import (
 // GoResults is the file that contains the results of scenarios/locktest/libraries. A test checks that they agree.
 const GoResults = "go.json"
 
-// goRow is a Go library in one setting. Its result and its page are in scenarios/locktest/libraries.
+// goRow is a Go library in one configuration. Its result and its page are in scenarios/locktest/libraries.
 type goRow struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -22,7 +22,7 @@ type goRow struct {
 	Result  Result `json:"result"`
 }
 
-// goPromise is what Go libraries whose names begin in the same way promise. It is an entry of go.yaml.
+// goPromise contains the promises of Go libraries whose names begin in the same way. It is an entry of go.yaml.
 type goPromise struct {
 	Prefix  string `yaml:"prefix"`
 	Promise string `yaml:"promise"`
@@ -133,7 +133,7 @@ func goRows(files fs.FS) (rows []goRow, promises []goPromise, err error) {
 	return rows, promises, decode(files, "go.yaml", &promises)
 }
 
-// promiseOf returns what the library of a row promises, or nil if go.yaml does not say.
+// promiseOf returns the promises of a row's library, or nil if go.yaml does not contain them.
 func promiseOf(promises []goPromise, name string) *goPromise {
 	var best *goPromise
 	for i := range promises {

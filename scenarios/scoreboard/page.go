@@ -15,7 +15,7 @@ import (
 // title is the title of the page in all its forms.
 const title = "Lock libraries under faults"
 
-// legend says what the letters in the table mean.
+// legend explains the letters in the table.
 var legend = []struct{ letter, words string }{
 	{"E", "exclusion: two leases ran at the same time."},
 	{"O", "ownership: a client removed or prolonged a key that was another client's."},
@@ -24,7 +24,7 @@ var legend = []struct{ letter, words string }{
 	{"W", "waiting: a client waited far too long, or forever, although enough servers were up."},
 }
 
-// introduction says how to read the table, after the legend.
+// introduction explains how to read the table. It follows the legend.
 const introduction = `A dot says that no schedule of faults broke any of the four. That is no proof: the library's page says how many
 schedules there were. In parentheses: not a random schedule broke it, but a fault that was aimed by hand. An empty cell
 was not tried. The order is that of the alphabet. A letter does not say that the
@@ -52,7 +52,7 @@ the command. Change them, run the row again with its command, and send what has 
 from its result, a scenario from its row, or if a finding has no explanation. A row of Go is corrected in
 scenarios/locktest/libraries.`
 
-// wrapped breaks prose into lines for Markdown.
+// wrapped wraps a text into lines for Markdown.
 func wrapped(words string) string { return strings.Join(text.Wrap(words, 118), "\n") + "\n" }
 
 // item returns an item of a list in Markdown.
@@ -142,7 +142,7 @@ func (e *entry) markdown() string {
 	return out.String()
 }
 
-// facts returns everything that is known about a row except its findings.
+// facts returns everything about a row except its findings.
 func (e *entry) facts() (all document.Facts) {
 	add := func(name, words string) {
 		if words != "" {
@@ -221,7 +221,7 @@ func (e *entry) finding(f *Finding) string {
 		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f))
 }
 
-// aimed returns the part of a page about faults that were aimed by hand. It returns "" if there are none.
+// aimed returns the part of a page about faults that were written by hand. It returns "" if there are none.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {

@@ -31,21 +31,21 @@ type Outcome struct {
 	Unstable int `json:"unstable,omitempty"`
 }
 
-// Broken says how many runs broke a law by a cause.
+// Broken is the number of runs in which a law was broken by a cause.
 type Broken struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`
 	Runs  int         `json:"runs"`
 }
 
-// Close says how close the runs came to breaking a law that none of them broke.
+// Close is how close the runs came to breaking a law that none of them broke.
 type Close struct {
 	Law   checker.Law `json:"law"`
 	Seed  uint64      `json:"seed"`
 	Words string      `json:"words"`
 }
 
-// Finding is a law and a cause by which it was broken, with the smallest plan that shows this.
+// Finding is a law and a cause by which it was broken, with the smallest plan found that shows this.
 type Finding struct {
 	Law      checker.Law `json:"law"`
 	Cause    string      `json:"cause"`
@@ -74,7 +74,7 @@ func (r *Result) Encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// OutcomeOf returns the outcome of an exploration. It leaves out the findings that broke no promise of the scenario.
+// OutcomeOf returns the outcome of an exploration. It omits findings that broke no promise of the scenario.
 func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome {
 	o := Outcome{Family: family, Runs: e.Done()}
 	for _, l := range e.Laws {

@@ -1,10 +1,10 @@
 // Package scoreboard lists lock libraries of several languages, what each of them promises, and the results of
 // exploring it under each family of faults.
 //
-// Each library in one setting is a row. It has a folder in libraries. In it, row.yaml is written by hand and describes
-// the row. cmd/scoreboard writes the other files: one scenario for each family, the smallest plans, result.json and
-// README.md. The rows of the Go libraries have no folder: scenarios/locktest/libraries runs these libraries, and their
-// results are read from there.
+// Each library in one configuration is a row. It has a folder in libraries. In it, row.yaml is written by hand and
+// describes the row. cmd/scoreboard writes the other files: one scenario for each family, the smallest plans,
+// result.json and README.md. The rows of the Go libraries have no folder: scenarios/locktest/libraries runs these
+// libraries, and their results are read from there.
 //
 // Goals: every statement about a library comes from a result or names its source; each row has the command that repeats
 // it; a row that cannot be run keeps its former result. Non-goals: ranking libraries.
@@ -31,7 +31,7 @@ var files embed.FS
 // Files returns the rows and results that this program was built with.
 func Files() fs.FS { return files }
 
-// Row is a lock library in one setting. Its fields are the keys of row.yaml.
+// Row is a lock library in one configuration. Its fields are the keys of row.yaml.
 type Row struct {
 	Name     string `yaml:"-"` // the name of the row's folder
 	Library  string `yaml:"library"`
@@ -48,7 +48,7 @@ type Row struct {
 	Install string `yaml:"install"`
 	Client  string `yaml:"client"` // the command of a client; empty if the row was not tried
 	Seeds   int    `yaml:"seeds"`  // the number of schedules of each family
-	// NotTried says why the row has no result, if it has none.
+	// NotTried is the reason why the row has no result, if it has none.
 	NotTried string        `yaml:"not-tried"`
 	Explains []Explanation `yaml:"explains"`
 	Aimed    []Aimed       `yaml:"aimed"`
@@ -63,7 +63,7 @@ type Explanation struct {
 	Text  string      `yaml:"text"`
 }
 
-// Aimed is a fault that was written by hand. It breaks a promise, but random schedules seldom contain it.
+// Aimed is a fault that was written by hand. It breaks a promise, but random schedules seldom contain such a fault.
 type Aimed struct {
 	Family string      `yaml:"family"` // the family in whose column the table shows the fault
 	Fault  string      `yaml:"fault"`
@@ -96,7 +96,7 @@ var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.Re
 	checker.FaultTolerance}
 
 // Applies reports whether a row is explored under a family. A failover needs a replica. The family of all faults is
-// left out: each schedule of a row has one fault, so it would only repeat the other families.
+// omitted: each schedule of a row has one fault, so it would only repeat the other families.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }

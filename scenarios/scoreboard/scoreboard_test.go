@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// here returns the board made from the present files of this folder.
+// here returns the scoreboard made from the current files of this folder.
 func here(t *testing.T) *Board {
 	t.Helper()
 	b, err := New(os.DirFS("."))
@@ -105,7 +105,8 @@ func folders(t *testing.T) (all []entry) {
 	return all
 }
 
-// TestRowsAreWhole checks that each row contains what its page needs, and either has a result or says why it has none.
+// TestRowsAreWhole checks that each row contains everything that its page needs, and has either a result or a reason
+// why it has none.
 func TestRowsAreWhole(t *testing.T) {
 	for _, e := range folders(t) {
 		for key, value := range map[string]string{"library": e.Library, "language": e.Language, "version": e.Version,

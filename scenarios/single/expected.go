@@ -23,7 +23,7 @@ type implied string
 // String returns the expectation in words.
 func (e implied) String() string { return string(e) }
 
-// The expectations for laws that the scenario does not mention.
+// These are the expectations for laws that the scenario does not mention.
 const (
 	// the scenario promises that the law holds; used when a run is checked against its promise
 	Promised implied = "promised"
@@ -82,9 +82,9 @@ func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent summarizes how the outcomes compare with the scenario. If all are as expected, it says what was expected.
-// Otherwise it says what was not as expected, and which laws were broken although this was not promised. It returns ""
-// for a scenario without expectations.
+// Intent says how the outcomes compare with what the scenario should show. If all are as expected, it says what was
+// expected. Otherwise it says what was not as expected, and which laws were broken although this was not promised. It
+// returns "" for a scenario without expectations.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {

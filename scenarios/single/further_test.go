@@ -25,7 +25,7 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 }
 
 // TestEveryFormHasEachCause: in del-by-slow-client, a pause breaks exclusion, and later the DEL of the paused client
-// breaks it again. Every form of the report contains both causes, and for each cause the fault that it needs.
+// breaks it again. Every form of the report must contain both causes, and for each cause the fault that it needs.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -61,8 +61,8 @@ func TestEveryFormHasEachCause(t *testing.T) {
 	}
 }
 
-// TestTheHeadlineIsAboutWhatTheRunIsToShow: if a run has several violations and is meant to show one of them, its
-// headline is about that one.
+// TestTheHeadlineIsAboutWhatTheRunIsToShow: if a run has several violations and should show one of them, its headline
+// is about that one.
 func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -76,8 +76,8 @@ func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	}
 }
 
-// TestFaultsRecordedInTheSameWordsAreNamed: two failovers of a plan are recorded in the same words, so a record may
-// belong to either. The explanation names the faults that were found to be needed. It never names an empty list.
+// TestFaultsRecordedInTheSameWordsAreNamed: if two failovers of a plan are recorded in the same words, a record may
+// belong to either. The explanation names the faults that were found to be needed. It never contains an empty list.
 func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
 	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
 servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}
@@ -99,8 +99,8 @@ faults:
 	}
 }
 
-// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame: the shutdown by itself is not necessary, because a later fault
-// causes the same violation without it.
+// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame: a shutdown is not necessary by itself if a later fault causes
+// the same violation without it.
 func TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame(t *testing.T) {
 	s, err := scenarios.Parse("fixed.yaml", []byte(`name: fixed-value
 servers: {redis: 1, persistence: {append-fsync: always}}

@@ -9,17 +9,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Idle says why a fault of the plan had no effect, if that is certain.
+// Idle is the reason why a fault of the plan had no effect, if that is certain.
 type Idle uint8
 
-// The reasons. The zero Idle, Active, means that the fault may have had an effect.
+// These are the reasons. The zero Idle, Active, means that the fault may have had an effect.
 const (
 	Active Idle = iota
 	NeverStruck
 	StruckInVain
 )
 
-// String returns the reason in words that can follow the fault. It returns "" for Active.
+// String returns the reason in words that can follow the text of the fault. It returns "" for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
 		StruckInVain: "struck while no affected client held or asked for a lock"}[i]
@@ -51,8 +51,8 @@ func (r *Run) plan() document.Plan {
 // mostAsked is the maximum number of kinds of request that are listed for a request that was never sent.
 const mostAsked = 8
 
-// asked is for a fault that never struck because the message that it names was never sent. It says what the client sent
-// instead. For other faults it returns "".
+// asked says what a client sent instead of the message that a fault names, if the fault never struck because that
+// message was never sent. Otherwise it returns "".
 func (r *Run) asked(line string) string {
 	for i := range r.Missed {
 		if m := &r.Missed[i]; m.Line == line {

@@ -47,7 +47,7 @@ type findingJSON struct {
 	Further []breachJSON `json:"further,omitempty" doc:"breaches of the law by other causes, for each cause the first"`
 }
 
-// breachJSON says why and how a law was broken. If the law was not violated, only the explanation is set.
+// breachJSON is the cause and the explanation of a violation. If the law was not violated, only the explanation is set.
 type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`

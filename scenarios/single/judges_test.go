@@ -77,7 +77,8 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// shown returns the text that write writes, with all white space between words reduced to a single space.
+// shown calls write and returns the text that it has written, with all white space between words reduced to single
+// spaces.
 func shown(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder

@@ -13,9 +13,9 @@ import (
 
 var raises = regexp.MustCompile(` Raise limit from \S+ to (\S+): then it (.*)\.$`)
 
-// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalog too early. The explanation of each law that is
-// then undecided must either name a longer limit that decides the law, or name none. In the second case, none of the
-// limits that are tried may decide it.
+// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalog too early, so that laws are undecided. The
+// explanation of such a law may name a longer limit, which must decide the law. If it names none, none of the limits
+// that are tried may decide it.
 func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 	advised, silent := 0, 0
 	for i, name := range scenarios.Names() {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestTheOpeningSaysWhatTheScenarioIsThereToShow: a green "as expected" never appears above a broken law. Instead, the
-// report says what the scenario is meant to show.
+// report says what the scenario should show.
 func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	paused := format.Law{Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}}

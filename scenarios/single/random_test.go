@@ -81,7 +81,7 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 		if err := run.Document().HTML(io.Discard, "page.html"); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		// this may return an error for an event that a history file may not contain, but it must never panic
+		// JSON may return an error for an event that a history file may not contain, but must never panic
 		_, _ = run.Document().JSON("run")
 	}
 }

@@ -24,8 +24,8 @@ type Recording struct {
 	Unreached []checker.Law
 }
 
-// Standing summarizes a recorded history. It returns Failed if a law is violated. It returns Undecided if a law is
-// undecided, if none holds, or if a file is truncated. Otherwise it returns Passed. It ignores the laws in Unreached.
+// Standing returns the overall result for a recorded history: Failed if a law is violated; Undecided if a law is
+// undecided, if none holds, or if a file is truncated; otherwise Passed. It ignores the laws in Unreached.
 func (r *Run) Standing() document.Result {
 	seen := map[checker.Outcome]bool{}
 	for _, f := range r.Findings() {
@@ -87,7 +87,7 @@ func (r *Run) recordedVerdict() string {
 	return document.Undecided.String()
 }
 
-// recordedFacts lists everything that is needed to repeat the verdict on the history.
+// recordedFacts returns everything that is needed to repeat the verdict on the history.
 func (r *Run) recordedFacts() document.Facts {
 	h := r.Recorded()
 	facts := document.Facts{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},

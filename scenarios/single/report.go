@@ -81,7 +81,7 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 	return notes
 }
 
-// stories returns the explanation of each violation. It refers to the numbers in the picture.
+// stories returns the explanation of each violation. The explanation refers to the numbers in the picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
 		all = append(all, picture.Story(*b))
@@ -118,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts returns how the run was made: as a single line for a text, and as a list for a page.
+// facts says how the run was made: as a single line for a text, and as a list for a page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)

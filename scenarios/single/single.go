@@ -23,8 +23,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Run is one run together with everything that a report says about it. It is plain data, so it can describe a simulated
-// run as well as a history of a real system.
+// Run is one run with everything that a report says about it. It is plain data, so it can describe a simulated run as
+// well as a history of a real system.
 type Run struct {
 	Scenario  string
 	Summary   string // describes the situation for a reader who does not know it
@@ -51,7 +51,7 @@ type Run struct {
 	Focus     *Focus             // violation that the headline is about; if nil, the most serious one
 }
 
-// Focus names the violation that a run is meant to show: a law and the cause that breaks it.
+// Focus is the violation that a run should show: a law and the cause that breaks it.
 type Focus struct {
 	Law   checker.Law
 	Cause checker.Cause

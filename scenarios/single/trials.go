@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Trials finds out which faults a violation needs. It removes faults from a plan and runs the plan again. It is not
+// Trials finds out which faults a violation needs, by removing faults from a plan and running the plan again. It is not
 // safe for concurrent use.
 type Trials struct {
 	runner   *scenarios.Runner
@@ -26,10 +26,10 @@ func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios
 // named in the explanation are removed, one by one and together. Finally, all faults are removed together.
 const mostTried = 64
 
-// Try adds to each breach of v what happens without certain faults of the plan. v is the verdict on h, the history of a
-// run of p. Try adds each fault that is necessary by itself. If there is none, it adds a smallest set of faults that
-// are necessary together. It also adds each fault that the explanation names although it is not necessary. If the
-// violation needs no fault at all, it says so.
+// Try adds trials to each breach of v: what happens without certain faults of the plan. v is the verdict on h, the
+// history of a run of p. Try adds each fault that is necessary by itself. If there is none, it adds a smallest set of
+// faults that are necessary together. It also adds each fault that the explanation names although it is not necessary.
+// If the violation needs no fault at all, it says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {
@@ -107,7 +107,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return nil
 }
 
-// distinct returns the trials without repetitions. Two trials may say the same because a plan can have equal faults.
+// distinct returns the trials without duplicates. Two trials may say the same because a plan can have equal faults.
 func distinct(trials []checker.Trial) (all []checker.Trial) {
 	said := map[string]bool{}
 	for _, t := range trials {
@@ -235,9 +235,10 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn returns the indexes in a plan of the faults that a finding names. Each list contains the fault that struck at
-// an event. If several faults may have struck there, it contains all of them. Such faults have the same line, or they
-// are failovers, whose record does not say what triggered them. A failover decided by a Sentinel is not in the plan.
+// NamedIn returns the indexes in a plan of the faults that a finding names. There is one list for each event at which a
+// fault struck. If several faults may have struck there, the list contains all of them. Such faults have the same line,
+// or they are failovers, whose record does not say what triggered them. A failover decided by a Sentinel is not in the
+// plan.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)
@@ -250,7 +251,7 @@ func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	return named
 }
 
-// planLines lists the faults of a plan as a history records them.
+// planLines contains the lines of a plan's faults as a history records them.
 type planLines []string
 
 func linesOf(p nemesis.Plan) planLines {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// verdicts is the block that has a line for each law, and for each metric that the scenario names.
+// verdicts is the part of a report that has a line for each law, and for each metric that the scenario names.
 type verdicts struct {
 	run   *Run
 	views *views

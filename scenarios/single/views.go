@@ -22,7 +22,7 @@ type view struct {
 // mostViews is the maximum number of locks for which a report contains porcupine's views.
 const mostViews = 12
 
-// views is the block that links to porcupine's views.
+// views is the part of a report that links to porcupine's views.
 type views struct {
 	run         *Run
 	all         []view // set by beside
@@ -98,8 +98,7 @@ func (v *views) HTML(p *html.Writer) {
 	}
 }
 
-// leftOut is the block in the text that says what the page leaves out. It must be written after the views have been
-// created.
+// leftOut is the part of the text that says what the page omits. It must be written after the views have been created.
 type leftOut struct {
 	views   *views
 	picture *timeline.Timeline

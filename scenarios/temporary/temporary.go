@@ -3,7 +3,8 @@
 //
 // Goals: such a folder is removed when its process closes it. If the process was killed, at whatever moment, the next
 // process of the same user that creates or closes such a folder removes what was left. A folder that is in use is never
-// removed. Non-goals: ending what a killed process has started, which may continue for a moment and write again.
+// removed. Non-goals: ending processes that a killed process has started; they may run for a moment longer and write
+// again.
 package temporary
 
 import (
@@ -33,8 +34,8 @@ type Folder struct {
 	lock *flock.Flock
 }
 
-// New creates an empty folder, and removes the folders that killed processes of this user have left. The caller must
-// close the Folder.
+// New creates an empty folder, and removes the folders that killed processes of this user have left behind. The caller
+// must close the Folder.
 func New() (*Folder, error) {
 	sweep()
 	for {
@@ -60,8 +61,8 @@ func New() (*Folder, error) {
 // Path returns the path of the folder.
 func (f *Folder) Path() string { return f.path }
 
-// Close removes the folder and everything in it. If it fails, the error names what remains; a later process removes
-// that.
+// Close removes the folder and everything in it. If that fails, the error names what remains; a later process removes
+// it.
 func (f *Folder) Close() error {
 	err := f.remove()
 	sweep()
@@ -117,8 +118,7 @@ func claim(path string) (*Folder, error) {
 	return &Folder{path, lock}, nil
 }
 
-// sweep removes each folder of this user that no process uses. If it cannot remove a folder now, it leaves it to the
-// next process.
+// sweep removes each folder of this user that no process uses. If it cannot remove a folder now, the next process will.
 func sweep() {
 	all, _ := os.ReadDir(os.TempDir())
 	for _, entry := range all {

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// role is an environment variable. If it is set, the test binary acts as a second process; the value selects what it
-// does.
+// role is the name of an environment variable. If it is set, the test binary acts as a second process, and the value
+// selects what it does.
 const role = "FENCEPOST_TEMPORARY_ROLE"
 
 func TestMain(m *testing.M) {
@@ -154,7 +154,7 @@ func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 }
 
 // TestEachStateThatAKillLeavesIsRemoved checks that a folder is removed if its process was killed between any two steps
-// of New and Close, even if a program that it had started has created the folder again.
+// of New and Close, even if a program that the process had started has created the folder again.
 func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	dir := alone(t)
 	for i, files := range [][]string{
@@ -227,8 +227,8 @@ func TestWhatIsNotItsOwnStays(t *testing.T) {
 	}
 }
 
-// TestManyProcessesMakeFolders checks that no process removes what another one uses, and that nothing is left in the
-// end.
+// TestManyProcessesMakeFolders checks that no process removes a folder that another one uses, and that nothing is left
+// in the end.
 func TestManyProcessesMakeFolders(t *testing.T) {
 	dir := alone(t)
 	var all sync.WaitGroup

@@ -75,7 +75,7 @@ func Restart() *single.Run { return unexpected(reporttest.Restart()) }
 // Calm returns a run in which no law is broken.
 func Calm() *single.Run { return unexpected(reporttest.Calm()) }
 
-// Deadlock returns a run in which nobody can acquire the lock any more.
+// Deadlock returns a run in which nobody can acquire the lock anymore.
 func Deadlock() *single.Run { return unexpected(reporttest.Deadlock()) }
 
 // Long returns a run with many events.
