@@ -147,7 +147,7 @@ func pattern(text string) *regexp.Regexp {
 }
 
 // clause is a phrase of an explanation that contains numbers. The function truth checks the groups of the phrase's
-// pattern. It returns "" if they are right, and otherwise a text with the right ones.
+// pattern. It returns "" if they are right, and otherwise a text with the correct values.
 type clause struct {
 	text string
 	*regexp.Regexp

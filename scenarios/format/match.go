@@ -99,7 +99,7 @@ func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText formats a metric's value as a bound would be written.
+// metricText returns a metric's value in the form in which a bound is written.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {

@@ -146,7 +146,7 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	if got := p.confidence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
 		t.Errorf("%q, want %q in\n%s", got, want, p.summary())
 	}
-	if met := p.situations(); met["a key expired while its holder was inside"] == 0 ||
+	if met := p.situations(); met["a key expired while its holder was in its critical section"] == 0 ||
 		met["a key was overwritten by another's"] > 0 ||
 		!strings.Contains(p.summary(),
 			fmt.Sprintf("of %d situations that a lock can be in, %d occurred", features.Things, len(met))) {

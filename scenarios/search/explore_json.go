@@ -54,7 +54,7 @@ type lawJSON struct {
 type struckJSON struct {
 	Drawn  int `json:"drawn"`
 	Struck int `json:"struck"`
-	Met    int `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or requested"`
+	Met    int `json:"met_a_lock_in_use" doc:"number of faults that struck while the lock was held or requested"`
 }
 
 type findingJSON struct {

@@ -10,7 +10,7 @@ import (
 type runsJSON struct {
 	document.Head
 	Scenario    string                          `json:"scenario"`
-	Seeds       int                             `json:"seeds" doc:"how many runs"`
+	Seeds       int                             `json:"seeds" doc:"number of runs"`
 	From        uint64                          `json:"from" doc:"the first seed"`
 	Expected    int                             `json:"expected_runs"`
 	Unexpected  int                             `json:"unexpected_runs"`
@@ -20,18 +20,18 @@ type runsJSON struct {
 	Digests     int                             `json:"distinct_digests"`
 	Laws        map[checker.Law]campaign.Counts `json:"laws"`
 	Faults      []plannedJSON                   `json:"faults"`
-	Groups      []groupJSON                     `json:"groups" doc:"what came out otherwise"`
+	Groups      []groupJSON                     `json:"groups" doc:"outcomes that differ from the expectation"`
 	AsExpected  bool                            `json:"expected"`
 	// the verdict, as in the title of the text
 	Verdict  string              `json:"verdict" of:"verdict"`
 	Headline string              `json:"headline" doc:"what happened, in a sentence or two"`
-	Runs     []*single.RunObject `json:"runs" doc:"those worth showing"`
+	Runs     []*single.RunObject `json:"runs" doc:"runs that are worth showing"`
 }
 
 type plannedJSON struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
-	Met    int    `json:"met_a_lock_in_use" doc:"how many struck while the lock was held or requested"`
+	Met    int    `json:"met_a_lock_in_use" doc:"number of faults that struck while the lock was held or requested"`
 }
 
 type groupJSON struct {

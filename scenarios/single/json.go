@@ -17,18 +17,18 @@ var Described = []document.Described{
 
 // RunObject is a run as a JSON object, either by itself or within another document.
 type RunObject struct {
-	Scenario  string                      `json:"scenario" doc:"its name"`
-	Seed      uint64                      `json:"seed" doc:"of the run; it decides everything that is random in it"`
-	Digest    string                      `json:"digest" doc:"of all that happened; equal runs have equal digests; empty in real time"`
+	Scenario  string                      `json:"scenario" doc:"name of the scenario"`
+	Seed      uint64                      `json:"seed" doc:"seed of the run, which determines everything random in it"`
+	Digest    string                      `json:"digest" doc:"digest of everything that happened; equal runs have equal digests; empty in real time"`
 	Plan      []string                    `json:"plan" doc:"the faults, one line each"`
-	Laws      map[checker.Law]findingJSON `json:"laws" doc:"how each law came out"`
+	Laws      map[checker.Law]findingJSON `json:"laws" doc:"outcome of each law"`
 	Expected  bool                        `json:"expected" doc:"everything came out as the scenario expects; false also where something is undecided"`
 	Verdict   string                      `json:"verdict" of:"verdict"`
 	Headline  string                      `json:"headline" doc:"what happened, in a sentence or two"`
-	Events    int                         `json:"events" doc:"of the simulation, messages and timers included"`
+	Events    int                         `json:"events" doc:"number of simulated events, including messages and timers"`
 	Simulated int64                       `json:"simulated_ns" doc:"true time at the end of the run"`
-	Metrics   map[string]*float64         `json:"metrics" of:"measure" doc:"by name; null without a value"`
-	Notes     []string                    `json:"notes,omitempty" doc:"what a reader must know of the run"`
+	Metrics   map[string]*float64         `json:"metrics" of:"measure" doc:"metrics by name; null for a metric without a value"`
+	Notes     []string                    `json:"notes,omitempty" doc:"what a reader must know about the run"`
 	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while no affected client held or asked for a lock"`
 }
 
@@ -41,10 +41,10 @@ type IdleFault struct {
 // findingJSON is the outcome of a law.
 type findingJSON struct {
 	Outcome     string      `json:"outcome" of:"outcome"`
-	NotPromised bool        `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
+	NotPromised bool        `json:"not_promised,omitempty" doc:"the cause of the violation breaks no promise, such as the permanent loss of the quorum"`
 	Judges      *judgesJSON `json:"judges,omitempty" doc:"for mutual-exclusion: which of its two judges decided"`
 	breachJSON
-	Further []breachJSON `json:"further,omitempty" doc:"breaches of the law by other causes, for each cause the first"`
+	Further []breachJSON `json:"further,omitempty" doc:"first violation of the law by each of the other causes"`
 }
 
 // breachJSON is the cause and the explanation of a violation. If the law was not violated, only the explanation is set.
@@ -52,7 +52,7 @@ type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`
 	Remedies    []string      `json:"remedies" doc:"what would keep the law; none unless violated"`
-	Trials      []trialJSON   `json:"trials,omitempty" doc:"the run made again without some of its faults"`
+	Trials      []trialJSON   `json:"trials,omitempty" doc:"repetitions of the run without some of its faults"`
 	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; none unless violated"`
 }
 
@@ -72,8 +72,8 @@ func (w witnessJSON) MarshalJSON() ([]byte, error) {
 
 // judgesJSON contains the answers of the two judges of mutual exclusion.
 type judgesJSON struct {
-	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says of the critical sections"`
-	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says of them"`
+	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says about the critical sections"`
+	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says about the critical sections"`
 	Why       string `json:"why,omitempty" doc:"why porcupine gave no answer, so that the interval check judged alone"`
 }
 
@@ -94,20 +94,20 @@ type runJSON struct {
 // recordedJSON is the verdict on a recorded history as a document.
 type recordedJSON struct {
 	document.Head
-	Files      []string `json:"files" doc:"that were judged together"`
-	Reading    string   `json:"reading" enum:"default|strict" doc:"whose view of a release was taken: the holder's or the service's"`
+	Files      []string `json:"files" doc:"files that were judged together"`
+	Reading    string   `json:"reading" enum:"default|strict" doc:"interpretation of a release that failed: the holder's (default) or the service's (strict)"`
 	Lock       string   `json:"lock" enum:"|mutex|reentrant" doc:"the kind of lock that --lock named"`
-	Initial    string   `json:"initial" doc:"what registers held at first; empty if that is not stated"`
-	ClockError int64    `json:"clock_error_ns" doc:"how far the clock of each process may have been off"`
+	Initial    string   `json:"initial" doc:"initial value of registers; empty if it is not stated"`
+	ClockError int64    `json:"clock_error_ns" doc:"maximum error of the clock of each process"`
 
-	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty" doc:"where that differs: how far the clock of each process may have been off"`
+	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty" doc:"maximum clock errors by process, for the processes for which it differs"`
 	Notes       []string                         `json:"notes" doc:"what a reader of the verdict must know"`
-	Faults      []string                         `json:"faults" doc:"that the history records"`
-	Laws        map[checker.Law]findingJSON      `json:"laws" doc:"how each law came out"`
+	Faults      []string                         `json:"faults" doc:"faults that the history records"`
+	Laws        map[checker.Law]findingJSON      `json:"laws" doc:"outcome of each law"`
 	Result      string                           `json:"result" enum:"no violation|violated|undecided|nothing judged" doc:"exit codes 0, 1, 3 and 3"`
-	Events      int                              `json:"events" doc:"of the history as it was judged"`
-	Recorded    int64                            `json:"recorded_ns" doc:"time of its last event"`
-	Metrics     map[string]*float64              `json:"metrics" of:"measure" doc:"by name; null without a value"`
+	Events      int                              `json:"events" doc:"number of events in the history as it was judged"`
+	Recorded    int64                            `json:"recorded_ns" doc:"time of the last event"`
+	Metrics     map[string]*float64              `json:"metrics" of:"measure" doc:"metrics by name; null for a metric without a value"`
 }
 
 // data returns the JSON object of the report.

@@ -70,8 +70,8 @@ func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, and waits until it listens for other members. It accepts requests only after
-// other members have started, too.
+// launch starts the process of a member, and waits until it listens for other members. The member accepts requests only
+// after other members have started, too.
 func (m *member) launch() error {
 	peers, err := m.Port.Free()
 	if err != nil {

@@ -115,8 +115,8 @@ const farOff = time.Second
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
-			return fmt.Errorf("they cannot be moved by %v, because the server was started without the library that "+
-				"moves clocks: state the server's clock faults before the servers start", off.Round(time.Millisecond))
+			return fmt.Errorf("a change of %v is impossible, because the server was started without the library that "+
+				"changes clocks: state the server's clock faults before the servers start", off.Round(time.Millisecond))
 		}
 		return nil
 	}
