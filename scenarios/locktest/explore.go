@@ -32,8 +32,8 @@ type Report struct {
 	// campaign.UpperBound; its comment states its assumptions. Runs whose plans depend on other runs do not count.
 	// Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
 	Confidence string
-	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was in its critical section"), the
-	// runs in which it happened. A situation that occurred in at most one run was hardly tested.
+	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was in its critical
+	// section"), the runs in which it happened. A situation that occurred in at most one run was hardly tested.
 	Situations map[string]int
 	// UnsimulatedRequests counts, by the name of a request, the runs in which a request was refused because it is not
 	// simulated. Its connection was then closed. What the library does after that says nothing about its behavior with
