@@ -332,7 +332,9 @@ var remedies = map[CauseKind][]advice{
 		{text: "Commit before you release: release the lock only when the last write has been answered.",
 			when: isLetGo},
 		{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
-			unless: history.Fencing}}, tokens(fences)...),
+			unless: history.Fencing, when: not(isTokenless)},
+		{text: "Use a lock that gives a fencing token with each grant, and let the resource compare the tokens on " +
+			"reads and writes and refuse lower ones.", unless: history.Fencing, when: isTokenless}}, tokens(fences)...),
 	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, or " +
 		"compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
 		[]advice{{text: "Or let the resource accept a write only if the value is still the one that the writer read " +

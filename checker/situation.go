@@ -12,14 +12,15 @@ import (
 type situation struct {
 	*history.Header
 	facts
-	cause    Cause
-	faults   []*trace.Fault
-	extends  bool           // some client asked to extend a lock
-	confused bool           // a later grant does not always have a higher fencing token
-	split    bool           // confused because two masters of one group issue tokens
-	stale    bool           // a resource that compares values accepted a write of a superseded holder
-	offset   bool           // a fault set a clock, or made a clock drift before the lease began
-	forgot   []*trace.Fault // if confused: the faults that lost the token counter
+	cause     Cause
+	faults    []*trace.Fault
+	extends   bool           // some client asked to extend a lock
+	confused  bool           // a later grant does not always have a higher fencing token
+	split     bool           // confused because two masters of one group issue tokens
+	stale     bool           // a resource that compares values accepted a write of a superseded holder
+	tokenless bool           // no grant had a fencing token, and the service has no number that could serve as one
+	offset    bool           // a fault set a clock, or made a clock drift before the lease began
+	forgot    []*trace.Fault // if confused: the faults that lost the token counter
 }
 
 // facts are what a law has found out about a violation, in addition to its cause.
@@ -73,6 +74,7 @@ func (t *judge) situation(cause Cause) *situation {
 				f.Does == history.PacesClock && t.Time(f.Start) < t.facts.began
 		}
 	}
+	s.tokenless = !s.Service.Kind().OneLog && !slices.ContainsFunc(t.Grants, func(g trace.Grant) bool { return g.Token != 0 })
 	if s.Applies(history.ComparedWrites) && cause.Kind != StaleEffect && cause.Kind != LostUpdate {
 		s.stale = t.acceptsStale()
 	}
@@ -197,6 +199,7 @@ func isOneClient(s *situation) bool   { return s.oneClient && s.MayApply(history
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
 func isFixed(s *situation) bool       { return s.fixed }
+func isTokenless(s *situation) bool   { return s.tokenless }
 func isElected(s *situation) bool     { return s.elected }
 func isLapsed(s *situation) bool      { return s.lapsed }
 func isEndless(s *situation) bool     { return s.endless }

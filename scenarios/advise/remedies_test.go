@@ -206,6 +206,8 @@ var confirmations = []confirmation{
 	{text: "Renew a lock while waiting.", apply: renewedWhileWaiting},
 	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 		changes: []string{"resource.fencing: on", "lock.protocol: etcd and resource.fencing: on"}},
+	{text: "Use a lock that gives a fencing token with each grant, and let the resource compare the tokens on reads " +
+		"and writes and refuse lower ones.", changes: []string{"lock.protocol: etcd and resource.fencing: on"}},
 	{text: "Let the resource compare before it writes (a fencing token, or compare-and-set on the value read).",
 		changes: []string{"resource.writes: compare-and-set"}},
 	{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it creates, " +
