@@ -14,7 +14,7 @@ import (
 // which uses seeds that were never used during development.
 const (
 	everydayAssembly = 1
-	fullAssembly     = 14_800_000
+	fullAssembly     = 14_900_000
 )
 
 // TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios with further runs.

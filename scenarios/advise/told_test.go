@@ -56,10 +56,14 @@ func (r *remedyTrials) story(s *claims.Story) {
 	rest := s.Remedy
 	for i := range confirmations {
 		c := &confirmations[i]
-		if !strings.Contains(rest, c.text) {
+		said := c.text
+		if first, isOther := strings.CutPrefix(said, "Or "); isOther && !strings.Contains(rest, said) {
+			said = strings.ToUpper(first[:1]) + first[1:] // the first advice does not begin with "Or"
+		}
+		if !strings.Contains(rest, said) {
 			continue
 		}
-		rest = strings.TrimSpace(strings.Replace(rest, c.text, "", 1))
+		rest = strings.TrimSpace(strings.Replace(rest, said, "", 1))
 		if c.none {
 			r.applied++
 			r.wrongs.Add(fmt.Sprintf("no help: none is known against %s by %s", s.Law, s.Cause), s, "")

@@ -161,7 +161,7 @@ return redis.call('del', @lock)`), Renew: prolongField, Renewal: ByWatchdog, Inn
 		{Recipe: Recipe{Name: "hash-reentrant-watchdog-stops", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog, Inner: TwiceAndStopped}, Of: "hash-reentrant",
 			Mistake: "The watchdog ends with the first release, although the client still has the lock.",
-			Trial:   `the key "lock" of worker-1 expired .* renewed`,
+			Trial:   `the key "lock" of worker-1 expired .* without a renewal`,
 			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
 				Why: "client-1 works for 20 s. The inner release ends its watchdog at once, and its key expires " +
 					"at 8 s."}},

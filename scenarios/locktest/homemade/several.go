@@ -284,7 +284,7 @@ var brokenEnds = []BrokenLock{
 				"9.7 s, when another client holds the lock."}},
 		Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
-		Mistake: "The watchdog is never started.", Trial: `the key "lock" of worker-1 expired .* renewed`,
+		Mistake: "The watchdog is never started.", Trial: `the key "lock" of worker-1 expired .* without a renewal`,
 		Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
 			Why: "client-1 works for 20 s. Its key expires at 8 s, because nobody has extended it."}},
 		Also: []Way{{leaseExclusion, neverRenewed}}},
