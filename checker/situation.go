@@ -74,7 +74,8 @@ func (t *judge) situation(cause Cause) *situation {
 				f.Does == history.PacesClock && t.Time(f.Start) < t.facts.began
 		}
 	}
-	s.tokenless = !s.Service.Kind().OneLog && !slices.ContainsFunc(t.Grants, func(g trace.Grant) bool { return g.Token != 0 })
+	s.tokenless = !s.Service.Kind().OneLog &&
+		!slices.ContainsFunc(t.Grants, func(g trace.Grant) bool { return g.Token != 0 })
 	if s.Applies(history.ComparedWrites) && cause.Kind != StaleEffect && cause.Kind != LostUpdate {
 		s.stale = t.acceptsStale()
 	}
