@@ -13,8 +13,8 @@ func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
 
-// endingSession finds the faults that ended the session of a holder. The holder's key disappeared with the session at
-// position gone. Of several such faults, it omits those that the session survived.
+// endingSession returns the faults that may have ended the session of a holder, whose key disappeared at position gone.
+// If there are several, it omits those after which the session went on.
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {

@@ -147,8 +147,9 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 
 // abandonedPlace looks for a client that left its place in the queue ahead of a waiter: its acquire was called before
 // the waiter's, it had given up or crashed by position at, and since then the lock was granted to nobody who had asked
-// after it. abandonedPlace returns the first such acquire, or nil. If places are renewed, an abandoned one ends within
-// a turn. It is not the reason if it had ended by the given time.
+// after it. abandonedPlace returns the first such acquire, or nil. If waiting clients must renew their places, an
+// abandoned place ends by itself after Order.Turn. A place that had ended by the given time does not explain the wait,
+// so it is not returned.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

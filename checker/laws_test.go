@@ -104,7 +104,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// consistent checks the invariants of every finding.
+// consistent checks the properties that every finding must have.
 func consistent(t *testing.T, name string, f Finding) {
 	t.Helper()
 	for i := range f.Further {

@@ -71,8 +71,8 @@ func (k *leftKey) expires() bool {
 	return k.service == history.Redis && (k.expiry == "due" || k.renewed != "no")
 }
 
-// stays reports whether the key is still there when somebody has waited for too long. This is at 12 s or, if another
-// client has held the lock before, at 15 s.
+// stays reports whether the key still exists when somebody has waited for too long: at 12 s or, if another client has
+// held the lock before, at 15 s.
 func (k *leftKey) stays() bool {
 	over := 12
 	if strings.HasPrefix(k.owner, "other") && k.owner != "other, waits" {

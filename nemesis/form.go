@@ -19,8 +19,8 @@ type part struct {
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// Plainer calls try with each change of f that simplifies or removes a part of its line. Some of the changes lead to an
-// impossible fault.
+// Plainer calls try with each change that simplifies f or removes an optional element, such as its duration. Some of
+// the changes lead to an impossible fault.
 func (f Fault) Plainer(try func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -146,7 +146,8 @@ func printDirection(b []byte, f *Fault) []byte {
 	return append(b, " |"...)
 }
 
-// fewerDirections tries three changes of a cut: both directions, exchanged sides, and fewer processes (see fewer).
+// fewerDirections tries simpler forms of a cut: one that cuts both directions, one with its two sides exchanged, and
+// cuts with fewer processes on a side (see fewer).
 func fewerDirections(f *Fault, try func(func(*Fault))) {
 	try(func(f *Fault) { f.OneWay = false })
 	try(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })

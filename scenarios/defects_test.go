@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// defect is a bug of a released library, as one key of the lock. The scenario is sound without this key.
+// defect is a bug of a released library, expressed as one setting of a scenario's lock. Without this setting, the lock
+// is sound.
 type defect struct {
 	path, value string
 	law         checker.Law

@@ -33,9 +33,9 @@ type Caller interface {
 	Wire(server ProcessID) Wire
 	// Begin begins an attempt: from now on, the client's requests belong to it.
 	Begin(a history.Attempt, now Time)
-	// Try ends the requests for the lock. It returns the time at which the last round of requests for the lock began,
-	// and the servers that granted the lock in that round. If no request acquired the lock, since is the time at which
-	// the attempt began.
+	// Try is called when the client stops requesting the lock. It returns the servers that granted the lock in the last
+	// round of requests, and the time since at which that round began. If no request acquired the lock, since is the
+	// time at which the attempt began.
 	Try() (since Time, granted []ProcessID)
 }
 

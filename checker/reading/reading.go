@@ -111,9 +111,9 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called finds the call that belongs to the return e and removes it from the list. This is the call of the same
-// attempt. If there is none, it is the oldest call, provided that the call or e names no attempt. If there is no such
-// call, called returns -1.
+// called finds the call that belongs to the return e, and removes it from the list. It prefers the call of the same
+// attempt. Otherwise it takes the oldest call, provided that this call or e names no attempt. It returns -1 if there is
+// no such call.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {

@@ -79,8 +79,8 @@ func (r *reading) overtakes(s *section, a *ask) bool {
 	return true
 }
 
-// staysBehind reports whether b asked later than a process that no fault affected, and still waits when that one is
-// granted the lock.
+// staysBehind reports whether b is still waiting at the grant of section s, although s asked earlier and no fault
+// affected its process.
 func (r *reading) staysBehind(s *section, b *ask) bool {
 	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && is(b.call, s.ok, b.gone) &&
 		!r.disturbed(s.ask, s.ok)

@@ -63,8 +63,8 @@ func clashing(spans []Span, among []int, with int) (all []int) {
 	return all
 }
 
-// crowd chooses n of the given spans such that every two of them clash. It takes them in the order of the list and
-// leaves out a span only if too few spans would clash with it. It returns nil if there are no n such spans.
+// crowd chooses n of the spans with the indexes among, such that every two of them clash. It prefers earlier spans: it
+// skips one only if too few of the later ones clash with it. It returns nil if there are no n such spans.
 func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(among) >= n {
 		i := among[0]

@@ -28,8 +28,9 @@ func (t *Trace) Uses() {
 	}
 }
 
-// usesBefore visits a lock's acquires in the order of their calls. It remembers the latest end of a use so far and
-// which process had it, and the latest end among all other processes.
+// usesBefore goes through a lock's acquires in the order of their calls. For each, it stores the latest end of an
+// earlier use by another client. For this it keeps the latest end of any use, the process of that use, and the latest
+// end among all other processes.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long

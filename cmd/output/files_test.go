@@ -244,9 +244,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksThatLieInWait uses a folder that came from another person. Each name to which a command may write is a link
-// to a file of the user: in place of a file, of a subfolder, of the checksums, and of the lock. The user's file must
-// stay unchanged, and nothing may be created next to it.
+// TestLinksThatLieInWait uses a folder that came from another person. In it, one path to which a command may write (a
+// file, a subfolder, the checksums or the lock file) is a link to a file of the user. The user's file must stay
+// unchanged, and nothing may be created next to it.
 func TestLinksThatLieInWait(t *testing.T) {
 	for _, name := range []string{"plan.txt", "seed-1", "seed-1/plan.txt", sumsFile, lockFile, ".fencepost-new"} {
 		for _, there := range []bool{true, false} {

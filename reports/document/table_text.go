@@ -191,7 +191,7 @@ func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	ln.To(at).Add(c.Tone.Style(), c.Words)
 }
 
-// row writes the cells of a row that belong to the part. Below them, it writes the rest of a wrapped name and of a
+// row writes the cells of r that are in the columns of part. Below them, it writes the rest of a wrapped name and of a
 // wrapped last column.
 func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 	names := text.Wrap(r.Name, l.name-r.indent())

@@ -150,8 +150,8 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 // never is a duration longer than any run.
 const never = history.Never
 
-// together returns how long sections overlapped: from the beginning of the last one until one of them ended. It returns
-// never if none of them ended.
+// together returns how long all the sections overlapped: from the last beginning to the first end. If none of them
+// ended, it returns the constant never.
 func together(h *history.History, sections ...*claims.Section) history.Time {
 	end := never
 	for _, s := range sections {

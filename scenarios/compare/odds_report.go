@@ -75,7 +75,7 @@ type oddsJSON struct {
 	Interrupted bool      `json:"interrupted" doc:"a signal ended the work early"`
 }
 
-// oddJSON is the row for one number of servers that hold the key.
+// oddJSON is the JSON form of a row: the odds when a given number of servers hold the key.
 type oddJSON struct {
 	Held     int     `json:"held"`
 	Runs     int     `json:"runs"` // number of runs performed

@@ -173,8 +173,9 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session to the
-// TTL from then on, unless the session is over. Its answer also tells the client which keys it has set.
+// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session,
+// unless the session is over: it then lasts for one TTL from the time at which the request was sent. The answer also
+// tells the client which keys the client has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {

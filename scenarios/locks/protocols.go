@@ -90,8 +90,8 @@ var (
 	settings    []Setting
 )
 
-// Register adds a protocol. It is called by the init function of the protocol's file. The order of initialization does
-// not affect the order of the reference.
+// Register adds a protocol. It is called by the init function of the protocol's file. The order of these calls does not
+// affect the order in which the reference of the file format lists protocols.
 func Register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))

@@ -198,8 +198,8 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 }
 
 // tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
-// holder could notice. A holder notices at its next keepalive. That comes at the latest a third of the TTL after the
-// session has ended and after all faults that separated the holder from the servers have ended.
+// holder could notice. A holder notices at its next keepalive. The keepalive comes within a third of the TTL after the
+// session has ended or, if faults separated the holder from the servers, after the last of them has ended.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {

@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls try with every assignment of states to n numbers. Only states less than of are assigned.
+// everyOutcome calls try with every list of n states that are less than the bound "of".
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)

@@ -25,7 +25,7 @@ type Key struct {
 }
 
 // ofServers and ofClients are the keys of FORMAT.md that affect runs, in the order of FORMAT.md, except mappings, lists
-// and names. Keys in ofClients are also allowed under overrides; startOfClient is allowed only there.
+// and names. Keys in ofClients can also be set for one client, under overrides. startOfClient can be set only there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {

@@ -315,7 +315,8 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning says on how many runs the word safe is based, and which bound for the rate of violations follows from that.
+// meaning says after how many runs without a violation a point is called "safe", and how frequent violations can be
+// nevertheless.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all runs break the law (at 95 %%)",

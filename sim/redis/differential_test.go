@@ -308,7 +308,7 @@ func sameReply(args []string, got, want string) bool {
 	case "EVAL":
 		return (strings.Contains(args[1], "hgetall") || strings.Contains(args[1], "smembers")) &&
 			sameReply([]string{"EXEC"}, got, want)
-	// arrays of arrays, or pushes, in any order
+	// the reply is an array of arrays, or a push, whose order is not defined
 	case "EXEC", "FUNCTION", "SCAN", "PUBLISH", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB":
 		a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
 		slices.Sort(a)

@@ -165,8 +165,8 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 		"0.000 s key-gone lock of client-1/1: expired\n")
 }
 
-// TestExpireNotAfterNowDeletesAtOnce: a TTL of zero or less is a request to delete the key. A time of day that has
-// passed is not: it is recorded as a deadline that has passed.
+// TestExpireNotAfterNowDeletesAtOnce: a TTL of zero or less is a request to delete the key. An absolute time in the
+// past is not: it is recorded as a deadline that has passed.
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 	asked := "0.000 s key-gone lock of client-1/1 by client-2/7: deleted\n"
 	late := func(until string) string {

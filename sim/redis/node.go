@@ -190,7 +190,8 @@ func (n *Node) startFile() {
 	n.markAll()
 }
 
-// Stop ends the process. What the next start finds depends on how it ends and on the persistence.
+// Stop ends the process. The data that the next start finds depends on how the process ends and on the settings of
+// persistence.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.data.Snapshot()

@@ -183,7 +183,7 @@ func forbidden(err error) error {
 const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_EXITKILL
 
-// prepare adds a process that has just executed its program to the machine.
+// prepare adds a process to the machine. The process has just called execve.
 func (p *Process) prepare() (err error) {
 	var r unix.PtraceRegs
 	if err := errors.Join(unix.PtraceSetOptions(p.pid, traceOptions), unix.PtraceGetRegs(p.pid, &r)); err != nil {

@@ -91,8 +91,9 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	}
 }
 
-// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before anything has reached it. It refuses its
-// patient client after syncLimit ticks and less than a second, just like a member that loses its leader later.
+// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before anything has reached it. Within a second
+// after syncLimit ticks, the member must refuse its client, which keeps trying, just like a member that loses its
+// leader later.
 func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
 	for syncLimit, refused := range map[int]string{1: "2.", 5: "10."} {
 		s := newCalm(t, zookeeper.Config{SyncLimit: syncLimit})

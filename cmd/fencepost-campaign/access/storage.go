@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// storage is the NATS subject on which processes ask why the server does not store messages. While the server stores
-// them, nobody answers.
+// storage is the NATS subject on which processes ask why the server cannot store messages. An answer states the reason.
+// There is no answer while the server can store messages.
 const storage = "fencepost.storage"
 
 // answerWithin is the time that Trouble waits for an answer.

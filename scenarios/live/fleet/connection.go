@@ -89,7 +89,7 @@ func (c *chunk) arrive() {
 	}
 }
 
-// begin opens a connection on behalf of the process that calls.
+// begin opens a connection on behalf of the calling process.
 func (c *connection) begin(g *plug) {
 	caller := c.ends[0]
 	caller.plug = g

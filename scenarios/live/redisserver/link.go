@@ -86,7 +86,7 @@ func (l *link) isPush(raw []byte) bool {
 	return len(v.List) > 0 && slices.Contains(pushes, v.List[0].Text)
 }
 
-// errLinkEnded reports that the process has closed the connection that corresponds to a client's.
+// errLinkEnded reports that the server process has closed its end of a client's connection.
 var errLinkEnded = errors.New("the connection has ended")
 
 // take removes and returns the values that have arrived: all pushes before the reply, and the reply if it is complete.

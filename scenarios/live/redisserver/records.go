@@ -270,8 +270,8 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 }
 
 // survivors returns the members that remained when the members with the lowest scores were removed, with their previous
-// scores. A member whose score is unchanged has remained. So has every member whose previous score was not lower than
-// the lowest of these unchanged scores: it was only given another score.
+// scores. A member remained if its score is unchanged. It also remained, with a new score, if its previous score was at
+// least the lowest of the unchanged scores.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {

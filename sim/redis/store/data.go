@@ -127,7 +127,8 @@ func New(node Server) *Data {
 	return d
 }
 
-// renew creates a new miniredis. It dials it only because this makes miniredis register its commands.
+// renew creates a new miniredis. It connects to it once, because miniredis registers its commands only for a
+// connection.
 func (d *Data) renew() {
 	d.mini = miniredis.NewMiniRedis()
 	conn, err := d.mini.Dial()

@@ -165,7 +165,8 @@ func (a *File) wallUnits(now int64) int64 {
 	return units
 }
 
-// after returns the time that is d after a time of the wall clock in units, if the clock does not change.
+// after converts a time of the wall clock, in units of a.unit nanoseconds, into a time of the simulation, and adds d.
+// It assumes that the clock is not changed in the meantime.
 func (a *File) after(units int64, d time.Duration) int64 { return units*a.unit + int64(d) - a.offset }
 
 // SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
