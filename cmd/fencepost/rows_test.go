@@ -89,8 +89,8 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 }
 
 // TestAFaultThatDidNothingIsReported runs randomly drawn plans. A fault had no effect if it never struck, or struck
-// while no affected client held or requested a lock. The beginning of the report must give the number of such faults, and
-// text, page and JSON must name each of them with the reason. They must name no other fault.
+// while no affected client held or requested a lock. The beginning of the report must give the number of such faults,
+// and text, page and JSON must name each of them with the reason. They must name no other fault.
 func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	seen, seed := map[bool]int{}, uint64(0)
 	eachReport(t, func(s *scenarios.Scenario) {
