@@ -91,8 +91,10 @@ func (t *judge) situation(cause Cause) *situation {
 	return s
 }
 
-// names reports whether the explanation names a fault for which is returns true.
-func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
+// names reports whether the explanation names a fault for which match returns true.
+func (s *situation) names(match func(*trace.Fault) bool) bool {
+	return slices.ContainsFunc(s.faults, match)
+}
 
 // against returns a condition for advice that helps only against faults with one of these effects.
 func against(effects ...history.Effect) func(*situation) bool {

@@ -136,20 +136,20 @@ func (s *Scenario) settings() []applied {
 	return list
 }
 
-// everybody reports whether does returns true for all clients.
-func (s *Scenario) everybody(does func(c *Client) bool) bool {
+// everybody reports whether match returns true for all clients.
+func (s *Scenario) everybody(match func(c *Client) bool) bool {
 	for i := range s.Clients {
-		if !does(&s.Clients[i]) {
+		if !match(&s.Clients[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// extensions reports whether does returns true for the extension mode of every client. Clients that do not extend their
+// extensions reports whether match returns true for the extension mode of every client. Clients that do not extend their
 // lock count as true.
-func (s *Scenario) extensions(does func(locks.ExtendMode) bool) bool {
-	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
+func (s *Scenario) extensions(match func(locks.ExtendMode) bool) bool {
+	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || match(c.Lock.Extension.Mode) })
 }
 
 // keySettings returns the measures that concern keys: what a key contains, and what is compared before a key is

@@ -80,12 +80,12 @@ func TestASchedulesMemory(t *testing.T) {
 	}
 }
 
-// heapUse returns the allocations and bytes per call of do, after a warm-up round that fills reused memory.
-func heapUse(do func(seed uint64)) (allocations, bytes uint64) {
+// heapUse returns the allocations and bytes per call of f, after a warm-up round that fills reused memory.
+func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
 	const seeds = 100
 	all := func() {
 		for seed := range uint64(seeds) {
-			do(seed + 1)
+			f(seed + 1)
 		}
 	}
 	all()

@@ -160,9 +160,9 @@ func (r *reading) given(w *window) int {
 }
 
 // earlierKey returns the attempt of the same client whose key was set last before the window and was still present when
-// the window was stated. The attempts w.attempt and not are excluded. It returns "" if there is no such attempt, or if
+// the window was stated. The attempts w.attempt and except are excluded. It returns "" if there is no such attempt, or if
 // the window's own attempt had set a key.
-func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
+func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
 		return e.F == history.KeySet && e.Lock == w.lock && e.Of == of
@@ -174,7 +174,7 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	}
 	for i := w.at - 1; i >= 0; i-- {
 		e := &r.Events[i]
-		if w.attempt == "" || e.Of == "" || e.Of == not || !sets(i, e.Of) || r.processOf(e.Of) != w.process {
+		if w.attempt == "" || e.Of == "" || e.Of == except || !sets(i, e.Of) || r.processOf(e.Of) != w.process {
 			continue
 		}
 		var setter *section // the latest section of that attempt
@@ -198,8 +198,8 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 
 // joinedKey returns the attempt whose key the window's client joined, if the window's own attempt had set no key. This
 // is the key of another attempt that the window's attempt extended last before its grant. It returns "" if there is
-// none, or if this is the key of not.
-func (r *reading) joinedKey(w *window, not history.Attempt) history.Attempt {
+// none, or if this is the key of except.
+func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
 		return e.F == history.KeySet && e.Lock == w.lock && e.Of == w.attempt
@@ -207,7 +207,7 @@ func (r *reading) joinedKey(w *window, not history.Attempt) history.Attempt {
 		return ""
 	}
 	for _, e := range slices.Backward(before[:w.ok]) {
-		if e.F == history.KeyProlonged && e.Lock == w.lock && e.By == w.attempt && e.Of != not {
+		if e.F == history.KeyProlonged && e.Lock == w.lock && e.By == w.attempt && e.Of != except {
 			return e.Of
 		}
 	}

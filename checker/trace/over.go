@@ -129,11 +129,11 @@ func (t *Trace) stays(k, before int) bool {
 }
 
 // EarlierKey is for a window whose own attempt has set no key. It returns the attempt whose key the window depends on:
-// an attempt of the same client, other than not, that set its key last before the window was stated, and whose key
+// an attempt of the same client, other than except, that set its key last before the window was stated, and whose key
 // still existed at that time. In a service with one log, it is enough that the key existed when the acquire was called:
 // a session uses the key of its earlier attempt, and may not notice that the key expires. The result is empty if there
 // is no such attempt.
-func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
+func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
 		e := &t.History.Events[i]
@@ -141,7 +141,7 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 		case int(i) >= s.At || e.Lock != t.Locks[g.Lock].Name:
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
-		case e.F == history.KeySet && e.Of != not && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
+		case e.F == history.KeySet && e.Of != except && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
 			// do not count a key that an earlier hold put back
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) {
 				of = e.Of
@@ -154,9 +154,9 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 }
 
 // JoinedKey is for a window whose own attempt has set no key. It returns the attempt whose key the window's client
-// joined, such as a counter of readers: the key of another attempt, other than not, that the window's own attempt
+// joined, such as a counter of readers: the key of another attempt, other than except, that the window's own attempt
 // extended last before it was granted the lock. The result is empty if there is no such key.
-func (t *Trace) JoinedKey(s *Span, not history.Attempt) (of history.Attempt) {
+func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
 		e := &t.History.Events[i]
@@ -164,7 +164,7 @@ func (t *Trace) JoinedKey(s *Span, not history.Attempt) (of history.Attempt) {
 		case int(i) >= s.At || g.Attempt == "" || e.Lock != t.Locks[g.Lock].Name:
 		case e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
-		case e.F == history.KeyProlonged && e.By == g.Attempt && e.Of != not && int(i) < g.OK:
+		case e.F == history.KeyProlonged && e.By == g.Attempt && e.Of != except && int(i) < g.OK:
 			of = e.Of
 		}
 	}

@@ -183,8 +183,8 @@ func (b *begun) invite(embedded bool) {
 	}
 }
 
-// withCrew calls do. Meanwhile, worker processes on this machine work on the campaign.
-func (p *place) withCrew(ctx context.Context, workers int, do func(context.Context) error) error {
+// withCrew calls f. Meanwhile, worker processes on this machine work on the campaign.
+func (p *place) withCrew(ctx context.Context, workers int, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	crew := &crew{place: *p, workers: workers}
@@ -195,7 +195,7 @@ func (p *place) withCrew(ctx context.Context, workers int, do func(context.Conte
 			cancel(err)
 		}
 	}()
-	err := do(ctx)
+	err := f(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}

@@ -128,10 +128,10 @@ func list(v any) []any {
 	return l
 }
 
-// anyOf reports whether so returns true for at least one element of a list.
-func anyOf(v any, so func(map[string]any) bool) bool {
+// anyOf reports whether match returns true for at least one element of a list.
+func anyOf(v any, match func(map[string]any) bool) bool {
 	for _, e := range list(v) {
-		if so(object(e)) {
+		if match(object(e)) {
 			return true
 		}
 	}

@@ -175,8 +175,8 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page. The test fails if the page requests a URL for which may returns false.
-func (m *machine) visit(t *testing.T, url string, s screen, may func(asked string) bool) *tab {
+// visit opens a page. The test fails if the page requests a URL for which allows returns false.
+func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)
 	t.Cleanup(cancel)
@@ -193,7 +193,7 @@ func (m *machine) visit(t *testing.T, url string, s screen, may func(asked strin
 		case *log.EventEntryAdded:
 			said = ev.Entry.Text
 		case *network.EventRequestWillBeSent:
-			if !may(ev.Request.URL) {
+			if !allows(ev.Request.URL) {
 				said = "asks for " + ev.Request.URL
 			}
 		}

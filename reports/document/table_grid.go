@@ -54,9 +54,9 @@ func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
 
-// first returns the CSS class of a cell that is in the first column of a group (is is true), or "" for any other cell.
-func first(is bool) string {
-	if is {
+// first returns the CSS class of a cell that is in the first column of a group (isFirst), or "" for any other cell.
+func first(isFirst bool) string {
+	if isFirst {
 		return " first"
 	}
 	return ""

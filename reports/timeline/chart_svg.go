@@ -82,9 +82,9 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// off adds the class "off" to a class list if is is true. The class hides the element when the page is first shown.
-func off(class string, is bool) string {
-	if is {
+// off adds the class "off" to a class list if hidden is true. The class hides the element when the page is first shown.
+func off(class string, hidden bool) string {
+	if hidden {
 		class += " off"
 	}
 	return class

@@ -152,9 +152,9 @@ func (r *Reader) read(e *history.Event) {
 	}
 }
 
-// happensIf adds feature e if so is true.
-func (r *Reader) happensIf(so bool, e Feature) {
-	if so {
+// happensIf adds feature e if happens is true.
+func (r *Reader) happensIf(happens bool, e Feature) {
+	if happens {
 		r.met.add(e)
 	}
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holds acquires the lock, calls do, and releases the lock.
-func holds(redis, resource *wire, lock string, do func()) {
+// holds acquires the lock, calls work, and releases the lock.
+func holds(redis, resource *wire, lock string, work func()) {
 	resource.ask("FENCEPOST", "ACQUIRING", lock)
 	for redis.ask("SET", lock, "v", "NX", "PX", "1000") != "+OK" {
 		time.Sleep(5 * time.Millisecond)
 	}
 	resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
-	do()
+	work()
 	resource.ask("FENCEPOST", "RELEASING", lock, "v")
 	redis.ask("EVAL", compareAndDelete, "1", lock, "v")
 	resource.ask("FENCEPOST", "RELEASED", lock, "v")

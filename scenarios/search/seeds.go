@@ -73,11 +73,11 @@ func (r Ranges) with(more Ranges) Ranges {
 	return kept
 }
 
-// without returns the seeds of r that are not in some.
-func (r Ranges) without(some Ranges) (left Ranges) {
+// without returns the seeds of r that are not in others.
+func (r Ranges) without(others Ranges) (left Ranges) {
 	for _, one := range r {
 		whole := true // whether one, or the rest of it, must still be added
-		for _, gone := range some {
+		for _, gone := range others {
 			if gone.Last < one.First || gone.First > one.Last {
 				continue
 			}

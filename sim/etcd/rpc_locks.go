@@ -163,10 +163,10 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits of callers that are gone. If a wait has a key in the queue, the key is deleted.
-func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
+// abandon ends the waits for which isGone returns true. If a wait has a key in the queue, the key is deleted.
+func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
-		if gone(w) && s.finish(w) && w.created != 0 {
+		if isGone(w) && s.finish(w) && w.created != 0 {
 			s.propose(m, w.attempt, &Op{Kind: Delete, Key: w.key}, func([]byte, error) {})
 		}
 	}

@@ -100,13 +100,13 @@ func (t *thread) setpgid() outcome {
 // Codes that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until one of the process's children for which is returns true has ended. The call then returns the
+// awaits waits until one of the process's children for which match returns true has ended. The call then returns the
 // result of gives, which gets nil if the call must not wait.
-func (t *thread) awaits(is func(*Process) bool, options uint64, gives func(*Process) int64) outcome {
+func (t *thread) awaits(match func(*Process) bool, options uint64, gives func(*Process) int64) outcome {
 	try := func() bool {
 		living := false
 		for _, o := range t.p.members {
-			if o.parent != t.p || !is(o) {
+			if o.parent != t.p || !match(o) {
 				continue
 			}
 			if !o.ended || options&unix.WEXITED == 0 {

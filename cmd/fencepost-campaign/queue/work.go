@@ -222,9 +222,9 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 	return value, err
 }
 
-// keeping calls do, which may take long. Meanwhile it prevents the server from delivering the message again. The
-// context of do is canceled if the stage was ended without this portion.
-func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Context) error) error {
+// keeping calls f, which may take long. Meanwhile it prevents the server from delivering the message again. The
+// context of f is canceled if the stage was ended without this portion.
+func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	kept := make(chan struct{})
@@ -244,7 +244,7 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 			}
 		}
 	}()
-	err := do(ctx)
+	err := f(ctx)
 	cancel(nil)
 	<-kept
 	return err

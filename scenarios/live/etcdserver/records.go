@@ -35,13 +35,13 @@ type wait struct {
 	then     func()
 }
 
-// after calls then once all revisions up to the given one are recorded.
-func (r *records) after(revision int64, then func()) {
+// after calls f once all revisions up to the given one are recorded.
+func (r *records) after(revision int64, f func()) {
 	if revision <= r.upTo {
-		then()
+		f()
 		return
 	}
-	r.waiting = append(r.waiting, wait{revision, then})
+	r.waiting = append(r.waiting, wait{revision, f})
 }
 
 // take records a revision that a member's watch has reported, unless another member has reported it before. Each watch

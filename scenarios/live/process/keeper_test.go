@@ -54,10 +54,10 @@ func beParent() {
 	select {}
 }
 
-// await waits until so returns true.
-func await(t *testing.T, what string, so func() bool) {
+// await waits until done returns true.
+func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within a minute: %s", what)
 		}

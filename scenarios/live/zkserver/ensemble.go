@@ -137,9 +137,9 @@ func (m *member) votes() bool {
 	return true
 }
 
-// await waits until the function is reports that a process is ready.
-func (m *member) await(is func() bool) error {
-	return m.Daemon.Await(is, "serves nobody", patience, 10*time.Millisecond, nil)
+// await waits until ready returns true.
+func (m *member) await(ready func() bool) error {
+	return m.Daemon.Await(ready, "serves nobody", patience, 10*time.Millisecond, nil)
 }
 
 // session is the information that is needed to resume a client's session.

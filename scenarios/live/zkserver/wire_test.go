@@ -139,16 +139,16 @@ func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
 	return s
 }
 
-// wait runs the world until is returns true, but at most for d.
-func (s *simulated) wait(d time.Duration, is func() bool) bool {
-	if is() {
+// wait runs the world until done returns true, but at most for d.
+func (s *simulated) wait(d time.Duration, done func() bool) bool {
+	if done() {
 		return true
 	}
-	s.world.Run(s.world.Now()+history.Of(d), is)
+	s.world.Run(s.world.Now()+history.Of(d), done)
 	if err := s.world.Err(); err != nil {
 		s.t.Fatal(err)
 	}
-	return is()
+	return done()
 }
 
 func (s *simulated) open() socket {

@@ -163,11 +163,11 @@ func (d *Data) Pass(args []string) {
 // Begin begins a turn of the event loop. wall is the time of the wall clock in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls do and suppresses records and effects, because they have been written before.
-func (d *Data) Quietly(do func()) {
+// Quietly calls f and suppresses records and effects, because they have been written before.
+func (d *Data) Quietly(f func()) {
 	was := d.Loading
 	d.Loading = true
-	do()
+	f()
 	d.Loading = was
 }
 
