@@ -146,8 +146,8 @@ func (s *Scenario) everybody(match func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether match returns true for the extension mode of every client. Clients that do not extend their
-// lock count as true.
+// extensions reports whether match returns true for the extension mode of every client. Clients that do not extend
+// their lock count as true.
 func (s *Scenario) extensions(match func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || match(c.Lock.Extension.Mode) })
 }

@@ -160,8 +160,8 @@ func (r *reading) given(w *window) int {
 }
 
 // earlierKey returns the attempt of the same client whose key was set last before the window and was still present when
-// the window was stated. The attempts w.attempt and except are excluded. It returns "" if there is no such attempt, or if
-// the window's own attempt had set a key.
+// the window was stated. The attempts w.attempt and except are excluded. It returns "" if there is no such attempt, or
+// if the window's own attempt had set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
