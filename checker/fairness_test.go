@@ -111,7 +111,7 @@ func withFault(events []history.Event, f *history.Fault, from, to int) []history
 
 func (b *bothReadings) compare(h *history.History) {
 	got := b.checker.CheckOnly(h, []Law{Fairness}).Findings[0]
-	want := slow.Check(h).Of(string(Fairness))
+	want := slow.Of(h, string(Fairness))
 	if difference := differs(got, want); difference != "" {
 		b.t.Fatalf("%s: got\n%s\nwant %+v\n%+v\n%v", difference, show(got), want, h.Header, list(timed(h.Events)))
 	}

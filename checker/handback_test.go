@@ -77,7 +77,7 @@ func TestReleasesWithoutEffectAsWritten(t *testing.T) {
 		add(history.Event{Process: "client-1", Type: history.Invoke, F: history.Release, Attempt: "client-1/1"}, 2e9)
 		var walk func(left int)
 		walk = func(left int) {
-			got, want := c.CheckOnly(h, []Law{FaultTolerance}).Findings[0], slow.Check(h).Of(string(FaultTolerance))
+			got, want := c.CheckOnly(h, []Law{FaultTolerance}).Findings[0], slow.Of(h, string(FaultTolerance))
 			if difference := differs(got, want); difference != "" {
 				t.Fatalf("%s: the checker says\n%s\nthe law read literally %+v\n%s", difference, show(got), want,
 					encoded(t, h))

@@ -13,10 +13,10 @@ import (
 
 // TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that no explanation changes
 // unnoticed. (The tests of package claims check whether explanations are true: they remove faults and count again, and
-// tolerate one error in a hundred.) By default the test performs only the first rounds, whose explanations come first
+// tolerate one error in a hundred.) By default the test performs only the first round, whose explanations come first
 // in the file.
 func TestStoriesStayAsTheyAre(t *testing.T) {
-	rounds, path := 2, filepath.Join("testdata", "stories.txt")
+	rounds, path := 1, filepath.Join("testdata", "stories.txt")
 	if testkit.Full() || *testkit.Update {
 		rounds = 6
 	}
@@ -38,7 +38,7 @@ func TestStoriesStayAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.HasPrefix(string(want), got) || len(got) < len(want)/4 {
+	if got := b.String(); !strings.HasPrefix(string(want), got) || len(got) < len(want)/8 {
 		t.Errorf("%s begins otherwise (go test -update rewrites it; read the diff). Got:\n%s", path, got)
 	}
 }

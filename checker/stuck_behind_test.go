@@ -141,7 +141,7 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 		t.Errorf("%+v: %v by %v, want %v\n%s\n%s", k, f.Outcome, f.Cause, want, f.Explanation, k.text())
 		return
 	}
-	literal := slow.Check(h).Of(string(DeadlockFreedom))
+	literal := slow.Of(h, string(DeadlockFreedom))
 	if len(literal.Breaches) == 0 || literal.Breaches[0].Cause != want.String() {
 		t.Errorf("%+v: by %v; the law read literally %+v\n%s", k, want, literal, k.text())
 	}
@@ -202,7 +202,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes
 		if f.Cause != c.want {
 			t.Errorf("until %s: %v, not %v: %s", c.until, f.Cause, c.want, f.Explanation)
 		}
-		if literal := slow.Check(h).Of(string(DeadlockFreedom)); literal.Breaches[0].Cause != c.want.String() {
+		if literal := slow.Of(h, string(DeadlockFreedom)); literal.Breaches[0].Cause != c.want.String() {
 			t.Errorf("until %s: the law read literally: %+v", c.until, literal)
 		}
 		if c.want.Kind == StuckWithoutHolder && f.Remedy != seenByKubernetes {

@@ -74,7 +74,7 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	for range testkit.Size(20_000, 60_000) {
 		h := randomWaits(r)
 		got := c.CheckOnly(h, []Law{DeadlockFreedom}).Findings[0]
-		want := slow.Check(h).Of(string(DeadlockFreedom))
+		want := slow.Of(h, string(DeadlockFreedom))
 		if difference := differs(got, want); difference != "" {
 			t.Fatalf("%s: got\n%s\nwant %+v\n%+v\n%v", difference, show(got), want, h.Header, list(timed(h.Events)))
 		}

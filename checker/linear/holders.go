@@ -1,6 +1,9 @@
 package linear
 
-import "strings"
+import (
+	"sort"
+	"strings"
+)
 
 // holders is the state of a lock that can have several open sections. It contains the numbers of the open sections in
 // ascending order, four bytes each. The first bit is 0 if the section shares the lock, otherwise 1. Counting the
@@ -26,10 +29,8 @@ func holdersStep(permits int) step[holders, MutexOp] {
 			first |= alone
 		}
 		own := holders([]byte{first, byte(n >> 16), byte(n >> 8), byte(n)})
-		at := 0
-		for at < len(s) && s[at:at+sectionBytes] < own {
-			at += sectionBytes
-		}
+		notBefore := func(i int) bool { return s[i*sectionBytes:][:sectionBytes] >= own }
+		at := sectionBytes * sort.Search(len(s)/sectionBytes, notBefore)
 		switch {
 		case op.Enter && shared:
 			return s[:at] + own + s[at:], len(s) == 0 || s[len(s)-sectionBytes] < alone

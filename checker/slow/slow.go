@@ -148,17 +148,28 @@ func Check(h *history.History) Verdict {
 	r := readingOf(h)
 	all := make(Verdict, len(laws))
 	for i := range laws {
-		f := laws[i].read(r)
-		f.Law = laws[i].name
-		if len(f.Breaches) > 0 {
-			f.Outcome, f.Judged = Violated, 0
-		}
-		for _, b := range f.Breaches {
-			for j, at := range b.Events {
-				b.Events[j] = h.Events[at].Index
-			}
-		}
-		all[i] = f
+		all[i] = laws[i].finding(r)
 	}
 	return all
+}
+
+// Of checks a history against one law, which must be listed.
+func Of(h *history.History, name string) Finding {
+	i := slices.IndexFunc(laws, func(l law) bool { return l.name == name })
+	return laws[i].finding(readingOf(h))
+}
+
+// finding applies the law, and names events by their indexes in the history.
+func (l law) finding(r *reading) Finding {
+	f := l.read(r)
+	f.Law = l.name
+	if len(f.Breaches) > 0 {
+		f.Outcome, f.Judged = Violated, 0
+	}
+	for _, b := range f.Breaches {
+		for j, at := range b.Events {
+			b.Events[j] = r.Events[at].Index
+		}
+	}
+	return f
 }
