@@ -61,23 +61,23 @@ func byMajority(k history.ServiceKind) bool { return k.Majority }
 // asOne is true for a service that answers as a whole, with a single grant or refusal.
 func asOne(k history.ServiceKind) bool { return !k.Majority }
 
-// consensus is true for members that agree on one log.
+// consensus is true for a service whose members agree on one log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
 // removing is true for servers that remove a lock when its lease is over.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// Texts for a violation for which no advice is left: one for lost exclusion although every measure is taken, including
-// a guard of the data, and one for any other violation.
+// nothingLeft and noneKnown are the texts for a violation for which no advice is left. nothingLeft is used if exclusion
+// was lost although every measure is taken, including a guard of the data. noneKnown is used for any other violation.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
 		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."
 	noneKnown = "The checker knows no remedy against this."
 )
 
-// remedy returns the advice that fits. It omits advice that is already followed, that is for another kind of lock, or
-// that helps against other faults. It marks advice that may already be followed. If the service is unknown, remedy
-// assumes that it has several servers.
+// remedy returns the advice that fits. It omits advice that is already followed, advice for other kinds of locks, and
+// advice against other faults. It marks advice that may already be followed. If the service is unknown, remedy assumes
+// that it has several servers.
 func remedy(s *situation) string {
 	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string

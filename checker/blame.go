@@ -13,8 +13,8 @@ import (
 // begun before the harm was done, delayed the client, and lasted long enough. A history shows only what the client did
 // next, not what delayed it. A pause that ended while the client was sleeping anyway did not delay it.
 
-// lateness describes a client that was still active at position left, although another client had entered the critical
-// section at position met.
+// lateness describes a client that was active for too long. met is the position at which another client entered the
+// critical section, and left the position at which this client was still active.
 type lateness struct {
 	grant     int32
 	met, left int
@@ -34,9 +34,9 @@ type blame struct {
 }
 
 // blameFor finds out why a client was late. It may have been paused, one of its requests may have been delayed, or it
-// may have waited for another lock. If none of these explains the lateness, either its session had ended, which no
-// renewal prevents, or its work took longer than what was left of the lease, which it may or may not have tried to
-// renew. (If the grant was delayed, less than the TTL was left when it arrived.)
+// may have waited for another lock. If none of these explains the lateness, its session may have ended, which no
+// renewal prevents. Otherwise, its work took longer than the rest of the lease, whether or not it tried to renew the
+// lease. (If the grant was delayed, less than the TTL was left when it arrived.)
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -84,8 +84,9 @@ func (t *judge) stayedFor(l lateness) blame {
 	return t.blameFor(l)
 }
 
-// madeEmpty finds the fault that delayed a grant so much that its lease was already over when it was granted. This is a
-// pause or a link fault that was active when the key expired or, if the key did not expire, when the lock was granted.
+// madeEmpty finds the fault that delayed a grant so much that its lease was already over at the time of the grant. This
+// is a pause or a link fault that was active when the key expired or, if the key did not expire, when the lock was
+// granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -126,9 +127,9 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 	return g.GrantedAt(&t.Trace)
 }
 
-// pauses lists the pauses that delayed the client between the beginning of its lease and the harm: those before the
-// other client entered, and those after. Without the earlier pauses, the client would have left its section before the
-// later ones began.
+// pauses lists the pauses that delayed the client between the beginning of its lease and the harm. before contains the
+// pauses before the other client entered, and after those that came later. Without the pauses in before, the client
+// would have left its section before the later pauses began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -169,8 +170,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had work to do when a stretch ended. This is so if it acted soon after (within a
-// tenth of the stretch's length), or if its section lasted longer than the declared hold time.
+// wokeLate reports whether a holder had work to do when a stretch of pauses ended. This is so if it acted soon after
+// (within a tenth of the stretch's length), or if its section lasted longer than the declared hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -211,8 +212,8 @@ type pending struct {
 func (c *pending) isData() bool { return c.f == history.Read || c.f == history.Write }
 
 // calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
-// background. Of these renewals, the list contains only one that was still in progress when the lease ended. It omits
-// that one too if the request that took effect late is the holder's release.
+// background. Of these renewals, the list contains at most the one that was still in progress when the lease ended. It
+// does not contain this one if the request that took effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -274,10 +275,11 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds what kept a holder inside too long. This may be the request that took effect late, a missing extension,
-// or the reads and writes whose answers the holder waited for. An extension that had failed by then counts too, because
-// the lease would not have ended if it had succeeded. heldUp also returns the faults that delayed the requests or their
-// answers. A request that was sent after the lease had ended counts if the same fault also delayed an earlier one.
+// heldUp finds what kept a holder inside too long: the request that took effect late, a missing extension, or the reads
+// and writes whose answers the holder waited for. An extension that failed before the lease ended counts too, since the
+// lease would have lasted longer if it had succeeded. heldUp also returns the faults that delayed the requests or their
+// answers. A request that was sent after the end of the lease counts only if the same fault also delayed an earlier
+// one.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays, later []delay
 	extended := false // the last extension arrived, so it cannot be the reason why the lease ended
@@ -327,8 +329,8 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 }
 
 // hanging lists the faults that delayed an extension until the lease ended. If the client was still waiting for the
-// answer at that time, these are all faults that delayed the extension. Otherwise, they are those that were active
-// within the last third of the TTL.
+// answer within the last third of the TTL, hanging lists all faults that delayed the extension. Otherwise, it lists
+// only those that were active within that third.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -338,8 +340,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 }
 
 // parting returns those faults of the list that kept an extension from reaching the servers: together, they cut off so
-// many servers that no quorum was left. It prefers the faults that affect the most servers. If the remaining faults
-// alone would also have been enough, it returns them too. If it cannot decide, it returns all faults of the list.
+// many servers that no quorum was left. It prefers the faults that affect the most servers. If the other faults of the
+// list also cut off that many, it returns them too. If no faults of the list cut off enough servers, it returns the
+// whole list.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -389,8 +392,8 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	return d
 }
 
-// delaying lists the faults that struck before position met and may have delayed a request: faults of the server that
-// received the request, or of the link to that server.
+// delaying lists the faults that struck before the given position and may have delayed a request: faults of the server
+// that received the request, or of the link to that server.
 func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
@@ -419,8 +422,8 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 }
 
 // otherWait finds the wait for another lock that made the client late: without it, the client would have been in time.
-// The client was still waiting when the other client entered. Or it was waiting when its lease ended, and renewed the
-// lease only later. otherWait returns -1 if there is no such wait.
+// There are two cases. The client was still waiting when the other client entered. Or it was waiting when its lease
+// ended, and renewed the lease only afterwards. otherWait returns -1 if it finds no such wait.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {
@@ -437,8 +440,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// renewsLater reports whether a holder renewed its lease only after it had waited for another lock, and whether the
-// same renewals would have been in time if it had not waited.
+// renewsLater reports whether a holder renewed its lease only after waiting for another lock, but would have renewed it
+// in time without the wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false
@@ -462,8 +465,8 @@ func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	return end > l.ended && t.Time(l.left)-waited <= end
 }
 
-// delayedGrant finds the faults of servers, or of the links to them, that delayed a grant after its lease had begun,
-// by at least the time by which the client was late.
+// delayedGrant finds the faults of servers, or of the links to them, that delayed a grant after its lease had begun.
+// The delay must be at least as long as the client was late.
 func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	g, began := &t.Grants[l.grant], t.leaseBegan(l)
 	call := sort.Search(g.OK, func(i int) bool { return t.Time(i) >= began })
@@ -487,8 +490,8 @@ func (t *judge) slowing(client history.Process, c *pending, before int) (list []
 	return list
 }
 
-// slowedAsk lists the faults of servers, or of the links to them, that prolonged an acquire by at least the time by
-// which the client was late.
+// slowedAsk lists the faults of servers, or of the links to them, that made an acquire take longer. The added time must
+// be at least as long as the client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}

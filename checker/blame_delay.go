@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is time that a fault may have cost a client. It is either a period, or an amount of time without a period, such
-// as how far a clock jumped or how much slower a link became. Periods that overlap count once. Amounts add up.
+// delay is time that a fault may have cost a client. It is either a period or an amount of time. An amount is, for
+// example, how far a clock jumped or how much slower a link became. Periods that overlap count once. Amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -28,8 +28,8 @@ func spent(delays []delay) history.Time {
 	return sum
 }
 
-// mostBlamed is the largest number of faults that an explanation names for one lateness. If the client was late because
-// of more faults together, the explanation names those that cost the most time.
+// mostBlamed is the largest number of faults that an explanation names as reasons why one client was late. If more
+// faults contributed, the explanation names those that cost the most time.
 const mostBlamed = 8
 
 // enoughOf picks the delay without which a client would have been in time, given how late it was. If no single delay is
@@ -54,8 +54,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved returns, for each delay, how much time would be saved without it: its amount, plus the time that no other delay
-// covers.
+// saved returns, for each delay, how much time the client would save without that delay: the amount of the delay, plus
+// the part of its period that no other delay covers.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time

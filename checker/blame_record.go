@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed a request that removed or extended another attempt's key. The change is recorded at
-// position at; the key had been set at position set. Without the delay, the request would have found its own attempt's
-// key, or none.
+// strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position of this
+// change, and set the position at which the key had been set. Without the delay, the request would have found its own
+// attempt's key, or none.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -23,10 +23,10 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults because of which the victim's lease, as stated by its window, ended later than its key.
-// There are two cases. Between the first request of the grant and the grant itself, the client was paused, its answers
-// were late, or a server waited for another server. Or the client's clock ran slow or was set back before the lease
-// ended and before the leases clashed.
+// miscounted lists the faults that made the victim's lease, as its window states it, end later than its key. There are
+// two kinds. Some struck between the first request of the grant and the grant itself: they paused the client, delayed
+// its answers, or made a server wait for another server. The others slowed the client's clock or set it back before the
+// lease ended and before the leases clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
@@ -71,8 +71,8 @@ func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds what kept the holder of grant n from renewing its lease, which had ended at position gone. This is a
-// pause or a fault of the link to the servers that was active at that time.
+// unrenewed finds the fault that kept the holder of grant n from renewing its lease, which had ended at the given
+// position: a pause, or a fault of the link to the servers, that was active at that time.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -81,8 +81,8 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
-// promotion returns the last failover before position at in which a replica replaced the master of u's group, or nil if
-// there was none.
+// promotion returns the last failover before the given position in which a replica replaced the master of u's group, or
+// nil if there was none.
 func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	return t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
@@ -103,7 +103,7 @@ func (t *judge) reborn(r *record) *trace.Fault {
 	})
 }
 
-// deposing finds the fault because of which a replica had replaced the master of u's group by position at. This is the
+// deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
 // last fault that struck the master before the failover, or the failover itself if there is none. Sentinel starts a
 // failover only if a fault struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
@@ -127,8 +127,9 @@ func (t *judge) ordered(f *trace.Fault) bool {
 	return !t.History.Events[f.Start].Why.BySystem()
 }
 
-// misleading lists the faults that kept member p from learning of a new leader, when p extended a lease at position at.
-// These are the faults that paused p, or cut it off from other members, after the new leader had taken over the leases.
+// misleading lists the faults that explain why member p extended a lease although it was no longer the leader. These
+// faults paused p, or cut it off from other members. As a result, p did not learn that a new leader had taken over the
+// leases.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
@@ -137,10 +138,10 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults before position to because of which a server may have lost the counter of the fencing
-// tokens. These are flushes of a server that grant g counted, crashes in which such a server lost data, and failovers.
-// If there are none, it lists shutdowns of servers that store nothing on disk. For a service of several members it
-// lists nothing, since the other members still have what one loses. Data that was fsynced is lost only with the disk.
+// forgetting lists the faults before the given position that may have made a server lose the counter of the fencing
+// tokens: flushes of a server that grant g counted, crashes in which such a server lost data, and failovers. If there
+// are none, it lists shutdowns of servers that store nothing on disk. For a service of several members, it lists
+// nothing, since the other members keep the counter. Data that was fsynced is lost only with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

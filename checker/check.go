@@ -51,9 +51,9 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if inexact clocks make the outcome uncertain. This is so if the law would hold
-// only with exact clocks, or if every breach depends on the clocks. If some breaches do not depend on the clocks,
-// leaveOpen removes the others.
+// leaveOpen makes a finding undecided if inexact clocks make the outcome uncertain: if the law would hold only with
+// exact clocks, or if every breach depends on the clocks. If only some breaches depend on the clocks, leaveOpen removes
+// them.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {

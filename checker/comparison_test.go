@@ -62,8 +62,9 @@ func (x *trespassing) knows() (compared, not bool) {
 	return x.compares == "yes", x.compares == "no"
 }
 
-// TestComparedIsSaidOfWhatWasCompared tries all combinations of these facts. An explanation must say that the owner was
-// not compared if and only if that is known. It may say that the owner was compared only if it was.
+// TestComparedIsSaidOfWhatWasCompared tries all combinations of what may be known about a trespassing request. An
+// explanation must say that the owner was not compared if and only if that is known. It may say that the owner was
+// compared only if it was.
 func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	known := []string{"yes", "no", "unknown"}
 	saidNot, said := 0, 0
@@ -89,7 +90,8 @@ func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	}
 }
 
-// check compares an explanation with what is known, and counts what the explanation says.
+// check compares an explanation with what is known about the comparison. saidNot and said are 1 if the explanation says
+// that the owner was not compared, or that it was.
 func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
 	t.Helper()
 	compared, not := x.knows()

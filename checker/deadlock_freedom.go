@@ -20,17 +20,17 @@ func init() {
 
 // deadlockFreedom judges that no client waits forever while no fault is active.
 //
-// A waiter is an acquire that has been called and has not returned. If it was not granted and is called again within a
+// A waiter is an acquire that has been called and has not returned. If it fails and the client calls it again within a
 // TTL, it continues to wait. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
 // There is no progress if the lock has no holder, or if each holder has crashed or is itself stuck waiting for another
-// lock (possibly in a cycle). A hold that is extended without limit, or whose key never expires, counts as progress
-// only until it has lasted as long as the longest declared hold. If a holder leaves without crashing, the time starts
-// again at zero. If a holder crashes while it is stuck, the time continues.
+// lock (possibly in a cycle). A hold that is extended without limit, or whose key never expires, does not count as
+// progress forever: it counts only until it has lasted as long as the longest declared hold. If a holder leaves without
+// crashing, the waiter's time starts again at zero. If a holder crashes while it is stuck, the time continues.
 //
-// The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was
-// active that could affect any process involved. (If nobody uses the resource, faults of the resource or its links
-// affect nobody.) Later events do not change this. After a permanent fault, such as a lost server, or a cut or a clock
-// drift without end, the new state counts as normal.
+// The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
+// no fault may have been active that could affect any process involved. (If nobody uses the resource, faults of the
+// resource or its links affect nobody.) The law stays violated, whatever happens later. After a permanent fault, such
+// as a lost server, or a cut or a clock drift without end, the new state counts as normal.
 //
 // The law holds only if the probe acquired every lock after the last fault and nobody is left waiting. If there is no
 // probe, some client must have acquired every lock, and nobody may be inside. If the run ended earlier, the law is
@@ -163,8 +163,8 @@ func (t *judge) lasting(f *trace.Fault) string {
 	return ""
 }
 
-// stuckCause finds what the waiter was waiting behind, and which process was responsible, at the moment when it had
-// waited for too long.
+// stuckCause finds what blocked a waiter at the moment when it had waited for too long, and which process was
+// responsible.
 func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
 	a, ttl, fastest := &t.Asks[s.Root], t.History.Header.TTL, t.fastest(nil)
 	t.facts.far, t.facts.quick = ttl > 0 && fastest > ttl/6, 0 < fastest && fastest <= ttl/6
@@ -216,8 +216,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// dueText says when a key that is present at a moment expires. If it should have expired by then, dueText names the
-// clock fault of its server that kept it.
+// dueText says when a key that is present at a moment expires. If the key should have expired before that moment,
+// dueText names the clock fault of its server that kept it.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {
 	case key.until == history.Never:
@@ -289,20 +289,22 @@ func (t *judge) recorded(g *trace.Grant) bool {
 		func(i int32) bool { e := &t.History.Events[i]; return e.F == history.KeySet && e.Of == g.Attempt })
 }
 
-// crashText names the fault that made a process crash at position crash.
+// crashText names the fault that made a process crash at the given position.
 func (t *judge) crashText(p history.Process, crash int) string {
 	return t.faultText(t.lastSuspect(crash+1,
 		func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
 }
 
-// isDown reports whether a server was down at position at: it had crashed or been shut down, and had not come back.
+// isDown reports whether a server was down at the given position: it had crashed or been shut down, and had not come
+// back.
 func (t *judge) isDown(server history.Process, at int) bool {
 	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
 		return f.Does.IsDown() && f.Strikes(server) && f.Start < at && (f.Stop == trace.Open || f.Stop >= at)
 	})
 }
 
-// crashedHolder returns the last grant of the lock before position at if its holder crashed inside; otherwise nil.
+// crashedHolder returns the last grant of the lock before the given position. It returns nil unless the holder of that
+// grant crashed inside.
 func (t *judge) crashedHolder(lock int32, at int) *trace.Grant {
 	grants := t.Locks[lock].Grants
 	for i := len(grants) - 1; i >= 0; i-- {

@@ -12,8 +12,7 @@ import (
 )
 
 // clash is a pair of grants of one lock that contradict each other. It contains one span of each grant, in the order in
-// which the history states them. If the lock is a semaphore, a clash is a crowd: one span each of as many grants as
-// there are permits, plus one.
+// which the history states them. If the lock is a semaphore with n permits, a clash has n+1 grants.
 type clash struct {
 	law   Law
 	lock  int32
@@ -22,8 +21,8 @@ type clash struct {
 	then  trace.Span
 }
 
-// rounding is how much earlier than its deadline a key may expire on a server whose clock is exact. Redis rounds to
-// whole milliseconds twice: when it sets the deadline and when it checks it.
+// rounding is the time by which a key may expire before its deadline even on a server whose clock is exact. Redis
+// rounds to whole milliseconds twice: when it sets the deadline and when it checks it.
 const rounding = history.Time(2 * time.Millisecond)
 
 // record is what one server (or group of replicas) recorded about the keys of the two grants of a clash. The key that
@@ -47,7 +46,7 @@ type record struct {
 }
 
 // decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, ordered
-// by their positions. The last one shows the cause. decide returns no records if something else shows the cause.
+// by position; the last one shows the cause. If something else shows the cause, decide returns no records.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -77,8 +76,8 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers that the grant behind a window counted. If another client passed the lock to the holder,
-// it returns only the server on which that happened.
+// counted returns the servers whose answers the grant or extension that began the window s counted. If none are
+// recorded and another client passed its key to the holder, counted returns only the server on which that happened.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -109,10 +108,10 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 }
 
 // restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. For a grant, this
-// is the key that its attempt set last before the grant (an extension may have set it again). The key is on a server
-// that the grant counted or, if that server has been replaced since, on any server of its group. It may also be a key
-// that another client passed on. If the attempt later took an element out of a list, its grant depends on that element
-// and not on a key.
+// is the key that its attempt set last before the grant (an extension may have set it again). It prefers a key on a
+// server that the grant counted. If that server has been replaced since, the key may be on any server of its group. If
+// another client passed its key on, it is that key. If the attempt later took an element out of a list, its grant
+// depends on that element and on no key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -161,15 +160,16 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt whose key window s depends on: its own attempt, an earlier attempt of the same client
-// that is not the attempt of the other window, or an attempt whose key it joined.
+// ownerOf returns the attempt that set the key on which window s depends. Usually this is the attempt of s itself. It
+// can also be an earlier attempt of the same client, or an attempt of another client whose key s joined, but then it is
+// never the attempt of the other window.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
 }
 
-// holderOf returns the attempt whose hold the victim's key stands for: the attempt that set the key, or the victim's
-// own attempt if it only joined the key.
+// holderOf returns the attempt that holds the lock by means of the victim's key: the attempt that set the key, or the
+// victim's own attempt if it only joined the key.
 func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 	s, other := r.victimSpan(c), &c.then
 	if r.victim == 1 {
@@ -192,9 +192,9 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow traces the victim's key on the server that was counted, or on the server that replaced it after a failover. It
-// looks for the last time the key disappeared before the other key was set. If the key was still there at that time (as
-// in a queue), it looks for the time at which the key disappeared before the later grant.
+// follow finds out when the victim's key disappeared from the server that was counted, or from the server that replaced
+// it after a failover. It prefers the last disappearance before the other key was set. If the victim's key still
+// existed then (as in a queue), follow looks for a disappearance before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
@@ -263,14 +263,14 @@ func isLower(score, than string) bool {
 	return errA == nil && errB == nil && a < b
 }
 
-// replaces reports whether setting a key removed another attempt's key, because that key was in the same place and had
-// not yet expired.
+// replaces reports whether event e, which sets a key, overwrote another attempt's key. The other key must have been in
+// the same place and must not have expired.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
 }
 
-// isLoss reports whether a key disappeared because a server lost it after it had confirmed it.
+// isLoss reports whether a key disappeared because a server lost it, and not because it expired or was removed.
 func isLoss(w history.Why) bool {
 	return lossCause(w).Kind != CauseNotRecorded
 }
@@ -292,7 +292,7 @@ func (t *judge) judge(c *clash, r *record) {
 }
 
 // causeOfChange returns the cause of a violation that happened because a client's request changed another client's key.
-// The cause is offence unless the request was permitted to change the key.
+// If the request was not permitted to change the key, the cause is offence.
 func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	switch {
 	case !t.mayChange(c):
@@ -315,8 +315,8 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry if a key was deleted at position gone by an earlier try of its own attempt. The deleting
-// request was then sent before the first request of the try that got the lock. Otherwise it returns "".
+// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at the given position:
+// the deleting request had been sent before the first request of the try that got the lock. Otherwise it returns "".
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -336,8 +336,8 @@ func (t *judge) neverTold(s *trace.Span) bool {
 }
 
 // causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
-// Usually this is the record that the key is gone. But if a crash or failover undid an extension of the key, so that
-// the key expired at its old deadline, it is the record of that loss.
+// Usually this is the record that the key is gone. But a crash or failover may have undone an extension of the key, so
+// that the key expired at its old deadline. In that case, the record of that loss shows the cause.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {
@@ -395,9 +395,10 @@ func (t *judge) inVain(i int) bool {
 	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
 }
 
-// takenOver looks for the last time before the keepalive at position i at which a member of a service became the new
-// leader and took over the leases. The history records a takeover as an extension of each lease that no client
-// requested. takenOver returns the position, or -1 if there was no takeover or the event at i is not a keepalive.
+// takenOver finds the last takeover before the keepalive at position i. In a takeover, a member of a service becomes
+// the new leader and takes over the leases. The history records this as an extension of each lease that no client
+// requested. takenOver returns the position of the takeover, or -1 if there was none or the event at i is not a
+// keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !t.History.Header.OneService() {
@@ -411,8 +412,8 @@ func (t *judge) takenOver(i int) int {
 	return -1
 }
 
-// prolongedByDeposed returns the last position, before the victim's lease was stated, at which a replaced master or
-// leader extended the victim's key; -1 if there is none.
+// prolongedByDeposed returns the position at which a replaced master or leader last extended the victim's key, before
+// the victim's lease was stated. It returns -1 if none did.
 func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	span := r.victimSpan(c)
 	for i := span.At - 1; i > r.set[r.victim]; i-- {

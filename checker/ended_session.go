@@ -7,14 +7,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// expiredSession finds the faults that ended the session to which the victim's key belonged. Each of them alone would
-// have been enough.
+// expiredSession finds the faults that ended the session to which the victim's key belonged. Each of these faults alone
+// would have ended the session.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
 
-// endingSession returns the faults that may have ended the session of a holder, whose key disappeared at position gone.
-// If there are several, it omits those after which the session went on.
+// endingSession returns the faults that may have ended the session of a holder, whose key disappeared at the given
+// position. If there are several such faults, it omits those that the session demonstrably survived (see survived).
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {
@@ -44,8 +44,8 @@ func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool 
 }
 
 // cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. There are
-// two cases: the key disappeared before its own deadline and no later than the end of the lease, or the key was set
-// only after its deadline because the session was already over. cutShort finds none if the lease was already over when
+// two cases. The key disappeared before its own deadline, and no later than the end of the lease. Or the session was
+// already over, so that the key was set only after its deadline. cutShort finds none if the lease was already over when
 // it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]

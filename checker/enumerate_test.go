@@ -14,8 +14,8 @@ import (
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check;
 // porcupine, both on all operations at once and in the smallest parts; and the literal definition. A history is a
 // sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a crash counts as
-// an operation. Histories that differ only in the names of the processes count once. So do histories that differ only
-// in how a release, or an acquire that was not granted, returned, unless the row says that all outcomes are tried.
+// an operation. The test omits histories that differ from another one only in the names of the processes. It varies the
+// outcome of releases, and of acquires that were not granted, only in the rows that say so.
 //
 // The test takes about half a minute on two cores, and several times as long with -race. With -short it omits the
 // larger rows, which take most of the time.
@@ -80,7 +80,8 @@ type enumeration struct {
 	ops              []linear.MutexOp
 	parts            linear.Parts
 	seen, violated   int
-	// histories that porcupine refuted by judging a part, and histories on which judging in pieces gave no answer
+	// number of histories that porcupine refuted by judging a part, and number of histories for which judging in pieces
+	// gave no answer
 	divided, unanswered int
 }
 
@@ -223,7 +224,8 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask asks porcupine in parts of at least least sections each, and about at most most sections at once.
+// ask asks porcupine about the sections in parts. least is the minimum number of sections in a part. most is the
+// maximum number of sections about which porcupine is asked at once.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)
@@ -249,13 +251,16 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapsByDefinition applies the definition literally. A section lasts from its acquire's ok to the first of these:
-// release called, lost, crash. The function returns all pairs of sections that share an instant and are not both
-// shared, ordered by the later acquire and then by the earlier one. A process whose crash was not noticed may have left
-// its section at any time since it was last known to be alive, but at least an instant after its call. Two sections
-// count only if they share an instant for every possible end. With several permits, the function returns, for each
-// section, the first choice of as many earlier sections as there are permits in which every two sections, including
-// this one, share an instant.
+// overlapsByDefinition applies the definition literally. A section lasts from the ok of its acquire until its process
+// calls release, learns that it lost the lock, or crashes, whichever comes first. Two sections overlap if they share an
+// instant and at least one of them is exclusive. The function returns all overlapping pairs, ordered by the later
+// acquire and then by the earlier one.
+//
+// If a crash was noticed late, the process may have left its section at any time since it was last known to be alive,
+// but not before the instant after its call. Two sections overlap only if they share an instant for every possible end.
+//
+// With several permits, the function returns one group of overlapping sections for each section that has any: the
+// section itself and the first choice of as many earlier sections as there are permits.
 func overlapsByDefinition(events []history.Event, permits int) (groups [][]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
 	// the first and last time of a section, for every way in which it may have ended; times are counted in events

@@ -12,20 +12,21 @@ import (
 // LockEvidence is porcupine's answer for one lock, with what is needed to draw it.
 type LockEvidence struct {
 	Lock history.Lock
-	// Mutex is the answer about the critical sections: all of them, or only those of the part that porcupine refutes.
-	// It is nil if porcupine has no answer, or if there are more sections than it can be asked about at once.
+	// Mutex is the answer about the critical sections: about all of them or, if porcupine refutes some, only about
+	// these. It is nil if porcupine has no answer, or if there are too many sections for one question.
 	Mutex *linear.Evidence
 	// Data is porcupine's answer about the clients' read-modify-writes of the data that the lock guards. It is nil if
-	// porcupine has no answer, or if there are too many of them to be asked about at once.
+	// porcupine has no answer, or if there are too many read-modify-writes for one question.
 	Data *linear.Evidence
 }
 
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about the locks of h. For at most most locks, it returns what is needed to draw the answers,
-// in the order of the header. It prefers the locks named in first, then those whose sections are refuted. left is the
-// number of other locks that could be drawn. Evidence takes far longer than Check and is meant for reports.
+// Evidence asks porcupine about the locks of h. It returns what is needed to draw the answers for some locks, in the
+// order of the header. most is the maximum number of locks. Evidence prefers the locks named in first, then locks whose
+// sections are refuted. left is the number of other locks that could be drawn. Evidence takes far longer than Check and
+// is meant for reports.
 func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -63,7 +64,7 @@ func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEv
 	return all, left
 }
 
-// drawable reports whether these updates are few enough to be drawn.
+// drawable reports whether there are updates to draw, and not too many of them.
 func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }

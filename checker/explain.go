@@ -12,7 +12,7 @@ import (
 
 func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// count returns a number with its noun in the right form.
+// count returns a number with its noun in the singular or plural: "1 client", "2 clients".
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -28,8 +28,8 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// mostBreaches is the largest number of breaches whose causes are examined: of overlaps of one lock, and of stuck
-// waiters. Each may require another pass over the history.
+// mostBreaches limits how many breaches have their causes examined: overlaps of one lock, and stuck waiters. Each
+// breach may require another pass over the history.
 const mostBreaches = 100
 
 // examined notes in the explanation that only the first breaches were examined, if there may be more.
@@ -39,10 +39,10 @@ func (f *Finding) examined(more bool) {
 	}
 }
 
-// breach begins the report of a violation of f's law at position at. It returns the finding that the caller must fill
-// in: f itself or, if f already reports a violation, a new element of f.Further. It returns nil if the violation is not
-// to be reported, because f already reports one with the same cause, or because the checker was asked to explain only a
-// different one (t.only).
+// breach begins the report of a violation of f's law at the given position. It returns the finding that the caller must
+// fill in: f itself or, if f already reports a violation, a new element of f.Further. It returns nil if there is
+// nothing to report: f already has a breach with this cause, or the checker was asked to explain only another breach
+// (t.only).
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
 	switch {
@@ -98,7 +98,7 @@ func (t *judge) name(a history.Attempt) string {
 	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
 }
 
-// sectionStory describes critical sections that overlapped: two, or one more than there are permits.
+// sectionStory describes the critical sections of a clash, which overlapped.
 func (t *judge) sectionStory(c *clash) string {
 	b := &t.Grants[c.then.Grant]
 	var inside []string
@@ -211,7 +211,7 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells returns the periods in which faults were active, as a list.
+// spells lists the periods in which the given faults were active, as in a sentence: "from 1s to 2s and from 5s to 6s".
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -232,8 +232,8 @@ func (t *judge) spell(f *trace.Fault) string {
 	}
 }
 
-// wholeLease returns the beginning and the end of the lease to which a window of a grant belongs. An extension begins a
-// new window where it replaces the earlier one.
+// wholeLease returns the beginning and the end of the lease to which a window of a grant belongs. A lease can consist
+// of several windows, since each extension begins a new one.
 func (t *judge) wholeLease(of *trace.Span, lock int32) (from, to history.Time) {
 	from, to = history.Time(of.From), history.Time(of.To)
 	windows := t.Locks[lock].Windows

@@ -65,7 +65,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	return sentence("%s was gone at %v, and the history does not record why", key, e.Time)
 }
 
-// failoverStory describes a key that the server that took over did not have.
+// failoverStory describes a key that was lost in a failover, because the new master did not have it.
 func (t *judge) failoverStory(key string, r *record, e *history.Event) string {
 	unit := t.Unit(t.History.Events[r.set[0]].Process)
 	why := "it had not reached the replica that took over"
@@ -126,8 +126,8 @@ func (t *judge) earlyReturnStory(r *record) string {
 	return ""
 }
 
-// earlyReturn returns the position at which the element that the second grant of a record took was put back by a client
-// that still had the lock. It returns -1 if there is none.
+// earlyReturn returns the position at which a client put an element back into a list before it released the lock, so
+// that the second grant of the record could take it. It returns -1 if no client did so.
 func (t *judge) earlyReturn(r *record) int {
 	if r.at < 0 || r.cause.Kind != GrantedTwice {
 		return -1
@@ -180,13 +180,13 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 		t.faultText(t.miscounted(c, r)...))
 }
 
-// keptLast returns the last position before the record at which the owner of the victim's key set or extended it.
+// keptLast returns the position at which the owner of the victim's key last set or extended it before the record.
 func (t *judge) keptLast(r *record) int {
 	set := r.set[r.victim]
 	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)
 }
 
-// takenOver returns what happened to a key that another client took over.
+// takenOver describes how another client took over a key.
 func takenOver(e *history.Event) string {
 	if e.F == history.KeySet {
 		return "replaced"
@@ -261,8 +261,8 @@ func (t *judge) goneStory(key string, at int) string {
 	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
 }
 
-// removing finds the fault that removed a key without a client's request, as recorded at position at. After a failover,
-// the record may come from a replica.
+// removing finds the fault that removed a key without a client's request, as recorded at the given position. After a
+// failover, the record may come from a replica.
 func (t *judge) removing(at int) *trace.Fault {
 	e := &t.History.Events[at]
 	return t.lastSuspect(at, func(f *trace.Fault) bool {
@@ -287,8 +287,8 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that took a server down before it came back with the loss recorded at position at. It omits
-// faults that ended before that: if they had caused the loss, it would have been recorded when they ended.
+// downAt lists the faults that took a server down before it came back without some data, as recorded at the given
+// position. It omits faults that had ended earlier, since a loss is recorded when the server comes back.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -317,8 +317,9 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the faults that set the clock of a process ahead while the victim's key was there. early is how much
-// too early the key ended. If the faults do not explain all of that, clockStory names the last one.
+// clockStory names the faults that set the clock of a process ahead while the victim's key existed. The key ended too
+// early by the given amount. If all of these faults together do not explain that amount, clockStory names only the last
+// one.
 func (t *judge) clockStory(r *record, whose history.Process, early history.Time) string {
 	set := r.set[r.victim]
 	clocks := t.suspectsIn(-1, r.at+1, func(f *trace.Fault) bool {

@@ -22,13 +22,13 @@ func init() {
 }
 
 // fairness judges that clients get a lock in the order in which they ask for it. The header's Order states the promised
-// order.
+// order, the slack, and a period called a turn, after which a waiting client must get a lock that is free.
 //
 // A client is overtaken if another client asks later, by more than the slack, and is granted the lock while the first
-// one still waits. Each acquire has a place of its own: a client that gives up loses its place. A client may be
-// overtaken if a fault may have affected it while it waited, or within a turn before it asked. Faults that affect only
-// other clients and the resource are no excuse. An acquire is not overtaken if it gave up within the slack after the
-// other client's grant, or if its own grant was decided earlier.
+// one still waits. Each acquire has its own place in the queue: a client that gives up loses its place. Overtaking is
+// excused if a fault may have affected the overtaken client while it waited, or within a turn before it asked. Faults
+// that affect only other clients and the resource are no excuse. An acquire is not overtaken if it gave up within the
+// slack after the other client's grant, or if its own grant was decided earlier.
 //
 // A lock is left free if, for longer than a turn, a client waits, nobody holds the lock or is granted it, and no fault
 // is active. As for deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a
@@ -145,11 +145,11 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	found.About = about
 }
 
-// abandonedPlace looks for a client that left its place in the queue ahead of a waiter: its acquire was called before
-// the waiter's, it had given up or crashed by position at, and since then the lock was granted to nobody who had asked
-// after it. abandonedPlace returns the first such acquire, or nil. If waiting clients must renew their places, an
-// abandoned place ends by itself after Order.Turn. A place that had ended by the given time does not explain the wait,
-// so it is not returned.
+// abandonedPlace looks for a client that has left its place in the queue ahead of a waiter: it called its acquire
+// before the waiter, but had given up or crashed by the given position. The place must still be in the way: since the
+// client left, nobody who asked later than it may have been granted the lock. abandonedPlace returns the first such
+// acquire, or nil. If waiting clients must renew their places, an abandoned place expires after Order.Turn. If it had
+// expired by the given time, it does not explain the wait and is not returned.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

@@ -66,8 +66,8 @@ type bothReadings struct {
 	seen    map[string]int // counts by outcome and cause
 }
 
-// judge compares both implementations on a history, for each queue order that the lock may promise. It also does so
-// with each fault, at each position and with each length.
+// judge compares both implementations on a history, for each queue order that the lock may promise. It repeats the
+// comparison with each fault, at each position and with each length.
 func (b *bothReadings) judge(h *history.History) {
 	with := *h
 	with.Header.Locks, with.Header.Servers = []history.Lock{"orders"}, []history.Process{"redis-1"}
@@ -88,8 +88,8 @@ func (b *bothReadings) judge(h *history.History) {
 	}
 }
 
-// withFault inserts a fault into a history: it begins at position from and ends at position to. If to is after the last
-// event, the fault has no end.
+// withFault inserts a fault into a history, from the first given position to the second. If the second is after the
+// last event, the fault has no end.
 func withFault(events []history.Event, f *history.Fault, from, to int) []history.Event {
 	strike := history.Event{Process: history.Nemesis, Type: history.Invoke, F: history.Pause, Value: "a fault",
 		Fault: f}

@@ -22,21 +22,24 @@ func init() {
 // faultTolerance judges that an acquire and its release succeed within the bound. It judges them only while a quorum of
 // servers is up and reachable, the client is not paused, and nobody held or requested the lock within the last TTL.
 //
-// An acquire is judged if the following holds from its call to its return or to the bound, whichever comes first:
-//   - one quorum of servers was up, unpaused and not slowed all the time, and no link between it and the client was
-//     cut, delayed or faulty; the client itself was up and unpaused and kept its session;
-//   - keys of other attempts did not block so many servers that no quorum was left;
-//   - from one TTL before its call, nobody else requested or held the lock. The client's own holds count too, unless
-//     their releases returned ok and no fault was active since, so that they left nothing behind;
-//   - in that time, no service of a single member had come back without its disk, and so without the client's session.
+// An acquire is judged if the following conditions hold from its call to its return or to the bound, whichever comes
+// first:
+//   - A quorum of servers was up, unpaused and not slowed all the time. No link between these servers and the client
+//     was cut, delayed or faulty. The client itself was up and unpaused and kept its session.
+//   - Keys of other attempts did not block so many servers that no quorum was left.
+//   - From one TTL before the call, nobody else requested or held the lock. The client's own earlier holds count too,
+//     unless their releases returned ok and no fault was active since, so that they left nothing behind.
+//   - From one TTL before the call, no service of a single member came back without its disk, and so without the
+//     client's session.
 //
-// A release is judged if its acquire was judged, all of this held from the acquire's call on, and the lease was valid
-// when the release was called. A release that fails in time is excused if the lease had ended by then. A group of
-// replicas counts as one server, which is up while all its members are up and can reach each other. If there are fewer
-// groups than the quorum, the groups form one service, and each member counts. Clock faults are no excuse.
+// A release is judged if its acquire was judged, the conditions above held from the acquire's call on, and the lease
+// was valid when the release was called. A release that fails in time is excused if the lease had ended before it
+// returned. A group of replicas counts as one server, which is up while all its members are up and can reach each
+// other. If there are fewer groups than the quorum, the groups form one service, and each member counts. Clock faults
+// are no excuse.
 //
 // A release without effect (see trace.Handback) also breaks the law, whatever it returned and whoever else requested
-// the lock. The only excuse is a fault that could have prevented it at some time since its acquire's call.
+// the lock. The only excuse is a fault that could have prevented the release at some time since the acquire's call.
 //
 // The law needs the header's servers, quorum and bound. To find releases without effect, it also needs the servers'
 // records of keys.
@@ -84,7 +87,7 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release of an acquire that was judged itself and was over at position acquired. It reports
+// judgeRelease judges the release of acquire n, which has been judged and was over at the given position. It reports
 // whether there was a release to judge.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
@@ -188,9 +191,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	b.violated(t, cause, story, w)
 }
 
-// ownKey finds a key, at position end, that an earlier request of an acquire has set and that blocks the acquire: its
-// client sent another request later, and was not granted the lock. It returns nil if there is none. If each of several
-// servers has a key of its own, a later request may be one to another server, so only a later key counts.
+// ownKey finds a key, present at the given position, that an earlier request of an acquire has set and that blocks the
+// acquire. The client must have sent another request since, without being granted the lock. If there are several
+// independent servers, that request may have gone to another server, so only a later key of the client on the same
+// server counts. ownKey returns nil if it finds no such key.
 func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	keys, due := t.standing(a.Lock, end+1), t.Time(a.Call)+t.History.Header.Bound
 	if a.Ret != trace.Open {
@@ -211,7 +215,7 @@ func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	return nil
 }
 
-// outcomeText describes how an operation ended that did not succeed within the bound.
+// outcomeText describes the outcome of an operation that did not succeed within the bound.
 func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) string {
 	if ret == trace.Open {
 		return "had not returned when the run ended"
@@ -235,7 +239,8 @@ func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) st
 	return how
 }
 
-// keyAt returns the position of the last record about the key of a grant before a given position; -1 if there is none.
+// keyAt returns the position of the last record about the key of a grant before a given position. It returns -1 if
+// there is none.
 func (t *judge) keyAt(g *trace.Grant, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		if e := &t.History.Events[at]; int(at) < before && e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt {
@@ -245,8 +250,8 @@ func (t *judge) keyAt(g *trace.Grant, before int) int {
 	return -1
 }
 
-// refusedStory describes what the last record of a key shows about a refused release. It also stores this, so that the
-// remedy fits.
+// refusedStory describes what the last record of a key shows about a refused release. It also stores in t.facts whether
+// the key still existed, since the remedy depends on it.
 func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	if key < 0 {
 		return ""
@@ -263,8 +268,8 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying returns the last clock fault of the server on which grant g's key expired early, at position gone. It
-// returns nil if the key did not expire early, or if no such fault was active since the key was set.
+// hurrying returns the last clock fault of the server on which grant g's key expired early, at the given position. It
+// returns nil if the key did not expire early, or if no clock fault was active since the key was set.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {
@@ -275,17 +280,17 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether it is known that a client kept asking for the lock in the second half of the acquire's bound,
-// although no server had a key of the lock until position end.
+// asksOn reports whether a client is known to have requested the lock in the second half of the bound, although no
+// server had a key of the lock in the meantime.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time in which any acquire except but got a lock. If none did, it returns the shortest
-// time until a key was set. It returns Never if the servers recorded their keys but set none, and 0 if nothing is
-// known. If a client asked again and no key was set in between, the request for the next key may belong to an earlier
-// try.
+// fastest returns the shortest time in which any acquire got a lock. It ignores the acquire given as but. If no acquire
+// got a lock, it returns the shortest time until a key was set. It returns Never if the servers recorded their keys but
+// set none, and 0 if nothing is known. If a client retried and no key was set in between, the request for the next key
+// may belong to the earlier try.
 func (t *judge) fastest(but *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
@@ -321,8 +326,8 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 	return cmp.Or(granted, set)
 }
 
-// firstCall returns the earliest call that may have led to the key set at position set: the client's first acquire of
-// the lock since it set its previous key, if any.
+// firstCall returns the position of the earliest call that may have led to a key, which was set at the given position:
+// the first acquire of the lock that the client called after it had set its previous key, if it had set one.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {

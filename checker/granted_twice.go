@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grantedTwice judges a record of two grants that do not each have a key of their own: both are due to elements that
-// were taken out of a list, or both are due to one key.
+// grantedTwice completes a record if the two grants do not each have a key of their own: if both took elements out of a
+// list, or if both depend on the same key.
 func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	if r.set[0] < 0 && r.set[1] < 0 {
 		t.tookTwo(c, u, r)
@@ -21,7 +21,7 @@ func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	}
 }
 
-// tookTwo finds the two list elements that the two grants depend on.
+// tookTwo completes a record if both grants depend on elements that were taken out of a list.
 func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
 	if min(took[0], took[1]) < 0 {
@@ -33,8 +33,8 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
-// lastTaken returns the last position before a window at which the window's attempt took a key of the lock from server
-// u (or its group of replicas). It returns -1 if there is none.
+// lastTaken returns the position at which the attempt of window s last took a key of the lock from server u (or its
+// group of replicas) before the window. It returns -1 if the attempt took none.
 func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	g := &t.Grants[s.Grant]
 	if g.Attempt == "" {
@@ -43,8 +43,8 @@ func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
-// shareKey reports whether two grants of one client depend on the same key: only one of them has set it, and it was
-// still there when the other was granted. If so, it completes the record.
+// shareKey reports whether two grants of one client depend on the same key: the attempt of one grant set the key, and
+// the key still existed at the time of the other grant. If so, shareKey completes the record.
 func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	set, s := r.set[0], &c.then
 	if set < 0 {

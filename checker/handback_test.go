@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// afterRelease lists events that may happen after client-1 has called its release. Each event happens one second after
-// the previous one. If its late field is set, it happens that many seconds after the previous one.
+// afterRelease lists events that may happen after client-1 has called its release. The field late says how many seconds
+// after the previous event each event happens; by default, it is one second.
 var afterRelease = []history.Event{
 	{Process: "client-1", Type: history.OK, F: history.Release, Attempt: "client-1/1"},
 	{Process: "client-1", Type: history.Fail, F: history.Release, Attempt: "client-1/1"},
@@ -32,7 +32,8 @@ var afterRelease = []history.Event{
 	{Process: history.Nemesis, Type: history.Invoke, Value: "jump redis-1 clock by +3s at 1s"},
 }
 
-// topologies lists headers for servers that are independent, that replicate, and that form one service.
+// topologies lists headers for three kinds of servers: independent servers, servers with replicas, and members of one
+// service.
 var topologies = []history.Header{
 	{Servers: gossipServers[:1], Quorum: 1},
 	{Servers: gossipServers, Quorum: 2},

@@ -44,7 +44,7 @@ func (a Answer) String() string {
 	return "not asked"
 }
 
-// Why explains why there is no answer. It is empty if there is an answer, or if there was nothing to judge.
+// Why explains why there is no answer. It returns "" if there is an answer, or if there was nothing to judge.
 func (a Answer) Why() string {
 	switch a {
 	case NotAskedClocks:

@@ -27,8 +27,8 @@ type lawRow struct {
 	says    string   // the law's statement, as a lower-case sentence without a period
 	broken  string   // what happens when the law is broken, in the same form
 	judge   func(*judge, *Finding)
-	// uncertain explains why inexact clocks make the law undecided. It returns "" if they do not. If uncertain is nil,
-	// inexact clocks always make the law undecided.
+	// uncertain explains why inexact clocks make the law undecided, or returns "" if it can be decided. If uncertain is
+	// nil, inexact clocks always make the law undecided.
 	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
@@ -73,7 +73,7 @@ func (l Law) row() *lawRow {
 	return &lawRow{gravity: math.MaxInt}
 }
 
-// leftOpen explains why inexact clocks make the law undecided. It is empty if they do not.
+// leftOpen explains why inexact clocks make the law undecided. It returns "" if the law can be decided.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	if row.uncertain == nil {
 		return "The clocks were not exact, and this law does not state what that means for it."
@@ -139,5 +139,5 @@ func (p Promise) ExcusesAll(f *Finding) bool {
 	return f.Outcome == Violated
 }
 
-// Excuses reports whether a cause does not break the promise, whichever law it breaks.
+// Excuses reports whether a violation with the given cause does not break the promise, whichever law is violated.
 func (p Promise) Excuses(c Cause) bool { return c.Kind == NoQuorumLeft && !p.Availability }

@@ -58,7 +58,8 @@ func (t *judge) leaseExclusion(f *Finding) {
 	f.examined(more)
 }
 
-// leasesOverlap reports windows of one lock that overlap: two, or one more than there are permits.
+// leasesOverlap reports a clash: two overlapping windows of one lock or, for a semaphore, one more than there are
+// permits.
 func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	pair, cause, records := t.decisivePair(c)
 	b := t.breach(f, cause, max(c.first.At, c.then.At), t.Locks[c.lock].Name, t.holdersOf(c)...)
@@ -101,7 +102,7 @@ func inOrder(all []clash) (first []clash, more bool) {
 }
 
 // clashesIn returns at most mostBreaches clashes of lock number n. They are in the order in which the history states
-// their second spans. Clashes with the same second span are in the order of their first spans.
+// their second spans. If two clashes have the same second span, the order of their first spans decides.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

@@ -82,8 +82,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck returns what a history records about a fault. The line describes the fault in the syntax of plans. If it does
-// not, the history is from another system, which records only the affected processes.
+// struck returns what a history records about a fault. If the line is in the syntax of plans, the fault is from the
+// simulator. Otherwise, the history is from another system, which records only the affected processes.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()
@@ -183,7 +183,7 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	}
 }
 
-// checkCalled returns the check that a request has made, given the word that a history uses for it.
+// checkCalled returns the kind of check for which histories use the given word.
 func checkCalled(word string) history.Check {
 	for c := history.CheckedNothing; c.String() != ""; c++ {
 		if c.String() == word {

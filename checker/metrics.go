@@ -34,21 +34,21 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// Measure computes the five metrics that the documentation recommends to monitor, with their alarm levels, and some
-// more. It ignores the probe's own operations.
+// Measure computes the five metrics that the documentation recommends monitoring, with their alarm levels, and some
+// others. It ignores the probe's own operations.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call of an acquire to its ok, in s. An acquire that failed, or had
 //     not returned when the run ended, counts with the time that it had waited. Alarm above 50 % of the TTL.
-//   - lock_contention_rate: share of attempts that found the lock taken by another. An acquire that tries again makes
-//     several attempts. Unknown if the history does not count attempts. Alarm above 30 %.
+//   - lock_contention_rate: share of attempts that found the lock taken by another client. An acquire that tries again
+//     makes several attempts. Unknown if the history does not count attempts. Alarm above 30 %.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80 % of the TTL.
 //   - lock_timeout_rate: share of acquires that gave up because the client would not wait any longer, among those that
 //     returned. Alarm above 5 %.
-//   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults,
-//     among those whose effect the servers' records show (see trace.Handback). Alarm above 0.
+//   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults. It
+//     counts only releases whose effect the servers' records show (see trace.Handback). Alarm above 0.
 //   - fencing_token_reject_rate: share of reads and writes that were refused for a stale token. Alarm above 0.
 //   - wake_ups_per_release: number of waiting clients that were notified, per release that took effect. Unknown if the
-//     history neither counts attempts nor records notices, since then only the lock's own code knows of both.
+//     history neither counts attempts nor records notices.
 //   - messages_per_acquire: number of requests that clients sent to lock servers, per acquire that succeeded.
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody acquired
 //     it, in s.
@@ -233,7 +233,7 @@ func (t *judge) unreleasedRate() Metric {
 
 func seconds(d history.Time) float64 { return float64(d) / 1e9 }
 
-// share returns part of the TTL as an alarm level, or -1 if the TTL is unknown.
+// share returns the given share of the TTL as an alarm level, or -1 if the TTL is unknown.
 func share(ttl, part float64) float64 {
 	if ttl <= 0 {
 		return -1
@@ -258,8 +258,7 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
-// counted returns the number of acquires that the count of messages includes. It is 0 if the history does not count
-// messages.
+// counted returns the number of acquires whose messages the history counts, or 0 if it does not count messages.
 func (m *measures) counted(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
@@ -267,8 +266,8 @@ func (m *measures) counted(h *history.History) int {
 	return m.served
 }
 
-// notifying returns the number of releases for which the history records who was notified. It is 0 if only the lock's
-// own code knows that.
+// notifying returns the number of releases for which the history records who was notified. It returns 0 if the history
+// does not record notices.
 func (m *measures) notifying(h *history.History) int {
 	if h.Header.Attempts == 0 && m.woken == 0 {
 		return 0

@@ -98,7 +98,7 @@ func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 }
 
 // client-1 has a lease of 10 s and releases it after one second. Its second release comes too late to count. The
-// release of the probe does not count either.
+// release of the probe is not counted.
 func TestReleasesWithoutEffectAreCountedUnderFaultsToo(t *testing.T) {
 	const releases = `
 header clients=client-1,client-2,probe servers=redis-1 quorum=1 bound=10s ttl=10s locks=orders end=90s
@@ -164,8 +164,8 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestTheEvidenceThatSaysMostIsDrawn checks which locks are drawn: the one that is named, one that is refuted, and the
-// first of the others.
+// TestTheEvidenceThatSaysMostIsDrawn checks which locks are drawn: the lock that is named, a lock that is refuted, and
+// the first of the other locks.
 func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	var text strings.Builder
 	for i, lock := range []string{"a", "b", "c", "d", "e"} {

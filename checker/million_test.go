@@ -35,14 +35,14 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// million is a shape of histories, together with the law that its broken variant breaks.
+// million is a kind of long history, together with the law that its broken variant breaks.
 type million struct {
 	law   Law
 	name  string
 	shape func(h *history.History, broken bool)
 }
 
-// atLast returns a shape whose broken variant is the sound history changed by spoil.
+// atLast returns a function that turns a sound history into a broken one by calling spoil.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {
@@ -138,14 +138,14 @@ func neverLeft(h *history.History) {
 	h.Events = kept
 }
 
-// staleLast adds a write by the holder of the first grant at the end.
+// staleLast adds a write at the end, by the client that got the first grant.
 func staleLast(h *history.History) {
 	_, add := tail(h)
 	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Write,
 		Of: "client-1/1", Value: "stale"})
 }
 
-// staleAmongShared makes all grants shared, except for a last one, which is exclusive.
+// staleAmongShared makes all grants shared and adds an exclusive one at the end.
 func staleAmongShared(h *history.History, broken bool) {
 	for i := range h.Events {
 		h.Events[i].Shared = h.Events[i].F == history.Acquire

@@ -67,7 +67,7 @@ func TestNoMutantSurvives(t *testing.T) {
 	t.Logf("%d of %d mutants survived", survived, tried)
 }
 
-// swaps maps each operator to the one that replaces it.
+// swaps maps each operator to the operator that replaces it in a mutant.
 var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
 	token.GEQ: token.GTR, token.EQL: token.NEQ,
 	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}

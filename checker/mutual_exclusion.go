@@ -21,8 +21,8 @@ func init() {
 // mutualExclusion judges what users rely on: critical sections of one lock never overlap, unless they are shared. A
 // semaphore must never have more sections open at once than permits. Two judges decide this law (see Judges).
 //
-// A process may have died unnoticed, at an unknown time after it was last known to be alive. Then the law is violated
-// only if it is violated for every possible time. It is undecided if it is violated for some of them.
+// A process may have died unnoticed, at an unknown time after it was last known to be alive. The law is violated only
+// if it is violated for every possible time of death. If it is violated for only some of these times, it is undecided.
 //
 // The law needs acquires and their ends. It counts as exercised once a lock had two sections, or one section and
 // another acquire. For a semaphore, there must be one acquire more than permits.
@@ -67,9 +67,9 @@ func (t *judge) mutualExclusion(f *Finding) {
 }
 
 // unseenEnd explains why it is not known whether two sections overlapped: a process died inside one of them, and its
-// death was noticed only later. It is called if no sections certainly overlapped. It is empty if no section can have
-// lasted long enough to overlap another. It is also empty if clocks are inexact, since the clock error already covers
-// this case.
+// death was noticed only later. It is called if no sections certainly overlapped. It returns "" if no section can have
+// lasted long enough to overlap another. It also returns "" if clocks are inexact, since the clock error covers this
+// case.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
@@ -198,7 +198,7 @@ func (t *judge) holdersOf(c *clash) []history.Process {
 	return all
 }
 
-// gaveUp reports whether a request of the holder had deleted the holder's own key by position left.
+// gaveUp reports whether a request of the holder had deleted the holder's own key before the given position.
 func (t *judge) gaveUp(grant int32, left int) bool {
 	g := &t.Grants[grant]
 	return slices.ContainsFunc(t.Keys, func(at int32) bool {

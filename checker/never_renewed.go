@@ -5,9 +5,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// neverRenewed reports whether a holder outlived its lease because nobody requested an extension: its work took longer
-// than any lease of this lock so far, and no request extended the key although no fault prevented that. It returns
-// false if the lease was already over when it was granted, since then there was nothing to renew.
+// neverRenewed reports whether a holder outlived its lease because nobody requested an extension. Its work took longer
+// than any lease of this lock so far, and no request extended the key although no fault prevented one. neverRenewed
+// returns false if the lease was already over when it was granted, since then there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late action may be the effect of an earlier request
@@ -18,9 +18,9 @@ func (t *judge) neverRenewed(l lateness) bool {
 	return t.Time(left)-t.Time(g.OK) > lasts && t.unasked(l.grant, left, l.ended)
 }
 
-// longestLease returns the longest validity that any lease of a lock was stated to have, up to the time of a grant. A
-// single lease may be shorter than others because it is counted from long before its request. That does not make the
-// work longer.
+// longestLease returns the longest validity of any lease of a lock, up to the time of a grant. The grant's own lease
+// may look short only because it is counted from long before its request was sent. In that case, the holder's work was
+// not longer than usual.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {
 		g := &t.Grants[n]

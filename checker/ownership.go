@@ -17,23 +17,24 @@ func init() {
 		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
-// ownership judges that nothing but a lock's owner or its expiry removes or extends the lock. The owner is an attempt,
-// not a client: the late release of an old attempt counts as the release of another owner. Setting a key over a live
-// one removes the live one. A flush removes keys without checking who owns them.
+// ownership judges that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
+// client: if a release of an old attempt arrives late, it counts as the release of another owner. Setting a key over a
+// live one removes the live one. A flush removes keys without checking who owns them.
 //
 // A key may remain after its owner's hold has ended. A release may write into the key that the lock is free, or leave
-// its removal to another process. A key without expiry remains when its holder has crashed. Another client that finds
-// such a key may change it if it checks in the same step that the hold has ended. The same applies if a fault has set
-// the server's clock ahead, so that the lease is over by this clock: a key with an expiry would expire early in that
-// case, too. A client that sets a key over another's must check what the other key contains. SET XX only checks that a
-// key exists, not whose it is.
+// the removal of the key to another process. A key without expiry remains when its holder has crashed. Another client
+// that finds such a key may change it if it checks in the same step that the hold has ended. The same applies if a
+// fault has set the server's clock ahead, so that the lease is over by this clock: a key with an expiry would expire
+// early in that case, too. A client that sets a key over that of another client must check what the other key contains.
+// SET XX only checks that a key exists, not whose it is.
 //
-// Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may move
-// the expiry, as long as no other client's hold becomes shorter than that client itself has made it.
+// Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may
+// change the expiry, but must not shorten the hold of another client. If that client has shortened its own hold before,
+// only the shortened hold is protected.
 //
 // A key that means that the lock is free belongs to nobody, whoever set it. It is a token that a release puts back, or
-// that the first client creates before it asks for the lock as the others do. Any client that asks for the lock may
-// take it.
+// that the first client creates before it requests the lock like all other clients. Any client that requests the lock
+// may take it.
 //
 // The law needs records of keys that were deleted, overwritten or extended. A record that does not name both attempts
 // cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
@@ -95,8 +96,8 @@ func (t *judge) ownership(f *Finding) {
 	f.holds(count(judged, "request") + " deleted, overwrote or extended a lock on a server" + by + ".")
 }
 
-// ownerSince returns the position at which the owner set the key that the event at position at removes or extends; -1
-// if it is unknown.
+// ownerSince returns the position at which the owner set the key that the event at the given position removes or
+// extends. It returns -1 if it is unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {
@@ -115,15 +116,15 @@ func (t *judge) unexplained(at int32) bool {
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether another client's request was entitled to change a key. This is so if the owner's hold was
-// over (at least by the server's clock), if the key never meant that somebody holds the lock, or if the client holds
-// the key too and did not shorten the owner's hold.
+// mayChange reports whether another client's request was entitled to change a key. There are three reasons. The owner's
+// hold was over, at least by the server's clock. The key never meant that somebody holds the lock. Or the client holds
+// the key too, and did not shorten the owner's hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)
 }
 
-// trespass reports a violation: the event at position at removed or extended the key of another attempt.
+// trespass reports a violation: the event at the given position removed or extended the key of another attempt.
 func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
@@ -164,7 +165,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
-// extending reports whether, before position at, an attempt had been asked to extend its lock.
+// extending reports whether, before the given position, an attempt had been asked to extend its lock.
 func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	return slices.ContainsFunc(t.History.Events[:at], func(e history.Event) bool {
 		return e.F == history.Extend && e.Attempt == a && e.Lock == lock
@@ -197,7 +198,8 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured gives the same explanation, based on the measures that the lock takes.
+// measured explains the change from the measures that the lock is known to take, since the history does not record what
+// the request checked.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck

@@ -9,13 +9,14 @@ import (
 )
 
 // A semaphore is a lock with several permits. It has the laws of a mutex, but for more holders: there must never be
-// more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach is a
-// crowd: one span each of as many grants as there are permits, plus one, which all contain a common instant.
+// more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach of a
+// semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
 
 // fewAsked says that exclusion is unchecked because too few clients requested a semaphore to exceed its permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
-// neverTogether says what did not happen if no law is broken.
+// neverTogether says, for the explanation of a law that holds, that there were never too many sections or windows at
+// once.
 func (t *judge) neverTogether() string {
 	if n := t.Permits(); n > 1 {
 		return fmt.Sprintf("never more than %d of one lock at once", n)
@@ -40,9 +41,9 @@ func (c *clash) members() []trace.Span {
 }
 
 // decisivePair finds the two grants in a clash of leases that show its cause. It returns them with the cause and the
-// records that show it. In a crowd, the keys of all holders but one may legitimately exist at once, so two keys that
-// existed at once prove nothing. decisivePair therefore takes the first pair with another cause, in which one key was
-// gone when the other was set. If there is no such pair, the servers granted more permits than there are.
+// records that show it. In a clash of several grants, the keys of all holders but one may legitimately exist at once,
+// so two such keys prove nothing. decisivePair therefore takes the first pair of which one key was gone when the other
+// was set. If there is no such pair, the cause is that the servers granted more permits than there are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -76,9 +77,10 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether a client, and not the server, decided that a key had expired, when the key disappeared at
-// position gone. This is so if the key is a member of a set (servers never remove members by themselves), no fault
-// changed the server's clock, and either the record says so or a fault changed a client's clock.
+// byTaker reports whether a client, and not the server, decided that a key had expired. The key disappeared at the
+// given position. It must be a member of a set, since servers never remove members by themselves. No fault may have
+// changed the server's clock. In addition, either the record names the client's clock, or a fault changed a client's
+// clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	if e.Member == "" || t.clockStruck(gone) {
@@ -89,7 +91,8 @@ func (t *judge) byTaker(gone int) bool {
 	}) != nil
 }
 
-// clockStruck reports whether, by a position, a fault had changed the clock of the server whose record is there.
+// clockStruck reports whether a fault had changed the clock of a server before it made the record at the given
+// position.
 func (t *judge) clockStruck(at int) bool {
 	server := t.History.Events[at].Process
 	return t.LastFault(at, func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(server) }) != nil
@@ -147,11 +150,11 @@ func (s *situation) advice() []advice {
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
 }
 
-// semaphores holds the advice that is only for locks with several permits. It does not include fencing tokens: they
-// cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
+// semaphores holds the advice that is only for locks with several permits. Fencing tokens are not included: they cannot
+// guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {
-		// the server counts permits with the same owner value as a single permit
+		// the server counts all permits with the same owner value as one permit
 		{text: ownValue, when: all(not(isTaken), sharesValues)},
 		{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
 			"server's clock.", when: all(not(isTaken), not(sharesValues))},
@@ -171,7 +174,8 @@ var limitedResource = advice{text: "Let the protected resource itself limit how 
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."
 
-// earlyByTaker is the advice for members of sets that a client removed too early, by its own clock.
+// earlyByTaker is the advice for locks whose keys are members of a set, if a client whose clock was wrong removed a
+// member too early.
 var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
 	when: ofDetail(ClientClock)}
 

@@ -7,7 +7,7 @@ import (
 )
 
 // TestSemaphoresAreReadAsWritten checks that the checker and the literal reading of the laws agree on locks with two
-// permits, for small histories that contain almost everything that a history can record.
+// permits. It uses small histories that contain almost everything that a history can record.
 func TestSemaphoresAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {

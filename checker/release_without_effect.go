@@ -94,8 +94,8 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	b.violated(t, cause, s, witness)
 }
 
-// deletedLater reports whether a grant's own attempt deleted a key of the grant after position end. In that case, the
-// release had requested the deletion, but the deletion was slow.
+// deletedLater reports whether a grant's own attempt deleted a key of the grant after the given position. In that case,
+// the release had requested the deletion, but the deletion was slow.
 func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	return slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]

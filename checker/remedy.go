@@ -45,7 +45,7 @@ const (
 )
 
 // tokens lists the advice that makes sure that a later grant has a higher fencing token than an earlier one. The advice
-// is given only if when is true.
+// is given only if the given condition is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -71,7 +71,7 @@ func tokens(when func(*situation) bool) []advice {
 			"resource version that it replaces: leaseTransitions counts changes of the holder, not terms."))
 }
 
-// guards is the last advice in each list for a violation that can damage the data.
+// guards is the advice that comes last for every cause that can damage the data.
 var guards = []advice{
 	{text: "Stop working as soon as the client learns that the lock is lost.", unless: history.StopWhenLost,
 		when: isTold},
@@ -83,7 +83,7 @@ var guards = []advice{
 var inTransaction = []advice{{text: "Change the watched key between MULTI and EXEC, and count the request as done " +
 	"only if EXEC returns replies: without EXEC, WATCH has no effect."}}
 
-// growingTokens is for users whose resource compares tokens, but whose tokens do not help.
+// growingTokens is the advice for locks whose resource compares tokens that do not increase with each grant.
 var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: the tokens " +
 	"that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
@@ -490,6 +490,6 @@ var onlyMember = []advice{
 		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
 }
 
-// takenByWhat is the advice for locks that a server refuses although it has no key of them.
+// takenByWhat is the advice for locks that a server refuses to grant although it has no key of the lock.
 var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: another " +
 	"key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}

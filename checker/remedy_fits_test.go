@@ -205,8 +205,8 @@ header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"three members"}},
-	// A resource that compares values accepts a write of a superseded holder if it read the value before the other
-	// holder wrote.
+	// A resource that compares values accepts a write of a superseded holder if that holder read the value before the
+	// other holder wrote.
 	{"stayed inside, and wrote nothing more", MutualExclusion, HolderOutlivedLease, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
 0s client-1 acquire invoke
@@ -259,8 +259,8 @@ header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock 
 15s redis-2 key-set of=client-2/2 until=25s
 25s redis-2 key-gone of=client-2/2 why=expired
 `, []string{"that did not succeed"}, nil, []string{"round trip"}},
-	// A client that waits for all replicas also waits for one that does not know which server is its master, because
-	// the Sentinel could not tell it.
+	// A client waits for all replicas. One replica does not know which server is its master, because the Sentinel could
+	// not tell it. So the client waits for this replica as well.
 	{"a replica that is cut off from the Sentinel", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=looks-again,wait end=60s
 1s fault redis-2,sentinel-1: cut redis-2 -> sentinel-1 at 1s
@@ -400,7 +400,8 @@ header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis 
 1s client-1 acquire invoke
 1.1s redis-1 key-set of=client-1/1 until=11.1s
 `, []string{"timeout far below the TTL"}, nil, []string{"undo what it may"}},
-	// Either two masters issue the same token, or one master does, from a counter that all grants share.
+	// The same token may come from two masters. It may also come from a single master that uses a counter that all
+	// grants share.
 	{"tokens of two masters", TokenOrder, TokenRepeated, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry,grant-token
 1s fault redis-1,redis-2: fail over redis-1 to redis-2 at 1s

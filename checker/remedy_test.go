@@ -24,10 +24,12 @@ func advised() (all []history.Measure) {
 	return all
 }
 
-// TestNoRemedyPresumesWhatIsNotKnown checks five rules, whatever is known about a lock. No remedy advises a measure
-// that is already taken. Advice that may already be followed is marked as such. Advice that presumes a measure is given
-// only for locks that are known to take it. The first piece of advice does not begin with "Or". No advice is given
-// twice.
+// TestNoRemedyPresumesWhatIsNotKnown checks that remedies obey five rules, whatever is known about a lock:
+//   - No remedy advises a measure that the lock already takes.
+//   - Advice that the lock may already follow is marked as such.
+//   - Advice that depends on a measure appears only for locks that are known to take this measure.
+//   - The first piece of advice does not begin with "Or".
+//   - No advice appears twice.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := advised()

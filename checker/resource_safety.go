@@ -25,10 +25,10 @@ func init() {
 // clients' reads and writes, the write builds on the value of the last read that the resource accepted from the client.
 // After a write, the client knows the value that it wrote, so its next write builds on that value.
 //
-// The law does not apply (b) to a write without any read, which builds on nothing. Nor does it apply (b) if nobody in
-// the history wrote the value that would be lost, or if the writer, after that value was written, read a value that
-// nobody in the history wrote. If a read or write belongs to an attempt that was never granted, it has no place in the
-// order of grants: it changes the value and (b) applies, but (a) does not. A write that breaks both counts as one
+// Some writes are exempt from (b). A write without any read builds on nothing. If nobody in the history wrote the value
+// that would be lost, losing it is no violation. The same applies if, after that value was written, the writer read a
+// value that nobody in the history wrote. A read or write by an attempt that was never granted is not ordered among the
+// grants: it changes the value and (b) applies, but (a) does not. A write that breaks both (a) and (b) counts as one
 // breach, of (a).
 //
 // The law is unchecked for a semaphore, whose holders may write at the same time.
@@ -158,9 +158,9 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	found.violated(t, cause, story, w)
 }
 
-// calledWrite is about a write that the resource accepted. It returns the positions at which the client called the
-// write and at which the call returned. called is -1 if the history does not record the call. The second result is
-// trace.Open if the call did not return.
+// calledWrite returns the position at which the client called a write that the resource accepted, and the position at
+// which the call returned. called is -1 if the history does not record the call. done is trace.Open if the call did not
+// return.
 func (t *judge) calledWrite(at int) (called, done int) {
 	applied := &t.History.Events[at]
 	called, done = -1, trace.Open

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAServiceIsWhatItsRowSays judges the histories of each service again, as those of a made-up service of the same
-// kind. Everything except the advice, which names products, must be the same: judgments and explanations depend on the
-// properties of a service and not on its name.
+// TestAServiceIsWhatItsRowSays judges the histories of each service a second time, as histories of a made-up service of
+// the same kind. Everything except the advice, which names products, must be the same: judgments and explanations
+// depend on the properties of a service and not on its name.
 func TestAServiceIsWhatItsRowSays(t *testing.T) {
 	compared := map[history.Service]int{}
 	for _, s := range []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes} {

@@ -29,8 +29,7 @@ type facts struct {
 	// unanswered is set if a release gave up waiting for its answer.
 	unanswered bool
 
-	// far is set if no request in the whole history was carried out within a sixth of the time available to it, which
-	// is the bound or the TTL.
+	// far is set if, in the whole history, no request took effect within a sixth of the bound or of the TTL.
 	far       bool
 	quick     bool         // some request was carried out within a sixth of the TTL
 	refused   bool         // the operation was not slow: it failed within its bound
@@ -96,7 +95,7 @@ func (s *situation) names(match func(*trace.Fault) bool) bool {
 	return slices.ContainsFunc(s.faults, match)
 }
 
-// against returns a condition for advice that helps only against faults with one of these effects.
+// against returns a condition for advice that helps only against faults with one of the given effects.
 func against(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
@@ -112,7 +111,7 @@ func strikesServer(s *situation) bool {
 	})
 }
 
-// unlessAgainst returns a condition for advice that does not help if the explanation names only faults with these
+// unlessAgainst returns a condition for advice that does not help if the explanation names only faults with the given
 // effects.
 func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
@@ -128,12 +127,12 @@ func serverSet(s *situation) bool {
 }
 
 // oldPlaces is a condition for advice that helps if clients keep their places in a queue for too long. Such advice does
-// not help a client whose grant did not arrive. It does not help either if a fault has set back a server's clock, which
-// makes every place last longer.
+// not help a client whose grant did not arrive. Nor does it help if a fault has set back a server's clock, which makes
+// every place last longer.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
-// leavesPlaces reports whether the lock is known to keep its waiters in a queue, and a client that gives up is known to
-// leave its place in the queue behind.
+// leavesPlaces reports whether two things are known: the lock keeps its waiters in a queue, and a client that gives up
+// leaves its place in the queue behind.
 func leavesPlaces(s *situation) bool {
 	return s.Order != (history.Order{}) && s.StatesMeasures() && !s.MayApply(history.LeftPlaces)
 }
@@ -180,8 +179,9 @@ func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Atte
 // replicates reports whether servers have replicas.
 func replicates(s *situation) bool { return len(s.Groups) > 0 }
 
-// hasLooked reports whether a request looked at the value of a key before it removed it, and neither a shared nor a
-// partly compared value explains why it found that the key was its own.
+// hasLooked reports whether a request removed another client's key although it had looked at the value. It returns
+// false if the request took the key for its own because the two clients share a value, or because it compared only a
+// part of the value.
 func hasLooked(s *situation) bool {
 	return s.looked && !s.oneClient && !partly(s) && s.MayApply(history.OwnerCheck) && s.MayApply(history.OwnValue)
 }
@@ -226,8 +226,8 @@ func isSplit(s *situation) bool       { return s.split }
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
-// counted reports whether the holder was told a wrong end of the lease for another reason than a key that had already
-// expired.
+// counted reports whether the holder relied on a wrong end of its lease. It returns false if the holder extended a key
+// that had already expired, or if the lease states no end.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
 // driftingDeadline reports whether the validity was miscounted because a clock had drifted since before the lease
@@ -236,7 +236,7 @@ func driftingDeadline(s *situation) bool {
 	return counted(s) && s.offset && against(history.PacesClock)(s)
 }
 
-// isForgetful reports whether the replica that took over may have lost in a restart what it had acknowledged.
+// isForgetful reports whether the replica that took over may have lost acknowledged data in a restart.
 func isForgetful(s *situation) bool { return s.reborn && !s.Applies(history.FsyncAlways) }
 
 // serversExpire reports whether the servers remove an expired key.
@@ -245,18 +245,19 @@ func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
 func isUntold(s *situation) bool { return s.untold }
 func isTold(s *situation) bool   { return s.told }
 
-// isUnanswered reports whether a release gave up waiting for its answer, if it is known how long it waits.
+// isUnanswered reports whether a release gave up waiting for its answer. It returns false if it is not known how long a
+// release waits.
 func isUnanswered(s *situation) bool {
 	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
 }
 
-// isUncounted reports whether a validity was miscounted, and not because of a clock.
+// isUncounted reports whether the holder relied on a wrong end of its lease for a reason other than a clock.
 func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
-// byExtension reports whether the key was extended by a request to extend it, and not by a request that gives an expiry
-// to a key set without one.
+// byExtension reports whether a request to extend the key extended it. A request that gives an expiry to a key that was
+// set without one does not count.
 func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }

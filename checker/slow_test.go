@@ -61,8 +61,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestReignsAreReadAsWritten compares both implementations on two grants of a service whose members replace each other
-// as leader and take over the leases.
+// TestReignsAreReadAsWritten compares the two implementations on two grants of a service whose members replace each
+// other as leader. Each new leader takes over the leases.
 func TestReignsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
@@ -76,8 +76,8 @@ func TestReignsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestJoinedKeysAreReadAsWritten does the same for a client that sets no key of its own, but extends that of another
-// client, like a reader that joins others. A third client gets the lock as well.
+// TestJoinedKeysAreReadAsWritten compares the two implementations on a client that sets no key of its own. It extends
+// the key of another client, like a reader that joins other readers. A third client gets the lock as well.
 func TestJoinedKeysAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(3_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.joinedKey() })
@@ -147,8 +147,8 @@ func encoded(t *testing.T, h *history.History) string {
 	return b.String()
 }
 
-// gossip makes a random history. It has three clients, each of which does one thing at a time, two servers and a
-// resource whose records are arbitrary, and faults.
+// gossip makes a random history. It has three clients, each of which does one thing at a time. It also has two servers,
+// a resource, and faults. The records of the servers and of the resource are arbitrary.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History
@@ -283,8 +283,8 @@ func (g *gossip) twoGrants() {
 	h.End = g.now
 }
 
-// joinedKey adds the grants of a client that sets a key, of one that extends this key and sets none, and of a third
-// one. In between, the first may release the lock, and the key may end.
+// joinedKey adds the grants of three clients. The first client sets a key. The second sets none, but extends the key of
+// the first. The third gets the lock as well. In between, the first client may release the lock, and its key may end.
 func (g *gossip) joinedKey() {
 	r := g.r
 	g.h.Header = history.Header{Servers: gossipServers[:1], Quorum: 1, TTL: 9e6, Locks: []history.Lock{"a"}}
@@ -431,7 +431,8 @@ func (g *gossip) talk(i int) {
 	}
 }
 
-// grant returns a grant that was requested after from, decided by now, and valid for a while or not at all.
+// grant returns a random grant. It was requested after the given time and has been decided by now. It is valid for a
+// while, or was never valid.
 func (g *gossip) grant(from history.Time) *history.Grant {
 	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6
 	granted := since + history.Time(g.r.Int64N(int64(g.now-since)/1e6+1))*1e6

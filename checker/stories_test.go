@@ -12,9 +12,8 @@ import (
 )
 
 // TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that no explanation changes
-// unnoticed. (The tests of package claims check whether explanations are true: they remove faults and count again, and
-// tolerate one error in a hundred.) By default the test performs only the first round, whose explanations come first
-// in the file.
+// unnoticed. The tests of package claims check whether explanations are true. By default the test performs only the
+// first round, whose explanations come first in the file.
 func TestStoriesStayAsTheyAre(t *testing.T) {
 	rounds, path := 1, filepath.Join("testdata", "stories.txt")
 	if testkit.Full() || *testkit.Update {

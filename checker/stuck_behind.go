@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// moment is the time just before the event at position at.
+// moment is the time just before an event.
 type moment struct {
 	at   int
 	time history.Time
@@ -53,8 +53,8 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted moves the master's keys to the replica that replaces it. Keys that the replica does not have are recorded as
-// lost afterwards.
+// promoted returns the keys after a failover, in which a replica replaces the master and takes over its keys. Keys that
+// the replica does not have are recorded as lost afterwards.
 func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	if f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return keys
@@ -68,9 +68,9 @@ func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	return keys
 }
 
-// standing lists the keys of a lock that were present before position at. It omits keys on a server that is down: such
-// a server does not even refuse requests, so it blocks nobody. Keys of a service are present as long as any of its
-// members stores them.
+// standing lists the keys of a lock that were present before the given position. It omits keys on a server that is
+// down: such a server does not even refuse requests, so it blocks nobody. Keys of a service are present as long as any
+// of its members stores them.
 func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	for i := range t.History.Events[:min(at, len(t.History.Events))] {
 		keys = t.note(keys, t.Locks[lock].Name, i)
@@ -81,7 +81,7 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 }
 
 // firstSince returns the position since which a key has been the first key of its lock. The key must have been present
-// before position at.
+// before the given position.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
 	since := k.set
@@ -103,8 +103,8 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 	return keys
 }
 
-// crashedOwner finds the first key whose process had crashed before position at, and the position of the crash. If the
-// key was set after the crash, the process had requested it before.
+// crashedOwner finds the first key whose process had crashed before the given position, and the position of the crash.
+// If the key was set after the crash, the process had requested it before.
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]
@@ -119,7 +119,7 @@ func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash
 	return nil, -1
 }
 
-// lastOf returns the position of the last event of a process before a position; -1 if there is none.
+// lastOf returns the position of the last event of a process before the given position, or -1 if there is none.
 func (t *judge) lastOf(p history.Process, before int) int {
 	for before--; before >= 0 && t.History.Events[before].Process != p; before-- {
 	}
@@ -177,7 +177,8 @@ func (t *judge) units() (all []history.Process) {
 	return all
 }
 
-// abandonedKey checks whether the key with index n, among the keys that are present at a moment, is abandoned.
+// abandonedKey reports whether a key is abandoned. n is the index of the key among the keys that are present at a
+// moment.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
@@ -206,9 +207,8 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	return x, true
 }
 
-// missedTurn reports whether a client did not notice that it is first in the queue. The key with index n, the first
-// one, must belong to the latest try of that client, which still waits. The client must have no later key, and as far
-// as is known it no longer sends requests.
+// missedTurn reports whether a client did not notice that its key, which has index n, is first in the queue. The client
+// must have no later key in the queue. If the header counts its requests, it must have stopped sending them.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.ProcessOf(keys[n].of)
 	_, known := t.History.Header.Asked[client]
@@ -224,9 +224,9 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns the time, not later than by, at which the last request of a client for a lock reached a server; 0
-// if there was none. The header states this time only for the client's very last request and for the longest gap
-// between two of its requests. In other cases, it is not known.
+// lastAsked returns when the last request of a client for a lock reached a server, up to the given time. It returns 0
+// if no request did. The header states only when the client's very last request arrived, and the longest gap between
+// two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -236,8 +236,7 @@ func (t *judge) lastAsked(client history.Process, by history.Time) (last history
 	return last, known
 }
 
-// asks reports whether it is known that some request of a client for a lock reached a server later than after, and not
-// later than by.
+// asks reports whether it is known that a request of a client for a lock reached a server within a period.
 func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	h := &t.History.Header
 	if last, known := t.lastAsked(client, by); known {
@@ -247,8 +246,8 @@ func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	return known && q.To-q.From < by-after
 }
 
-// doneWith returns the position at which a client was done with an attempt whose key was set at position set: its
-// section ended, or its acquire returned without the lock. It is Open if the client still waits or is inside.
+// doneWith returns the position at which a client was done with an attempt that had set a key: its section had ended,
+// or its acquire had returned without the lock. It returns Open if the client still waits or is inside.
 func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	if g, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: of}]; granted {
 		return t.Grants[g].End
@@ -305,7 +304,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 }
 
 // abandoning finds the last fault of a key's server or of the link between it and the key's client. The fault must have
-// been active when the key was set, or have struck later, before position at and before the client did anything else.
+// been active when the key was set, or have struck later, before the given position and before the client did anything
+// else.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Known states what trials have shown about the faults behind a violation. Each fault is given by the index of the
-// event at which it struck.
+// Known states what trials have shown about the faults behind a violation. It identifies each fault by the index of the
+// event at which the fault struck.
 type Known struct {
 	Idle []int // the violation also occurs without these faults, so its explanation does not name them
-	// the violation does not occur without these faults; its explanation names them if it has no other reason
+	// the violation does not occur without these faults; if the explanation finds no other reason, it names them
 	Needed []int
 	Either bool // each of the needed faults alone is enough
 	Later  bool // the violation still occurs without a needed fault, because of later faults
@@ -75,8 +75,8 @@ func (t *judge) suspectsIn(from, to int, matches func(*trace.Fault) bool) []*tra
 	return t.FaultsIn(from, to, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }
 
-// lastSuspect returns the latest suspected fault that struck before position i and for which matches returns true; nil
-// if there is none.
+// lastSuspect returns the latest suspected fault that struck before position i and for which matches returns true. It
+// returns nil if there is none.
 func (t *judge) lastSuspect(i int, matches func(*trace.Fault) bool) *trace.Fault {
 	return t.LastFault(i, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }

@@ -56,8 +56,9 @@ func (t *judge) tokenOrder(f *Finding) {
 // tokenClash is a pair of grants of one lock whose tokens break the law. Grant a comes first in the history.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds the first grant with the same token as an earlier grant, and the first grant with a lower token
-// than a grant that had returned before. It returns each together with the first grant that it conflicts with.
+// tokenClashes finds two clashes: the first grant whose token an earlier grant had already used, and the first grant
+// with a lower token than another grant that had returned before this one was requested. Each result is a pair of the
+// grant found and the first grant with which it conflicts.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
@@ -129,8 +130,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant looks for a key of one of two grants that a server set after another server had replaced it as the
-// master of its group. It returns the record of that key; nil if there is none.
+// deposedGrant looks for a key of one of two grants that was set by a deposed master: another server had already
+// replaced it as the master of its group. It returns the record of that key, or nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

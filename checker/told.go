@@ -4,15 +4,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// loss is what happened to a key whose holder was told that the lock was lost, and continued to work.
+// loss states why a holder lost its key early. The holder was told of the loss, but continued to work.
 type loss struct {
 	cause   Cause
 	leases  clash // the leases as they would have overlapped if the holder had not been told
 	records []record
 }
 
-// lossTold finds out why a holder was told that its lock was lost, if that ended its lease and something had removed
-// its key early. It returns nil if the key expired when it was due, or if the lease ended in another way.
+// lossTold finds out why a holder was told that its lock was lost. It considers only locks whose key was removed early,
+// and losses that ended the lease. It returns nil if the key expired when it was due, or if the lease ended in another
+// way.
 func (t *judge) lossTold(c *clash, l lateness) *loss {
 	g := &t.Grants[l.grant]
 	var last, then *trace.Span
@@ -46,8 +47,8 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 	return nil
 }
 
-// comesFromLoss reports whether the loss of the lock is the true reason why its holder was late, given the cause found
-// otherwise. It returns false if a pause or a wait for another lock made the holder late.
+// comesFromLoss reports whether a holder was late because it lost the lock. It takes the cause that was found without
+// considering the loss. It returns false if a pause or a wait for another lock made the holder late.
 func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }

@@ -13,7 +13,7 @@ type Trial struct {
 	Faults []string // plan lines of the faults that were removed; empty: all faults of the plan
 	Needed bool     // the cause breaks the law if any one of these faults is present, but not without them
 	Later  bool     // faults that struck only after the law was broken, or never, were removed as well
-	// Outcome and Cause are the outcome and cause for the same law in the run without these faults.
+	// Outcome and Cause are the outcome and cause for the same law in the run without the removed faults.
 	Outcome Outcome
 	Cause   Cause
 	Others  []history.Process // the processes involved, if the same cause breaks the law between other processes

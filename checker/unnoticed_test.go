@@ -9,7 +9,8 @@ import (
 )
 
 // TestAnEndThatIsNoticedLate: a process that died inside its section may have died at any time since it was last known
-// to be alive. The law is violated if every possible time of death violates it, and holds if none does.
+// to be alive. The law is violated if every possible time of death violates it. It holds if no possible time violates
+// it.
 func TestAnEndThatIsNoticedLate(t *testing.T) {
 	for _, test := range []struct {
 		alive, noticed, enters int

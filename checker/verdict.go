@@ -53,9 +53,9 @@ type Finding struct {
 	Law     Law
 	Outcome Outcome
 	Judges  Judges // only for mutual-exclusion
-	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders are the lock and the
-	// processes involved. Depending on the law, these are the holder and the client that entered, the stale and the
-	// newer writer, the process that removed a lock and the lock's owner, or the waiter.
+	// Cause, Remedy and Witness are set if and only if the law is violated. Lock is the lock involved. Holders are the
+	// processes involved; who they are depends on the law. They can be the holder and the client that entered too, the
+	// stale and the newer writer, the process that removed a lock and the lock's owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
@@ -69,8 +69,8 @@ type Finding struct {
 	// Unrecorded is set if the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
 	// the cause of its violation is unknown.
 	Unrecorded bool
-	// Faults are the faults that the explanation gives as reasons, by the index of the event at which each struck,
-	// ascending.
+	// Faults are the faults that the explanation gives as reasons. Each is the index of the event at which the fault
+	// struck, in ascending order.
 	Faults []int
 	// Trials state what happened to the violation without some of the faults. Trials about needed faults come first.
 	// Check leaves Trials empty.

@@ -17,7 +17,7 @@ type waiting struct {
 	heldUp     bool // an attempt had a quorum in time, but waited for a server that did not answer
 	away       bool // a server was down, paused or cut off
 	struck     bool // a fault had struck by then
-	// about the key that blocked the client:
+	// The following fields describe the key that blocked the client:
 	earlierTry  bool // set by an earlier try of a client that still waits or got the lock later
 	everlasting bool // the key never expires
 	leftSection bool // the key's client had got the lock with it, and has left the section
@@ -48,8 +48,8 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 	return ""
 }
 
-// longestTry returns the longest time for which a waiter kept asking for the lock without giving up, between since and
-// now.
+// longestTry returns the longest time for which a waiter kept requesting the lock without giving up. It considers only
+// the acquires that were active in the given period.
 func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Asks {
 		a := &t.Asks[n]
@@ -60,7 +60,7 @@ func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longe
 	return longest
 }
 
-// grantedBy returns the number of acquires that had succeeded before position at.
+// grantedBy returns the number of acquires that had succeeded before the given position.
 func (t *judge) grantedBy(at int) (n int) {
 	for i := range t.Grants {
 		if t.Grants[i].OK < at {
@@ -70,8 +70,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether some key of an attempt that had not got the lock expired within a period, and no such
-// key was deleted. The period begins after a given time and ends before position at.
+// leftToExpire reports whether attempts that did not get the lock left their keys behind in a period: at least one such
+// key expired, and none was deleted. The period begins at a given time and ends before the given position.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -86,8 +86,8 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory returns the sentence that says that a client kept requesting a lock, up to a given time, although no
-// server had a key of the lock.
+// turnedAwayStory says that requests of a client reached the servers up to a given time, although no server had a key
+// of the lock.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
@@ -96,8 +96,8 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	return sentence(" Requests of %s for it reached the servers%s, and no server had a key of it.", client, last)
 }
 
-// isFree reports whether no server had a key of a lock in the period that begins after a given time and ends before
-// position at.
+// isFree reports whether no server had a key of a lock in the period that begins after a given time and ends before the
+// given position.
 func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -105,9 +105,9 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether some attempt set keys on a quorum of servers within a sixth of the TTL and nevertheless did
-// not get the lock, because it waited for a server that was out of reach. It examines the time after since and before
-// position at.
+// outlasted reports whether some attempt did not get the lock because it waited for a server that was out of reach. The
+// attempt must have set keys on a quorum of servers within a sixth of the TTL. Only keys that were set in the given
+// period count.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if !h.Service.Kind().Majority || !t.serverAway(at) {
@@ -139,7 +139,7 @@ func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	return false
 }
 
-// serverAway reports whether some server was down, paused, or cut off from others at position at.
+// serverAway reports whether some server was down, paused, or cut off from others at the given position.
 func (t *judge) serverAway(at int) bool {
 	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
 		gone := f.Does.IsDown() || f.Does == history.Stops || f.Does == history.Parts

@@ -159,7 +159,7 @@ func fewerDirections(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// fewer returns shorter lists: for each process, one with only that process and one without it.
+// fewer returns shorter lists: for each process in the list, a list with only that process and a list without it.
 func fewer(all []sim.ProcessID) [][]sim.ProcessID {
 	var list [][]sim.ProcessID
 	for i := range all {

@@ -19,9 +19,9 @@ type Installed struct {
 // point or a message do not count, nor do faults that last forever.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install schedules the faults in a world, which must already have all its processes. The times and the passings of
-// points in the plan are counted from the call of Install. The faults must have been validated against names. Each
-// fault is recorded in the history when it begins and when it ends.
+// Install schedules the faults in a world, which must already have all its processes. Times in the plan are counted
+// from the call of Install; if a trigger counts how often a client passes a point, it counts from there too. The faults
+// must have been validated against names. Each fault is recorded in the history when it begins and when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))
@@ -80,8 +80,8 @@ func (s *striker) arrange() {
 }
 
 // arrangeEnd schedules the end of a fault if its time is known from the start. At each instant, all faults that begin
-// come before those that end. A fault therefore has the same effect as two shorter ones, of which the second begins
-// when the first ends.
+// come before those that end. So if one fault begins when another ends, the two have the same effect as a single longer
+// fault.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {
@@ -130,7 +130,7 @@ func (s *striker) finish() {
 	s.record(history.OK)
 }
 
-// after calls f when d has passed. Until then, the plan is not over.
+// after calls f after the given time. Until then, the plan is not over.
 func (s *striker) after(d time.Duration, f func()) {
 	s.pending++
 	s.w.At(s.w.Now()+history.Of(d), func() {

@@ -23,8 +23,8 @@ var Kinds []Kind
 var definitions [MaxKinds + 1]*definition
 
 // definition contains everything that this package, and the packages that draw, shrink and place faults, need to know
-// about a kind. What the kind does to its targets is in its row of history.FaultKinds instead, because every reader of
-// a history needs it.
+// about a kind. It does not say what the kind does to its targets. Every reader of a history needs to know that, so it
+// is in the kind's row of history.FaultKinds.
 type definition struct {
 	words   history.F // the words that begin its lines; a history uses them as the name of the kind
 	named   history.F // the words that begin its lines if Trigger.Message names a message; empty if they are the same
@@ -36,16 +36,17 @@ type definition struct {
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// These functions inject the fault. arrange is for a kind without a trigger of its own, which strikes with a
-	// message. All other kinds begin at their trigger and end after their length or, if a server goes down, with its
-	// restart.
+	// These functions inject the fault. If a fault has no trigger of its own, because it strikes with the message that
+	// it affects, arrange injects it. All other faults begin at their trigger. They end after their length or, if a
+	// server goes down, with its restart.
 	arrange, begin, end func(*striker)
 	// endless means that a fault of this kind never ends unless it states a length.
 	endless bool
 	// holds means that the target does nothing once the fault has begun. If the trigger is an answer to a client, the
 	// fault begins before the client acts on the answer.
 	holds bool
-	// recordsItself reports whether f is recorded only some time after it begins. It is nil if no fault of the kind is.
+	// recordsItself reports whether f is recorded only some time after it begins. It is nil if no fault of the kind is
+	// recorded late.
 	recordsItself func(f *Fault) bool
 	// aftermath returns how long f has effects after its end. It is nil if there are none.
 	aftermath func(f *Fault) time.Duration
@@ -235,8 +236,8 @@ type Placement struct {
 	// Why explains why the verification tries only random placements in a run with these processes. It returns "" if it
 	// tries all placements. If Why is nil, all placements are tried in every run.
 	Why func(*Names) string
-	// Beside describes placements that are not enumerated, so that only random ones of them are tried. It returns "" if
-	// there are none. If Beside is nil, there never are any.
+	// Beside describes those placements that the verification does not enumerate but tries at random. It returns "" if
+	// there are none. If Beside is nil, there are none in any run.
 	Beside func(*Subjects) string
 	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the target is a
 	// message or a link, because the verification finds those in the run itself.
@@ -244,8 +245,9 @@ type Placement struct {
 	// Matters says which of the possible targets this kind can affect, such as "reads its wall clock". Only faults of
 	// such processes are candidates. It is empty if the kind can affect all targets.
 	Matters string
-	// Between selects instants that separate different starts, besides the instants at which the target acts. All
-	// starts between two neighboring instants have the same effect. It is nil if there are no further instants.
+	// Between selects further instants that separate different starts, in addition to the instants at which the target
+	// acts. All starts between two neighboring instants have the same effect. Between is nil if there are no further
+	// instants.
 	Between func(*Fault) Instants
 	// Stills means that the fault has no effect if its target never acts again.
 	Stills bool
@@ -284,7 +286,7 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants is a set of instants that matter to a process although the process does not act then.
+// Instants is a set of kinds of instants. They matter to a process even if the process does not act at these instants.
 type Instants uint8
 
 // The kinds of instants.

@@ -18,13 +18,13 @@ type Message struct {
 	Command string
 	// Nth is the position among the matching requests, from 1, in the order in which they leave.
 	Nth int
-	// Of is the client. If it is empty in a Trigger, the client that the fault itself names is meant.
+	// Of is the client. In a Trigger, an empty Of means the client that the fault itself names.
 	Of sim.ProcessID
-	// To is the server. If it is empty in a Trigger, any server is meant.
+	// To is the server. In a Trigger, an empty To means any server.
 	To sim.ProcessID
 	// Attempt is the number of the client's attempt that sends the request, from 1; 0 means any attempt.
 	Attempt int
-	// Answer means that the answer to the request is meant, and not the request itself.
+	// Answer means that the Message identifies the answer to the request, and not the request itself.
 	Answer bool
 }
 
@@ -167,7 +167,7 @@ func (p *parser) attempt(m *Message) {
 	}
 }
 
-// plainerMessage tries the message without its attempt, and without its server.
+// plainerMessage tries two simpler descriptions of the message: one without its attempt and one without its server.
 func plainerMessage(f *Fault, try func(func(*Fault))) {
 	if f.Trigger.Message.Attempt > 0 {
 		try(func(f *Fault) { f.Trigger.Message.Attempt = 0 })
@@ -177,8 +177,8 @@ func plainerMessage(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// oneMessage is the part of a line that identifies a message on a link, by its number ("5 of client-1 -> redis-1") or
-// by its content ("the 2nd DEL of client-1 to redis-1").
+// oneMessage is the part of a line that identifies a message on a link. It states the message's number ("5 of client-1
+// -> redis-1") or its content ("the 2nd DEL of client-1 to redis-1").
 var oneMessage = part{" NUMBER of PROCESS -> PROCESS", FieldNumber | FieldTarget | FieldPeer | FieldMessage,
 	parseOneMessage, printOneMessage, plainerMessage}
 
@@ -310,7 +310,7 @@ type watched struct {
 	strikes func(arrives bool) sim.Interference
 }
 
-// await arranges that strikes is called when the message leaves, and again when it arrives.
+// await arranges that the callback strikes is called when the message leaves, and again when it arrives.
 func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
 	family := false
 	if now, renamed := s.names.Former[strings.ToUpper(m.Command)]; renamed {
@@ -352,8 +352,8 @@ func (n *Installed) Missed() (all []Missed, err error) {
 	return all, nil
 }
 
-// awaitOwn waits for the message that the fault affects. When the message leaves, it calls becomes to decide what
-// happens to the message.
+// awaitOwn waits for the message that the fault affects. When the message leaves, it calls the given function, which
+// decides what happens to the message.
 func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	client := s.Target
 	if !IsClient(client) {

@@ -184,8 +184,8 @@ func TestALostMessageNeverArrives(t *testing.T) {
 	}
 }
 
-// If a message to which a fault refers is never sent, it is reported with the requests that were sent. A name that is
-// the beginning of several commands is rejected with an error that lists them.
+// If a message to which a fault refers is never sent, the message is reported together with the requests that were sent
+// instead. A name that is the beginning of several commands is rejected with an error that lists them.
 func TestAMessageThatNeverComesIsMissed(t *testing.T) {
 	_, missed, err := asking(t, "delay the GET of client-1 to redis-1 by 1s",
 		"pause redis-1 for 1s at the 7th DEL of client-2",

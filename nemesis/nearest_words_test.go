@@ -42,7 +42,7 @@ func slips(word string) []string {
 }
 
 // TestTheNearestWordIsAccepted: a word that an error suggests is valid at that position. If the user writes it there,
-// the error disappears, or the next one is at a later position.
+// the line becomes valid, or the next error is at a later position.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
 		Clients: []sim.ProcessID{"client-1", "client-2"},

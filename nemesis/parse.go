@@ -273,7 +273,7 @@ func kindWords() []string {
 	return list
 }
 
-// firstWords returns the first word of each kind that has several words.
+// firstWords returns the first word of each kind whose name has several words.
 func firstWords() []string {
 	var list []string
 	for _, words := range kindWords() {

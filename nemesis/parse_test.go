@@ -167,8 +167,8 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine: if the wrong word is replaced by the suggested one, the error disappears, or the next
-// one is at a later position.
+// TestNearestWordMendsTheLine: if the wrong word is replaced by the suggested one, the line becomes valid, or the next
+// error is at a later position.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

@@ -9,10 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber is the maximum number of a message, a reply or a passing of a point.
+// MaxNumber is the maximum number of a message or a reply. It also limits how many times a trigger can require a client
+// to pass a point.
 const MaxNumber = 1_000_000
 
-// time parses a duration of 0s or more. Error messages describe it as what.
+// time parses a duration of 0s or more. Error messages use the given description of it.
 func (p *parser) time(what string) time.Duration {
 	text := p.quantity(what)
 	if text == "" {
@@ -37,8 +38,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token without skipping it. If there is none, it returns "" and reports an error, which
-// describes the missing token as what.
+// quantity returns the next token without skipping it. If there is none, it returns "" and reports an error. The error
+// uses the given description of what is missing.
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {

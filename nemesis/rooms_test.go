@@ -116,8 +116,8 @@ func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalogue twice: as they are, and with
-// each fault replaced by the same fault of its kind's twin (see Twins).
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalogue twice: as they are, and with the
+// kind of each fault replaced by its twin (see Twins).
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
@@ -163,8 +163,8 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	return list
 }
 
-// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks with random faults of one kind at a time. It then runs them with
-// the same faults as faults of the copied kind (see Twins).
+// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks with random faults of one kind at a time. It then runs them again
+// with the same faults, but of the twin of that kind (see Twins).
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
 	seeds := uint64(testkit.Size(2, 12))
@@ -283,7 +283,7 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin: a verification places the faults of a kind in the same way as those of its twin.
+// TestEveryKindIsPlacedLikeItsTwin: a verification places faults of a kind in the same way as faults of its twin.
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{

@@ -83,7 +83,7 @@ func (v *validator) fault(f *Fault) {
 	}
 }
 
-// trigger checks that there is a client that can pass the point, or send or receive the message, of the trigger.
+// trigger checks the trigger of a fault: some client must be able to pass its point, or to send or receive its message.
 func (v *validator) trigger(f Fault) {
 	switch m := &f.Trigger.Message; {
 	case !f.Kind.Has(FieldTrigger):
@@ -149,7 +149,7 @@ var (
 	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}
 )
 
-// is reports an error unless p is a process of the run and has one of the roles.
+// is checks that p is a process of the run and has one of the roles. If not, it reports an error.
 func (v *validator) is(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {

@@ -28,8 +28,9 @@ type Backend struct {
 	Redis   bool
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
-	// Settings are the keys under servers that only servers of this kind accept. fields returns further such keys,
-	// which have their own parsing code. check, if set, reports problems in the description of the servers.
+	// Settings are the settings under servers that only servers of this kind accept. fields lists the names of further
+	// settings of this kind, which have their own parsing code. check, if set, reports problems in the description of
+	// the servers.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
@@ -42,7 +43,7 @@ type Backend struct {
 	// Name returns the name of a request. If Name is nil, the name is the first word, as for Redis commands.
 	Name   func(args []string) string
 	Upkeep []string // lower-case names of requests that only keep a connection or session alive
-	// Former maps the request names of earlier versions (in upper case) to the present names. It is for requests of the
+	// Former maps the request names of earlier versions (in upper case) to the current names. It is for requests of the
 	// modeled clients.
 	Former map[string]string
 	// The fields below are for clients that use a released library (protocol library). If Front is nil, libraries
@@ -55,7 +56,7 @@ type Backend struct {
 	Scheme string // prefix of a member's address, before HOST:PORT: "http://"
 }
 
-// backends lists all kinds of servers in the order of the reference.
+// backends lists all kinds of servers in the order of the reference documentation.
 var backends []*Backend
 
 // RegisterBackend adds a kind of server. [history.RegisterService] registers the service of its locks.
@@ -119,7 +120,7 @@ func Wired() (list []Servers) {
 	return list
 }
 
-// backendNames lists the keys that select the kind of servers. A file has exactly one of them.
+// backendNames lists the settings that select the kind of servers. A file has exactly one of them.
 func backendNames() (names []string) {
 	for _, b := range backends {
 		names = append(names, string(b.Kind))
@@ -127,7 +128,7 @@ func backendNames() (names []string) {
 	return names
 }
 
-// inForce returns a copy of k that returns no value for scenarios with another kind of server.
+// inForce returns a copy of a setting that has no value in scenarios with another kind of server.
 func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	get := k.Get
 	k.Get = func(s *Servers) format.Value {
@@ -139,7 +140,7 @@ func (b *Backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	return k
 }
 
-// own lists the names of the keys under servers that only this kind of server accepts.
+// own lists the names of the settings under servers that only this kind of server accepts.
 func (b *Backend) own() []string {
 	names := slices.Clone(b.fields)
 	for _, k := range b.Settings {
@@ -165,8 +166,8 @@ func (s *Servers) lasts(c *locks.Config) time.Duration {
 	return d.Lasts(c)
 }
 
-// FixedTimes reports whether a scenario on these servers cannot be made faster by dividing all times by the same
-// number.
+// FixedTimes reports whether these servers have times that cannot be scaled. A scenario on them cannot be made faster
+// by dividing all times by the same number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }
 
 // RedisNodes reports whether the servers are Redis nodes.
@@ -180,7 +181,7 @@ func Persists(kind locks.Backend) bool {
 	return slices.Contains((&Servers{Backend: kind}).backend().own(), "persistence")
 }
 
-// key returns the key under servers whose value is the number of servers of this kind.
+// key returns the setting under servers that states the number of servers of this kind.
 func (b *Backend) key() format.Key[Servers] {
 	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
 		b.Meaning).Depending("none").Showing("1")

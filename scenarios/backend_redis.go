@@ -93,8 +93,8 @@ func checkRedis(f *file) {
 	}
 }
 
-// untilClusterServes returns how long after a fault a Cluster may still serve nothing. The members trust a master again
-// at the latest twice the node timeout after it works again. A replica that was not elected asks for votes again after
+// untilClusterServes returns how long after a fault a Cluster may still serve no requests. After a master works again,
+// the other members trust it within twice the node timeout. A replica that was not elected asks for votes again after
 // four times the node timeout.
 func untilClusterServes(s *Servers) time.Duration {
 	if !s.Cluster {
@@ -184,14 +184,15 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 }
 
 // RecordFailOver records that a replica has become master, because a checker must know which server was replaced. If a
-// fault of the plan ordered the failover, the event includes the line of the fault. Otherwise the event says that the
-// Sentinel decided.
+// fault of the plan ordered the failover, the event includes the fault's line in the plan. Otherwise the event says
+// that the Sentinel decided.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	recordFailOver(w, plan, old, promoted, history.BySentinel)
 }
 
 // recordFailOver records that a replica has become master, because a checker must know which server was replaced. If a
-// fault of the plan ordered the failover, the event includes the line of the fault. Otherwise by says who decided.
+// fault of the plan ordered the failover, the event includes the fault's line in the plan. Otherwise the event includes
+// the given reason.
 func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID, by history.Why) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck(),
@@ -204,9 +205,9 @@ func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered returns the fault of the plan that ordered failover f, or nil if none did. The replica that takes over must
-// be the one that the fault names, but the old master may be a different server. Faults that are not yet due are
-// ignored.
+// ordered returns the fault of the plan that ordered failover f, or nil if no fault ordered it. The replica that takes
+// over must be the one that the fault names, but the old master may be a different server. Faults that are not yet due
+// are ignored.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

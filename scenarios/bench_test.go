@@ -45,7 +45,8 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
 }
 
-// scheduleBatch is the number of runs that are timed together and compared with their commands.
+// scheduleBatch is the number of runs that are timed together. Their time is compared with the time that their commands
+// alone take.
 const scheduleBatch = 100
 
 // bareServers contains miniredis servers, and the commands that a batch of runs has sent to each of them.
@@ -107,8 +108,8 @@ func (s *bareServers) dispatch() {
 	}
 }
 
-// listener records the commands that a server receives. Instead of the release script it records the commands inside
-// it.
+// listener records the commands that a server receives. In place of the release script, it records the commands that
+// the script executes.
 type listener struct {
 	sim.Server
 	to *bareScript

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// catalogueFiles contains the scenario files of the catalogue. Those in the folder printed reproduce code samples from
-// published documents with exactly the same settings.
+// catalogueFiles contains the scenario files of the catalogue. The files in the folder catalogue/printed reproduce code
+// samples from published documents with exactly the same settings.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS

@@ -128,8 +128,8 @@ func TestTwinsDifferInOneLine(t *testing.T) {
 	}
 }
 
-// situation returns the lines of a scenario from after "servers:" to before "expect:", that is, without name, summary
-// and expectation.
+// situation returns the lines of a scenario between "servers:" and "expect:", that is, without name, summary and
+// expectation.
 func situation(t *testing.T, name string) []string {
 	t.Helper()
 	_, text, err := fileOf(name)

@@ -22,7 +22,7 @@ type client struct {
 	writes   int       // number of values written so far; used to number the next one
 	section  *section  // the latest critical section
 	tasks    []*client // the other tasks of the same process, each with a lock of its own that shares the library
-	// The next two fields are memory that is reused: a request to the resource, and the signals that end a sleep.
+	// The next two fields are buffers that are reused: a request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
@@ -185,10 +185,11 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 		Attempt: h.hold.Attempt, Token: h.hold.Token}
 }
 
-// shared reports whether other clients may hold the lock at the same time, provided that they also hold it as shared.
+// shared reports whether the hold is shared, so that other clients may also have shared holds of the lock at the same
+// time.
 func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
-// guard returns the lock that guards the resource: the first one that the section acquired.
+// guard returns the lock that guards the resource: the first lock that the section acquired.
 func (s *section) guard() *held { return s.key }
 
 // run does the work. It returns false if the client stopped because it learned that it had lost its lock.
@@ -200,8 +201,8 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested calls a function that acquires the lock itself although its caller already holds the lock, and that releases
-// it afterwards.
+// nested calls a function that acquires the lock itself and releases it afterwards, although its caller already holds
+// the lock.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
 		done := s.updates()
@@ -224,8 +225,8 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may continue with its work. It may if it does not check its leases, or if it still
-// believes that it holds its locks.
+// valid reports whether the client may continue with its work. This is the case if the client does not check its
+// leases, or if it still believes that it holds its locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }

@@ -17,11 +17,11 @@ type Code struct {
 	// Elsewhere, if set, performs the runs in another process, which has the library's code. Several goroutines may
 	// call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
-	// Programs lists the points that the clients pass if they are programs. Elsewhere then runs these programs,
-	// whatever the scenario's protocol is. If Programs is nil, the clients are not programs.
+	// Programs is set if the clients are real programs. It lists the points of their code at which faults can strike.
+	// Elsewhere then runs these programs and ignores the scenario's protocol.
 	Programs []sim.Point
-	// Given lists the keys under lock and work, such as "lock.ttl", whose values are passed to the programs. Other keys
-	// do not affect the programs.
+	// Given lists the settings under lock and work whose values are passed to the programs, such as "lock.ttl". Other
+	// settings do not affect the programs.
 	Given []string
 }
 
@@ -84,7 +84,7 @@ func (s *Scenario) With(code *Code) *Scenario {
 // code of their locks.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
-// Failing says in a few words what failed if a run of s returns a *[CodeError].
+// Failing describes in a few words what failed when a run of s returns a *[CodeError].
 func (s *Scenario) Failing() string {
 	if s.OfPrograms() {
 		return "a client failed"
@@ -92,8 +92,8 @@ func (s *Scenario) Failing() string {
 	return "the lock's own code failed"
 }
 
-// Takes reports whether the value of a key under lock or work affects the clients of s. Programs are affected only by
-// the values that are passed to them.
+// Takes reports whether the value of a setting under lock or work affects the clients of s. Programs are affected only
+// by the values that are passed to them.
 func (s *Scenario) Takes(key string) bool {
 	return !s.OfPrograms() || slices.Contains(s.code.Given, key)
 }

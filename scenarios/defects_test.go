@@ -141,8 +141,8 @@ lock: {protocol: fenced, ttl: 3s}
 work: {hold: 2s, check-validity: on}
 faults: [pause client-1 for 4s after validity-checked]
 `},
-	// When client-1 sets the lock on the old master, it does not know of the failover. When it sends WAIT, it does. The
-	// Sentinel announces the failover 1.0 to 1.6 s after the order.
+	// When client-1 sets the lock on the old master, it does not know of the failover yet. When it sends WAIT, it
+	// knows. The Sentinel announces the failover 1.0 to 1.6 s after the order.
 	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
 servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
 lock: {protocol: set-nx-px, ttl: 3s, wait: {replicas: 1, timeout: 500ms}}
@@ -162,7 +162,7 @@ lock: {protocol: etcd, ttl: 10s}
 work: {cycles: 2, hold: 5s}
 faults: [delay client-1 -> etcd-1 by 3s after before-release]
 `},
-	// Client-2 removes the folder, so client-3's znode gets the same name as client-1's znode had.
+	// Client-2 removes the folder, so client-3's znode gets the name that client-1's znode had.
 	{"lock.names", "bare", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {zookeeper: 3}
 clients: 3

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fingerprints returns one line for each of a set of runs, with the run's digest and a hash of its history. The set
-// contains runs of each scenario of the catalogue with a few seeds, and runs under five random faults.
+// fingerprints performs a set of runs and returns one line for each, with the run's digest and a hash of its history.
+// The set contains runs of each scenario of the catalogue with a few seeds, and runs under five random faults.
 func fingerprints() (string, error) {
 	var b strings.Builder
 	for _, name := range Names() {

@@ -74,8 +74,9 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare returns the number of messages that were also sent in earlier runs of the seed (before). It adds the other
-// messages to before. It reports an error for each message whose delay was different in an earlier run.
+// compare compares the messages of a run with those of earlier runs of the same seed, which are in the map before. It
+// returns the number of messages that were also sent in earlier runs. It reports an error for each message whose delay
+// was different in an earlier run. It adds new messages to the map.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
@@ -103,9 +104,9 @@ var (
 )
 
 // content returns a text that identifies a message. Changes of data, and messages about such changes, are identified by
-// their words, however many changes came before. Messages between Redis servers and messages to clients are identified
-// by their words and the second in which they were sent. For all other messages, the text also contains the time on the
-// sender's clock.
+// their words, without the number of earlier changes. Messages between Redis servers and messages to clients are
+// identified by their words and the second in which they were sent. For all other messages, the text also contains the
+// time on the sender's clock.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {

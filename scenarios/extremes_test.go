@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestEveryExtremeOfASettingRuns sets every numeric key of the format to the smallest and to the largest value that it
-// accepts. It does so with each key alone, on a single server whose fsyncs take no time, and with all the smallest
-// values together. Each protocol runs with these values, without faults and with faults of all kinds, and the history
-// is judged.
+// TestEveryExtremeOfASettingRuns sets each numeric setting to the smallest and to the largest value that it accepts. It
+// varies each setting alone, both with the usual servers and with a single server whose fsyncs take no time. A last
+// file sets all settings to their smallest values. Each protocol runs with these values, without faults and with faults
+// of all kinds, and the history is judged.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -58,7 +58,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	}
 }
 
-// leastOf and greatestOf list the values to try, by the kind of value. The first value that a key accepts is its
+// leastOf and greatestOf list the values to try, by the kind of value. The first value that a setting accepts is its
 // extreme. Counts are small enough to keep runs short.
 var (
 	leastOf = map[format.Kind][]string{
@@ -71,7 +71,7 @@ var (
 	}
 )
 
-// extremeVariables returns the numeric keys that affect runs.
+// extremeVariables returns the numeric settings that affect runs.
 func extremeVariables() (list []Variable) {
 	all, _ := Variables()
 	for _, v := range all {
@@ -84,8 +84,8 @@ func extremeVariables() (list []Variable) {
 	return list
 }
 
-// withFirst sets a key to the first of the values that it accepts, and calls f with the document. It reports whether
-// there was such a value.
+// withFirst sets the setting at path to the first of the given values that it accepts, and calls f with the document.
+// It reports whether the setting accepts one of the values.
 func withFirst(doc *format.Document, path string, values []string, f func(*format.Document)) bool {
 	for _, value := range values {
 		with := doc.Clone()

@@ -73,8 +73,8 @@ func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	}
 }
 
-// cannotBreak reports whether no lock on servers of a family can have this outcome of a law in a simulation. For
-// example, etcd's revision never goes back. A lock that promises no order has no outcome of fairness.
+// cannotBreak reports whether an outcome of a law is impossible for all locks on servers of a family in a simulation.
+// For example, etcd's revision never goes back. Fairness has no outcome for a lock that promises no order.
 func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	if law == checker.Fairness {
 		return f == "etcd" || f == "ZooKeeper"
@@ -82,7 +82,7 @@ func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	return o == checker.Violated && law == checker.TokenOrder && f == "etcd"
 }
 
-// familyVariants are scenarios for those cases that the catalogue does not cover.
+// familyVariants are scenarios for outcomes of laws that the catalogue does not show with some kinds of servers.
 var familyVariants = []string{
 	`name: replicated-queue
 servers: {redis: 1, replicas: 1}

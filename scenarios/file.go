@@ -50,8 +50,8 @@ func Load(path string) (*Scenario, error) {
 // Parse returns a *format.Error that lists all problems, and no scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file that is being parsed. First each key is parsed separately. Then the keys that depend on other
-// keys are completed.
+// file is a scenario file that is being parsed. First each setting is parsed separately. Then the settings that depend
+// on other settings are completed.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -67,7 +67,7 @@ type file struct {
 	links, overrides, faults, mix, metrics ast.Node
 }
 
-// fields returns the keys at the top level of a file.
+// fields returns the settings at the top level of a file.
 func (f *file) fields() []field {
 	s := f.scenario
 	times := f.timeFields()
@@ -119,7 +119,7 @@ func (f *file) fields() []field {
 	}
 }
 
-// timeFields returns the keys "limit" and "bound".
+// timeFields returns the settings "limit" and "bound".
 func (f *file) timeFields() []field {
 	t := table[Scenario]{Reader: f.Reader, keys: timeKeys, to: f.scenario,
 		of: func(s *Scenario, _ *Client) *Scenario { return s }}
@@ -135,8 +135,8 @@ var timeKeys = []format.Key[Scenario]{
 			"and with Consul, plus `raft-multiplier` seconds, for which they may wait for a silent leader"),
 }
 
-// settle parses the keys that refer to clients and servers, checks what depends on several keys, and fills in defaults
-// that depend on other keys.
+// settle parses the settings that refer to clients and servers. It also checks what depends on several settings, and
+// fills in defaults that depend on other settings.
 func (f *file) settle() {
 	names := f.processes()
 	f.checkLock(&f.lock)
@@ -178,7 +178,7 @@ func clientNames(n int) []sim.ProcessID {
 	return names
 }
 
-// expectFields returns the keys under expect: the names of the laws and "metrics".
+// expectFields returns the settings under expect: the names of the laws and "metrics".
 func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {

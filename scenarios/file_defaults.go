@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// newFile returns a file in which no key has been set.
+// newFile returns a file in which no setting has a value yet.
 func newFile(r *format.Reader) *file {
 	f := &file{Reader: r, scenario: &Scenario{Expect: format.All{Laws: map[checker.Law]format.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}

@@ -54,7 +54,7 @@ func nest(key, value string) string {
 	return first + ": {" + nest(rest, value) + "}"
 }
 
-// documented returns the rows of the tables of keys in FORMAT.md.
+// documented returns the rows of the tables of settings in FORMAT.md.
 func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	inTable := false
 	for _, line := range strings.Split(formatDoc(t), "\n") {
@@ -115,8 +115,8 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// onServersWith returns the smallest valid file to which a key can be added. If the key is a setting of one kind of
-// servers, the file has such servers.
+// onServersWith returns the smallest valid file to which a setting can be added. If the setting is for one kind of
+// servers only, the file has such servers.
 func onServersWith(key string) string {
 	for _, b := range backends {
 		for _, d := range locks.Definitions() {
@@ -140,7 +140,7 @@ var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 
 	locks.Fair:        "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
 	locks.ReadWrite:   "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
 
-// These are the smallest valid files of protocols on other servers, and of fenced.
+// These are the smallest valid files of fenced and of protocols on servers other than Redis.
 const (
 	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
@@ -149,12 +149,12 @@ const (
 	onKubernetes = "name: x\nservers: {kubernetes: 3}\nlock: {protocol: lease-object}\n"
 )
 
-// aboutReplicas are keys that need replicas.
+// aboutReplicas lists the settings that need replicas.
 var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-replicas-max-lag", "servers.semi-sync",
 	"servers.semi-sync-timeout", "servers.down-after", "servers.reconfigure-after"}
 
-// This test lists the defaults that FORMAT.md describes in words: those that depend on something else, and those of
-// required keys. The comments name the tests that check their values.
+// This test lists the settings whose defaults FORMAT.md describes in words, because they depend on other settings or
+// because there is no default. The comments name the tests that check these defaults.
 func TestDefaultsInWords(t *testing.T) {
 	words := map[string]string{}
 	for _, row := range documented(t) {
@@ -222,7 +222,8 @@ func TestMinimalFile(t *testing.T) {
 	}
 }
 
-// FORMAT.md names every point. TestReferenceIsMadeFromTheTables checks its tables.
+// FORMAT.md names every point in a client's code at which a fault can strike. TestReferenceIsMadeFromTheTables checks
+// the tables of FORMAT.md.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	doc := formatDoc(t)
 	var wanted []string

@@ -55,7 +55,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// The column of a problem is the column of the wrong word in the file.
+// Each problem is reported at the column of the wrong word in the file.
 func TestColumnsPointAtTheWord(t *testing.T) {
 	const head = "name: x\nservers: {redis: 5}\nlock: {protocol: redlock}\n"
 	for text, word := range map[string]string{
@@ -114,7 +114,7 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 	}
 }
 
-// Parsing takes little time and memory even for the worst files known within the permitted size. Only some of them are
+// Parsing takes little time and memory even for the worst known files of the permitted size. Only some of them are
 // tried by default.
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }

@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// field is a key of a mapping, with the function that parses its value.
+// field is a setting in a mapping, with the function that parses its value.
 type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set for keys that are allowed elsewhere but not here. It says why, and what to write instead.
+	// instead is set for settings that are allowed elsewhere but not here. It says why, and what to write instead.
 	instead string
 	takes   func(ast.Node) bool
 	sample  string // an example value of the key, used in examples of its mapping; may be empty
 	doc     doc
 	fields  func() []field // the keys inside the value, if the value is a mapping
-	// The fields below are for sweeps, which vary keys. number is nil if a sweep cannot vary this key.
+	// The fields below are for sweeps, which vary settings. number is nil if a sweep cannot vary this setting.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   format.Kind
 	form   format.Form
@@ -48,8 +48,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the key accepts: its sample if it has one, otherwise its default or, if it has no default,
-// any value. It returns "" for a key whose value is a mapping or a list.
+// taken returns a value that the setting accepts. This is the sample if there is one, otherwise the default. If there
+// is no default either, it is any valid value. taken returns "" for a setting whose value is a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {
@@ -67,7 +67,7 @@ func (f *field) taken() string {
 	return ""
 }
 
-// mappings maps the name of each key to the names of the mappings in which the key is allowed.
+// mappings maps the name of each setting to the names of the mappings in which the setting is allowed.
 var mappings = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{}
 	var walk func(name string, fields []field)
@@ -81,7 +81,7 @@ var mappings = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// inside returns the keys of the field's mapping, or nil if its value is not a mapping.
+// inside returns the settings in the field's mapping, or nil if its value is not a mapping.
 func (f *field) inside() []field {
 	if f.fields == nil {
 		return nil
@@ -89,7 +89,7 @@ func (f *field) inside() []field {
 	return f.fields()
 }
 
-// TopKeys returns the keys at the top of a file, in the order of FORMAT.md.
+// TopKeys returns the names of the settings at the top level of a file, in the order of FORMAT.md.
 func TopKeys() []string { return namesOf(newFile(nil).fields()) }
 
 func namesOf(fields []field) []string {

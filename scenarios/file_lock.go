@@ -21,8 +21,8 @@ const (
 	oneClient scope = true // a mapping under overrides
 )
 
-// lockSettings contains the keys under lock that have been parsed so far. Settings that depend on other keys still have
-// their zero values.
+// lockSettings contains the settings under lock that have been parsed so far. Settings that depend on other settings
+// still have their zero values.
 type lockSettings struct {
 	config locks.Config
 	given  format.Given // keys in the mapping parsed last; keys of nested mappings have names such as "extension.mode"
@@ -35,7 +35,7 @@ func (l lockSettings) copied() lockSettings {
 	return l
 }
 
-// readLock parses the keys of a mapping and stores the settings in l.
+// readLock parses the settings of a lock in a mapping and stores them in l.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	l.given = format.Given{}
 	fields := f.identity(l, s)
@@ -55,8 +55,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	maps.Copy(l.stated, l.given)
 }
 
-// definition returns the definition of the protocol that a mapping names. The other keys depend on it, so it must be
-// called before they are parsed. It returns nil if the mapping names no protocol or an unknown one.
+// definition returns the definition of the protocol that a mapping names. The other settings depend on the protocol, so
+// definition must be called before they are parsed. It returns nil if the mapping names no protocol or an unknown one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -71,7 +71,8 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 	return locks.Define(l.config.Protocol)
 }
 
-// lockTable returns the keys that the protocol d accepts. If d is nil, it returns the keys that any protocol accepts.
+// lockTable returns the settings that the protocol d accepts. If d is nil, it returns the settings that any protocol
+// accepts.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
 	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
@@ -83,8 +84,8 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign maps each protocol to the keys that only other protocols accept. Each key has the reason why this protocol
-// does not accept it.
+// foreign maps each protocol to the settings that only other protocols accept. Each setting has the reason why this
+// protocol does not accept it.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
@@ -97,8 +98,9 @@ var foreign = func() map[locks.Protocol][]field {
 	return all
 }()
 
-// whyNot explains why a protocol does not accept a key, and what to write instead. If word is not empty, it explains
-// why the protocol does not accept word as the key's value. It returns "" if no protocol accepts the key or the word.
+// whyNot explains why a protocol does not accept a setting, and what to write instead. If word is not empty, whyNot
+// explains why the protocol does not accept this word as the setting's value. It returns "" if no protocol accepts the
+// setting or the word.
 func whyNot(d *locks.Definition, path, word string) string {
 	takers := locks.Taking(path, word)
 	what := path
@@ -116,7 +118,7 @@ func whyNot(d *locks.Definition, path, word string) string {
 		format.Listed(takers, "and"), d.Name)
 }
 
-// identity returns the keys that must be the same for all clients of a lock.
+// identity returns the settings that must be the same for all clients of a lock.
 func (f *file) identity(l *lockSettings, s scope) []field {
 	if s == oneClient {
 		return []field{
@@ -146,7 +148,7 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 	}
 }
 
-// allLockFields returns the keys of all protocols, for the reference and for sweeps.
+// allLockFields returns the lock settings of all protocols, for the reference documentation and for sweeps.
 func (f *file) allLockFields() []field {
 	t := f.lockTable("lock", nil, &f.lock)
 	fields := t.fields("")
@@ -201,8 +203,8 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkTasks reports an error if a client has several tasks but its lock cannot be shared. It also reports the key
-// shared if there is only one task.
+// checkTasks reports an error if a client has several tasks but its lock cannot be shared. It also reports the setting
+// value-in if it makes tasks share an object although there is only one task.
 func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in format.Given) {
 	place, given := in["tasks"]
 	switch {
@@ -222,8 +224,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	}
 }
 
-// checkTasksOfLibrary reports an error if a client whose lock is a Go library has several tasks and their requests
-// cannot be told apart, or the lock is fair.
+// checkTasksOfLibrary reports an error if a client has several tasks, its lock is a Go library, and either the tasks'
+// requests cannot be told apart or the lock is fair.
 func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place format.Place) {
 	s := &f.scenario.Servers
 	if s.Front() == nil {

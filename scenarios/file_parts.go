@@ -26,8 +26,8 @@ const (
 	maxCount    = 10_000 // for cycles, and for writes per section
 )
 
-// serverKeys returns the keys under servers, except those with their own parsing code. The first keys select the kind
-// of servers.
+// serverKeys returns the settings under servers, except those that have their own parsing code. The first settings
+// select the kind of servers.
 func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
@@ -36,7 +36,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 	return append(keys, serverSettings()...)
 }
 
-// serverSettings returns those keys under servers that configure the servers.
+// serverSettings returns the settings under servers that all kinds of servers have, and those of each kind.
 func serverSettings() []format.Key[Servers] {
 	keys := []format.Key[Servers]{fsyncKey}
 	for _, b := range backends {
@@ -45,7 +45,7 @@ func serverSettings() []format.Key[Servers] {
 	return keys
 }
 
-// fsyncKey is the key fsync, which all kinds of servers have.
+// fsyncKey is the setting fsync, which all kinds of servers have.
 var fsyncKey = format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
 	"how long one fsync takes; members that agree on one log fsync before they agree")
 
@@ -201,7 +201,7 @@ func (f *file) readLinks(names *nemesis.Names) {
 	})
 }
 
-// link parses a key under links: "client-1 -> redis-1" is one direction, "client-1 | redis-1" is both.
+// link parses the name of an entry under links: "client-1 -> redis-1" is one direction, "client-1 | redis-1" is both.
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {
@@ -266,8 +266,7 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource reports an error if fencing is on but the protocol issues no tokens, or if several clients may hold the
-// lock at once.
+// checkResource reports an error if fencing is on but the protocol issues no tokens or allows several holders at once.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
 	place, given := f.inResource["fencing"]

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestReferenceIsMadeFromTheTables checks that FORMAT.md describes each key, protocol, kind of fault, law and cause in
-// the same way as the tables in the code.
+// TestReferenceIsMadeFromTheTables checks that FORMAT.md describes each setting, protocol, kind of fault, law and cause
+// in the same way as the tables in the code.
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
 	for part, made := range map[string]string{"keys": reference(), "faults": faultReference(),
 		"laws": lawReference(), "causes": causeReference()} {
@@ -58,7 +58,7 @@ func causeReference() string {
 	return b.String()
 }
 
-// reference returns the tables of the keys and the protocols.
+// reference returns the tables of the settings and the protocols.
 func reference() string {
 	var b strings.Builder
 	f := newFile(&format.Reader{})
@@ -119,13 +119,13 @@ func valuesIn(s *locks.Setting) string { return s.Form.Values() }
 
 func standardIn(s *locks.Setting) string { return docOf(s).standard }
 
-// differing returns the text that say returns for a key. If protocols have different texts, it returns each text
-// together with its protocols.
-func differing(takers []locks.Protocol, first *locks.Setting, say func(*locks.Setting) string) string {
+// differing describes a setting with the text that textOf returns for it. If the text is not the same for all
+// protocols, differing returns each text together with its protocols.
+func differing(takers []locks.Protocol, first *locks.Setting, textOf func(*locks.Setting) string) string {
 	var texts []string
 	with := map[string][]locks.Protocol{}
 	for _, p := range takers {
-		text := say(locks.Define(p).Setting(first.Path))
+		text := textOf(locks.Define(p).Setting(first.Path))
 		if with[text] == nil {
 			texts = append(texts, text)
 		}

@@ -9,22 +9,22 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// table describes the settings of one mapping and points to the value in which they are stored.
+// table describes the settings of one mapping and points to the structure in which they are stored.
 type table[T any] struct {
 	*format.Reader
 	name string // name of the mapping in messages
 	keys []format.Key[T]
 	to   *T
 	of   func(*Scenario, *Client) *T // where the finished scenario stores the values
-	// note, if set, is called for each key that the file contains.
+	// note, if set, is called for each setting that the file contains.
 	note func(path string, place format.Place)
-	// refuse, if set, returns why a word is not allowed as the value of a key, and what to write instead.
+	// refuse, if set, returns why a word is not allowed as the value of a setting, and what to write instead.
 	refuse func(k *format.Key[T], word string) string
-	// absent lists, by path, the keys that only other protocols have, with what to write instead.
+	// absent lists the settings that only other protocols have, by path, with what to write instead.
 	absent []field
 }
 
-// fields returns the keys of the mapping at the path under, which is "" or ends with a dot, such as "extension.".
+// fields returns the settings of the mapping whose path is under. under is "" or ends with a dot, such as "extension.".
 func (t *table[T]) fields(under string) (list []field) {
 	for i := range t.keys {
 		k := &t.keys[i]
@@ -54,7 +54,7 @@ func (t *table[T]) fields(under string) (list []field) {
 	return list
 }
 
-// docOf returns the entry of a key in the format's reference.
+// docOf returns the reference documentation of a setting.
 func docOf[T any](k *format.Key[T]) doc {
 	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
 	switch {
@@ -66,7 +66,7 @@ func docOf[T any](k *format.Key[T]) doc {
 	return d
 }
 
-// read parses the value of a key, which may be a nested mapping.
+// read parses the value of a setting, which may be a nested mapping.
 func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == format.Mapping && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
@@ -91,7 +91,7 @@ func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	}
 }
 
-// standards sets every key of a table to its default, except keys whose defaults depend on other keys.
+// standards sets every setting of a table to its default, except settings whose defaults depend on other settings.
 func standards[T any](keys []format.Key[T], to *T) {
 	for _, k := range keys {
 		if k.Depends == "" {
@@ -100,29 +100,29 @@ func standards[T any](keys []format.Key[T], to *T) {
 	}
 }
 
-// doc is the entry of a key in the format's reference.
+// doc is the reference documentation of a setting.
 type doc struct {
 	values, standard, meaning string
 	words                     []string // the values that are words and not numbers
 }
 
-// Variable is a key that a sweep can vary.
+// Variable is a setting that a sweep can vary.
 type Variable struct {
 	Path string // the key, as in FORMAT.md
 	Kind format.Kind
-	// Number returns the value of the key in a scenario, for one of its clients, if the value is a single number. It
-	// returns false if the value is a word or a range.
+	// Number returns the value of the setting in a scenario, for one of its clients, if the value is a single number.
+	// It returns false if the value is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form describes the permitted values. For a key under lock, this is the form for one of the protocols that accept
-	// the key. Value returns the value that is in effect. Both are empty for the few keys that have their own parsing
-	// code: clients, lock.protocol and servers.persistence.
+	// Form describes the permitted values. For a setting under lock, this is the form for one of the protocols that
+	// accept the setting. Value returns the value that is in effect. Both are empty for the few settings that have
+	// their own parsing code: clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
 	Own   bool // the key may also, or only, occur under overrides
 }
 
-// Variables returns the keys that affect a run, in the order of FORMAT.md, except keys whose values are mappings, lists
-// or names. only contains those keys that are allowed only under overrides.
+// Variables returns all settings that affect a run, in the order of FORMAT.md, except settings whose values are
+// mappings, lists or names. The second result lists those of them that are allowed only under overrides.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {
@@ -145,5 +145,5 @@ func variables(under string, fields []field) (list []Variable) {
 	return list
 }
 
-// wordOf is the Number function of a key whose value is never a number.
+// wordOf is the Number function of a setting whose value is never a number.
 func wordOf(*Scenario, *Client) (int64, bool) { return 0, false }

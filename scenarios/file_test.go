@@ -35,7 +35,7 @@ func parseText(t *testing.T, text string) *Scenario {
 	return withoutText(s)
 }
 
-// withoutText removes the file's text from a scenario. Then two scenarios are equal if they differ only in their texts.
+// withoutText removes the file's text from a scenario, so that scenarios with different texts can be compared.
 func withoutText(s *Scenario) *Scenario {
 	s.text = nil
 	return s
@@ -110,7 +110,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// Each row sets one key to one value in a minimal file, and checks one effect of that.
+// Each row sets one setting to one value in a minimal file and checks one effect of the value.
 var everyValue = []struct {
 	base, key, value string
 	got              func(*Scenario) any
@@ -239,7 +239,7 @@ var everyValue = []struct {
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }
 
-// lockSetting returns the value of a key under lock that is in effect for the first client.
+// lockSetting returns the value that a setting under lock has for the first client.
 func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)

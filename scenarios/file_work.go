@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workKeys are the keys under work, except those with their own parsing code.
+// workKeys are the settings under work, except those with their own parsing code.
 var workKeys = []format.Key[Work]{
 	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how many times a client "+
 		"acquires, works and releases"),
@@ -62,7 +62,7 @@ const maxTasks = 99
 // holdKinds maps the words that are allowed as the value of hold to their meanings.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
-// Two keys determine when clients start: stagger for all clients, and start for a single client.
+// Two settings determine when clients start: stagger for all clients, and start for a single client.
 var (
 	staggerKeys = []format.Key[time.Duration]{format.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
@@ -71,7 +71,7 @@ var (
 		"when the client starts; only under overrides").Depending("the client's start according to stagger")}
 )
 
-// workFields returns the keys under work. The first one determines when clients start.
+// workFields returns the settings under work. The first one determines when clients start.
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
@@ -144,7 +144,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override parses the mapping overrides: settings of single clients that replace the common ones.
+// override parses the mapping called overrides: settings of single clients that replace the common ones.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
 	clients := make([]string, len(ids))

@@ -87,7 +87,7 @@ func TestFixedTimesAreStated(t *testing.T) {
 			t.Fatal(pattern, err)
 		}
 		for _, path := range paths {
-			// settings.go defines keys of the format, not fixed times
+			// settings.go defines settings of scenario files, not fixed times
 			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" {
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFormerNamesOfRequests checks that a plan may use the name that an earlier version gave to a request of a modeled
-// client. The fault strikes the same message as with the present name.
+// client. The fault must strike the same message as with the current name.
 func TestFormerNamesOfRequests(t *testing.T) {
 	const etcd, kubernetes = "servers: {etcd: 3}\nlock: {protocol: etcd, compare-revision: off}",
 		"servers: {kubernetes: 3}\nlock: {protocol: lease-object}"

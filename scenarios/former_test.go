@@ -10,7 +10,7 @@ import (
 )
 
 // TestFormerNamesOfRequestsAreAccepted checks that a fault may use the name that an earlier version gave to a request.
-// It has the same effect as with the present name.
+// The fault must have the same effect as one with the current name.
 func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	for _, b := range backends {
 		for former, now := range b.Former {
@@ -27,8 +27,8 @@ func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	}
 }
 
-// strikesAlike reports whether client-1 sends a request that is now called now. If it does, strikesAlike checks that a
-// fault has the same effect with the former name as with this name.
+// strikesAlike reports whether client-1 sends a request with the current name. If it does, strikesAlike also checks
+// that a fault has the same effect whether it uses the former or the current name of the request.
 func strikesAlike(t *testing.T, s *Scenario, former, now string) bool {
 	t.Helper()
 	const fault = "pause client-1 for 1s after its "

@@ -17,8 +17,8 @@ func (s *Scenario) Judge(r Result) format.Judgment {
 	return j
 }
 
-// Qualify changes outcomes in v to undecided if the host stalled during the run, or if a client ended early, and that
-// leaves the outcome open.
+// Qualify changes outcomes in v to undecided. If the host stalled during the run, violations that the stall may have
+// caused become undecided. If a client ended early, laws that hold become undecided.
 func (r *Result) Qualify(v checker.Verdict) {
 	for i := range v.Findings {
 		f := &v.Findings[i]

@@ -85,9 +85,9 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario alone determines whether a measure is applied, whatever the lock's own code
-// does. If the lock comes from a library, the scenario still determines the work, and also the extensions if it has
-// them.
+// settles reports whether the scenario alone determines whether a measure is applied, so that the lock's own code does
+// not matter. If the lock comes from a library, the scenario still determines the work, and also the extensions if it
+// has them.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
@@ -116,7 +116,7 @@ func fenced(events []history.Event) showing {
 	return shown
 }
 
-// applied is a safety measure and whether a scenario applies it.
+// applied states whether a scenario applies a safety measure.
 type applied struct {
 	measure history.Measure
 	applied bool
@@ -146,8 +146,8 @@ func (s *Scenario) everybody(match func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether match returns true for the extension mode of every client. Clients that do not extend
-// their lock count as true.
+// extensions reports whether match returns true for the extension mode of every client. It ignores clients that do not
+// extend their lock.
 func (s *Scenario) extensions(match func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || match(c.Lock.Extension.Mode) })
 }

@@ -13,13 +13,14 @@ import (
 
 var (
 	quotedWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// These match lists of the format's words in a message.
+	// matches a list of the format's words in a message
 	ownWords   = regexp.MustCompile(`: (the keys here are|the \w+s are|did you mean) .*`)
 	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
 )
 
-// wrongWord returns the text that should be replaced with the suggested word. rest is the line from the problem's
-// column on. The text is what the message quotes or, if rest does not begin with that, the next word.
+// wrongWord returns the text that should be replaced with the suggested word. rest is the rest of the line, from the
+// column of the problem. If rest begins with a text that the message quotes, wrongWord returns that text. Otherwise it
+// returns the next word.
 func wrongWord(p *format.Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {

@@ -20,15 +20,15 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		ownership     checker.CauseKind
 	}{
 		// In these cases client-1 does not remove another client's key. Its key or znode has a unique name, and its
-		// release deletes only that one. A Kubernetes leader that could not renew its lease leaves the record
-		// unchanged.
+		// release deletes only the key or znode with this name. A Kubernetes leader that could not renew its lease
+		// leaves the record unchanged.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
 		// Two sessions were created before the first znode, but only one session after the crash, so the new token is
 		// lower.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
 		// Here the release compares the revision at which the key was set. After the crash, the revisions start again,
-		// so another client's key can have the same one.
+		// so another client's key can have the same revision.
 		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
 			checker.RemovedByNonOwner},
 	} {

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNoPeriodIsTooShort sets every documented key that takes a duration to very short durations, in a run with a long
-// hold and a network without delay. Either the file is refused with an error at the key, or the number of events stays
-// below a bound that corresponds to a few seconds of work.
+// TestNoPeriodIsTooShort sets every documented setting that takes a duration to very short durations, in a run with a
+// long hold and a network without delay. Either the file is refused with an error at the setting, or the number of
+// events stays below a bound that corresponds to a few seconds of work.
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}

@@ -11,7 +11,7 @@ const semaphoreText = "name: semaphore\nservers: {%s: 1}\nclients: %d\n" +
 	"lock: {protocol: %s, ttl: 8s, permits: %s}\n%s"
 
 // TestPermitsAreForSemaphoresThatSomebodyWaitsFor checks that the header of a history contains the number of permits. A
-// number of permits that makes no sense is reported as an error at the key.
+// number of permits that makes no sense is reported as an error at the position of the setting.
 func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 	s, err := ParseWith("semaphore.yaml", fmt.Appendf(nil, semaphoreText, "redis", 3, "library", "2", ""), &Code{})
 	if err != nil {

@@ -26,7 +26,7 @@ type prober struct {
 }
 
 // runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe behaves as if the
-// first client asked for the lock once more: it has that client's clocks, however wrong they are by then. runProbe
+// first client asked for the lock once more: it has that client's clocks, even if they are wrong by then. runProbe
 // reports whether the time limit was reached.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
@@ -80,7 +80,7 @@ func (r *Runner) newProbe(library *locks.Library) *client {
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns the time without requests after which a lock is certainly free: the TTL and a millisecond.
+// lease returns how long it takes without requests until a lock is certainly free: one TTL and a millisecond.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
 // outdated reports whether a fault struck or ended after the probe acquired a lock in its current cycle. In this case
@@ -97,8 +97,8 @@ func (p *prober) outdated() bool {
 }
 
 // delayed notes that one of the probe's messages was in the slow tail of the network's delays. It ignores the message
-// if the probe had already waited for too long, because then the message is not the reason. The check is a separate
-// event, because the probe may be sending the message at this moment.
+// if the probe had already waited for too long, because then the message is not the reason. It makes the probe check
+// its waiting time in a separate event, because the probe may be sending the message at this moment.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return
@@ -139,8 +139,8 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire of the probe. The probe then repeats its request after everything that it has sent must have
-// arrived. On a new connection, this takes up to three one-way delays.
+// giveUp ends an acquire of the probe. The probe then waits until everything that it has sent must have arrived, and
+// repeats its request. On a new connection, a message takes up to three one-way delays.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)

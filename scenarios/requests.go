@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// showing is what the requests of a lock whose code is unknown show about a safety measure. If they show nothing, it is
-// unknown whether the lock applies the measure.
+// showing says what a lock's requests reveal about one of its safety measures. It is used for locks whose code is
+// unknown. If the requests reveal nothing, it is unknown whether the lock applies the measure.
 type showing uint8
 
-// The zero showing means that the requests show nothing.
+// The zero value means that the requests reveal nothing.
 const (
 	notShown     showing = iota
 	shownApplied         // all relevant requests show that it is applied
@@ -34,7 +34,7 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, each with the attempt that sent it first
 	scripts map[string]*script         // keyed by the hash of the script's text
 	conns   map[uint64]*connection
-	// the field of the same name in history.Header explains this one
+	// see the field of the same name in history.Header
 	asked map[history.Process]history.Time
 	quiet map[history.Process]history.Span
 }
@@ -61,8 +61,8 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// note records what a request shows about a measure. Once a request has shown the measure as absent, it stays absent.
-// Once a request leaves it open, no later request can show it as applied.
+// note records what a request shows about a measure. Once a request has shown that the lock does not apply the measure,
+// this remains so. Once a request has shown nothing, no later request can show that the lock applies the measure.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -78,7 +78,6 @@ func (r *requestReader) lapse(l history.Lapse) {
 	}
 }
 
-// shownIf returns shownApplied if yes is true, and shownAbsent otherwise.
 func shownIf(yes bool) showing {
 	if yes {
 		return shownApplied
@@ -118,7 +117,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey records what a command on a lock's key, outside a script, shows.
+// seeKey records what a command on a lock's key shows about the lock. The command is not part of a script.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })

@@ -65,7 +65,8 @@ func (r *requestReader) script(text string) *script {
 	return s
 }
 
-// seeScript records what a call of a script on a lock's key shows.
+// seeScript records what a command that calls a script shows about a lock. The command's first key must belong to a
+// lock.
 func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return

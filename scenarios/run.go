@@ -31,8 +31,8 @@ type Result struct {
 	// Stalled describes how the host may have delayed a process in a run in real time. It is empty if nothing was
 	// delayed. After a stall, the reason why a lock made no progress is unknown.
 	Stalled string
-	// EndedEarly names the clients that ended before their work was done. Only runs in virtual time whose clients are
-	// programs set it. If it is not empty, a law may hold only because too little was tried.
+	// EndedEarly names the clients that ended before their work was done. It is set only for runs in virtual time whose
+	// clients are programs. If it is not empty, a law may hold only because the clients did too little.
 	EndedEarly string
 }
 
@@ -207,7 +207,8 @@ func (r *Runner) ReportSent(on bool) { r.sent = on }
 // probe starts. If f is nil, runs call nothing. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world report such moments to r.watch until the first moment of the probe.
+// beginWatch makes the world call r.watch at each moment at which a fault can make a difference, until the probe
+// starts.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return

@@ -1,6 +1,6 @@
 // Package scenarios turns a scenario file into runs: scenario -> plan -> run -> history -> verdict. It contains the
-// keys of scenario files, the embedded catalogue, the clients, the protected resource, and the runner that puts them
-// into a simulated world.
+// settings of scenario files, the embedded catalogue, the clients, the protected resource, and the runner that puts
+// them into a simulated world.
 //
 // Goals: a scenario is data that a person can read. A run depends only on its scenario and its plan, and the plan
 // contains the seed and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim,
@@ -110,7 +110,8 @@ type Client struct {
 	Work Work
 }
 
-// Work is what a client does in each of its Cycles: acquire; then read, compute and write, Writes times; hold; release.
+// Work is what a client does in each of its cycles. It acquires its locks. Then it reads the resource, computes and
+// writes the result, as often as Writes says. It holds the locks for the time Hold and then releases them.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // default 1
@@ -179,7 +180,7 @@ const (
 // Text returns the file's text. Callers must not change it.
 func (s *Scenario) Text() []byte { return s.text }
 
-// Locks returns the distinct names of the locks that the clients use. They are the keys on the servers.
+// Locks returns the distinct names of the locks that the clients use. The names are also the keys on the servers.
 func (s *Scenario) Locks() []history.Lock {
 	var names []history.Lock
 	for i := range s.Clients {

@@ -54,8 +54,9 @@ const (
 	allocationsOfASchedule, bytesOfASchedule = 678, 57_900 // for the run and for judging all laws
 )
 
-// TestASchedulesMemory compares the heap use of a run with the figures above, which are the same on every machine. If
-// heap use has risen, runs have become slower as well. If it has fallen, the figures must be lowered.
+// TestASchedulesMemory compares the heap use of a run with the expected values above, which are the same on every
+// machine. If heap use has risen, runs have become slower as well. If it has fallen, the expected values must be
+// lowered.
 func TestASchedulesMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -18,15 +18,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// ofSearches lists the keys that affect only how a search chooses its plans. Package search tests them.
+// ofSearches lists the settings that affect only how a search chooses its plans. Package search tests them.
 var ofSearches = []string{"mix.aimed", "mix.guided"}
 
-// settingUnderTest is one value of one key of the format.
+// settingUnderTest is one value of one setting.
 type settingUnderTest struct{ path, value string }
 
-// TestEverySettingChangesARunOrIsRefused tries every key in the parser's tables with each of its words, or with some
-// numbers, for every protocol and for a single client. Either some run differs from the run with the default, or the
-// file is refused at the position and for the reason that testdata/format/refused.txt lists.
+// TestEverySettingChangesARunOrIsRefused tries every setting in the parser's tables with each of its words, or with
+// some numbers. It does so for every protocol, and for a single client. Either some run must differ from the run with
+// the default, or the file must be refused. testdata/format/refused.txt lists the refused files with their reasons and
+// positions.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -68,8 +69,8 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	testkit.Golden(t, golden, refused.String())
 }
 
-// settingsOfTheFormat returns every key that affects how runs go, which faults are drawn or how runs are judged, with
-// some values for each key.
+// settingsOfTheFormat returns every setting that affects how runs go, which faults are drawn or how runs are judged,
+// with some values for each setting.
 func settingsOfTheFormat() (all []settingUnderTest) {
 	// names and other parts of a scenario that are not settings
 	texts := []string{"name", "summary", "source", "overrides", "faults"}
@@ -90,8 +91,9 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 	return all
 }
 
-// sampled maps keys to values to try, for keys whose kind of value does not suggest any. Values in brackets are lists
-// and mappings. If the list of values is nil, the key is a mapping, and the keys inside it are tried instead.
+// sampled maps a setting to the values to try if the values cannot be derived from the setting's kind. Values in
+// brackets are lists and mappings. If there are no values, the setting is a mapping, and the settings inside it are
+// tried instead.
 var sampled = map[string][]string{
 	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
 	"expect": nil, "expect.metrics": {},
@@ -114,7 +116,7 @@ var sampled = map[string][]string{
 	"mix.with": {"[flush]"},
 }
 
-// valuesFor returns the words that a key accepts, and some numbers.
+// valuesFor returns the words that a setting accepts, and some numbers.
 func valuesFor(path string, f *field) []string {
 	if some, ok := sampled[path]; ok {
 		return some
@@ -153,12 +155,12 @@ type situationPool struct {
 	made  []*setup
 }
 
-// tellingOf maps each key to the situations in which the key has had an effect. They are tried first, because the key
-// is likely to have an effect there again.
+// tellingOf maps each setting to the situations in which the setting has had an effect. They are tried first, because
+// the setting is likely to have an effect there again.
 type tellingOf map[string][]int
 
 // first returns the indices of all n situations in the order in which to try them: the simplest situation, then those
-// in which the key has had an effect, then the others.
+// in which the setting has had an effect, then the others.
 func (m tellingOf) first(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {
@@ -175,7 +177,7 @@ func (m tellingOf) note(key string, i int) {
 	}
 }
 
-// setup is a scenario with the outcomes of its runs before any key is changed.
+// setup is a scenario with the outcomes of its runs before any setting is changed.
 type setup struct {
 	doc  *format.Document
 	came map[string]string // outcomes, keyed by kind of outcome and text
@@ -220,7 +222,7 @@ func (p *situationPool) situation(t *testing.T, i int) *setup {
 	return p.made[i]
 }
 
-// adapt removes all settings from a scenario that a protocol does not have.
+// adapt removes from a scenario all settings that a protocol does not have.
 func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
@@ -251,12 +253,12 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return doc
 }
 
-// enoughRefusals is the number of situations that must refuse a setting, while none accepts it, before the test counts
-// the setting as refused. For settings that are known to be refused, fewRefusals are enough in the default test.
+// The test counts a setting as refused if no situation accepts it and enoughRefusals situations refuse it. For settings
+// that are known to be refused, fewRefusals situations are enough in the default test.
 const enoughRefusals, fewRefusals = 25, 3
 
-// try sets a key to a value in one situation after another until the outcome of the runs changes. If every file is
-// refused, it returns the first error.
+// try sets a setting to a value in one situation after another, until the outcome of the runs changes. If every file is
+// refused, try returns the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0
@@ -302,8 +304,8 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 	return refused, false
 }
 
-// lacking returns the situation's scenario without a key. If the key is the only one in its mapping, lacking adds
-// another key to keep the mapping.
+// lacking returns the situation's scenario without a setting. If the setting is the only one in its mapping, lacking
+// adds another setting to keep the mapping.
 func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	doc := s.doc.Clone()
 	doc.Remove(path)
@@ -330,7 +332,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// before returns the outcome of the situation without the key.
+// before returns the outcome of the situation without the setting.
 func (s *setup) before(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {
@@ -350,8 +352,8 @@ func copyOf(s *Scenario) *Scenario {
 // versionsOf maps a word that selects a Redis command to the version of Redis that has the command.
 var versionsOf = map[string]string{"delex": "8", "cad": "tair", "cas": "tair"}
 
-// give sets a key to a value, which may be a list or a mapping. It also sets the version of the servers that the value
-// needs.
+// give sets a setting to a value, which may be a list or a mapping. It also sets the version of the servers that the
+// value needs.
 func give(doc *format.Document, path, value string) {
 	if _, redis := doc.Get("servers.redis"); redis && versionsOf[value] != "" {
 		doc.Set("servers.version", versionsOf[value])
@@ -374,7 +376,7 @@ func give(doc *format.Document, path, value string) {
 	doc.Set(path, value)
 }
 
-// kindOfOutcome returns what a key can affect: how runs go, which faults are drawn, or how runs are judged.
+// kindOfOutcome returns what a setting can affect: how runs go, which faults are drawn, or how runs are judged.
 func kindOfOutcome(path string) string {
 	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
 		if path == kind || strings.HasPrefix(path, kind+".") {
@@ -384,7 +386,7 @@ func kindOfOutcome(path string) string {
 	return "run"
 }
 
-// observed returns the part of a scenario's outcome that the key can affect.
+// observed returns the part of a scenario's outcome that the setting can affect.
 func observed(t *testing.T, path string, s *Scenario) string {
 	var b strings.Builder
 	r := NewRunner(s)

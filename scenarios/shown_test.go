@@ -19,8 +19,8 @@ type change struct {
 	cause checker.CauseKind
 }
 
-// changes remove the words on which a scenario's outcome depends: the remedy from a scenario in which the laws hold, or
-// the defect from a scenario in which laws are violated without a fault.
+// changes lists changes of scenarios that remove the words on which the outcome depends. If the laws hold, these words
+// are the remedy. If laws are violated without a fault, these words are the defect.
 var changes = []change{
 	{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}",
 		"protocol: setnx, ttl: 10s}", "deadlock-freedom", checker.StuckBehindCrashed},
@@ -269,8 +269,8 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 }
 
 // TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, some expected
-// violation must no longer occur, or some metric must be out of bounds. This must happen in the scenario itself, or
-// after one of the changes of its words. Every scenario must have a fault or a change.
+// violation must no longer occur, or some metric must be out of bounds. If the scenario itself does not show this, one
+// of its variants must show it, in which a few words are changed. Every scenario must have a fault or such a variant.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -296,8 +296,8 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	}
 }
 
-// breaksByItsFaults reports an error for each law that is violated, as expected, even without faults and with each
-// change.
+// breaksByItsFaults checks each law that the scenario expects to be violated. It reports an error if the law is
+// violated without any fault, and also with each of the given changes.
 func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome != checker.Violated {
@@ -313,7 +313,8 @@ func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	}
 }
 
-// shows lists the expectations that the scenario's faults or words must bring about: violated laws, and metrics.
+// shows returns the names of the laws that the scenario expects to be violated, and of the metrics for which it has
+// expectations.
 func (s *Scenario) shows() (names []string) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome == checker.Violated {
@@ -326,8 +327,8 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether one of the named expectations, of a violated law or of a metric, is not met in any of the
-// runs.
+// ceases reports whether a named expectation is not met in any of the runs. A name is that of a law that should be
+// violated, or of a metric.
 func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgment) bool {

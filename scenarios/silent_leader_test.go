@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// cutMember cuts off from the others the member that serves the holder of a lock. The holder has a session of five
-// seconds. It can reach this member and uses its connection.
+// In cutMember, the ZooKeeper member that serves the holder of a lock is cut off from the other members. The holder has
+// a session of five seconds. It can still reach this member and uses its connection.
 const cutMember = `
 name: cut-member
 servers: SERVERS
@@ -42,7 +42,7 @@ func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	}
 }
 
-// The messages are those of ZooKeeper 3.8.0 when it is started with these times.
+// The expected messages are those that ZooKeeper 3.8.0 prints when it is started with these values.
 func TestTimesThatZooKeeperRefuses(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{zookeeper: 3, sync-limit: 0}": "x.yaml:3:37: ZooKeeper does not start with a syncLimit of 0 " +

@@ -2,8 +2,8 @@ package scenarios
 
 // This file generates the scenario file that a user starts with. There is one for each protocol, and one for each kind
 // of lock that is a protocol with certain settings. It contains every setting of the lock, commented out, with its
-// default. It can be run unchanged, and shows what a pause does to the lock. To set a key, the user removes the # in
-// front of it.
+// default. It can be run unchanged, and shows what a pause does to the lock. To change a setting, the user removes the
+// # in front of it.
 
 import (
 	"fmt"
@@ -112,8 +112,8 @@ func (f *starterFile) others() {
 	}
 }
 
-// offer writes a key. If the kind of lock sets the key, offer writes this value. Otherwise, it writes the default,
-// commented out.
+// offer writes a setting. If the kind of lock determines its value, offer writes this value. Otherwise, it writes the
+// default, commented out.
 func (f *starterFile) offer(indent, path, standard string) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if value, given := f.kind.set[path]; given {
@@ -184,8 +184,8 @@ func (f *starterFile) lock() {
 	}
 }
 
-// group writes a mapping in one line, with the meanings of its keys above it. If the kind of lock sets some of the
-// keys, group writes these values. Otherwise, it writes all defaults, commented out.
+// group writes a mapping in one line, with the meanings of its settings above it. If the kind of lock determines some
+// of the settings, group writes these values. Otherwise, it writes all defaults, commented out.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries, given []string
@@ -213,7 +213,7 @@ func (f *starterFile) group(group *locks.Setting) {
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce returns the lock's settings in a scenario that states only the values that the kind of lock sets.
+// inForce returns the lock's settings in a minimal scenario, which states only the values that define the kind of lock.
 func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\nwork: {writes: 1}\n",
 		f.def.Backend, f.count(), f.def.Name)

@@ -11,7 +11,8 @@ type Kind struct {
 	set  map[string]string // by path: the values of keys that differ from the defaults
 }
 
-// Kinds returns all locks for which there is a starter file: first the protocols, in their order.
+// Kinds returns all locks for which there is a starter file. The protocols come first, in the order of the reference
+// documentation.
 func Kinds() (all []*Kind) {
 	for _, d := range locks.Definitions() {
 		all = append(all, &Kind{Name: string(d.Name), Text: d.Text, Lock: d, set: map[string]string{}})

@@ -13,7 +13,8 @@ import (
 // offered matches the lines that become a setting when their # is removed.
 var offered = regexp.MustCompile(`(?m)^( *)#(- \S|[a-z-]+: )`)
 
-// parse reads a file without its text and path, so that two files can be compared.
+// parse parses a scenario file that must be valid. Its path is always my-lock.yaml, so that two scenarios can be
+// compared.
 func parse(t *testing.T, text string) *Scenario {
 	t.Helper()
 	s, err := Parse("my-lock.yaml", []byte(text))

@@ -75,9 +75,9 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind repeats that test for locks that a session keeps alive, with random faults of
-// processes and links. No client may wait for something that an abandoned attempt left behind, and no holder may lose
-// its lock.
+// TestWhoGivesUpALockLeavesNothingBehind makes clients that hold one lock fail to acquire another, under random faults
+// of processes and links. The locks are kept alive by a session. No client may wait for something that an abandoned
+// attempt left behind, and no holder may lose its lock.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {

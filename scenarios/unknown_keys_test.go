@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// keyed is a mapping of the format, with the fields that are allowed in it.
+// keyed is a mapping in a scenario file, with the fields that it may contain.
 type keyed struct {
 	name   string
 	fields func(f *file) []field
@@ -139,11 +139,11 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	}
 }
 
-// Found returns a word in the form in which messages quote it.
+// Found returns a word as messages quote it.
 func Found(word string) string { return format.Found(word) }
 
 // TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools. The message must name the right
-// key.
+// setting.
 func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 	all := map[string]*keyed{}
 	for _, m := range allMappings() {
@@ -168,7 +168,7 @@ func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 
 var exampleIn = regexp.MustCompile(`needs a mapping such as (\{.*?\}+)(?:, or [a-z]+)?, found `)
 
-// written returns a file in which other replaces the mapping at path.
+// written returns the text of a minimal file in which the given text replaces the mapping at path.
 func written(path, other string) string {
 	parts := map[string]string{"servers": "{redis: 1, replicas: 9}", "lock": "{protocol: set-nx-px}"}
 	names := strings.Split(path, ".")

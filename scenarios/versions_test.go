@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofOwnClients lists the keys that affect only clients with code of their own, and not the modeled locks.
+// ofOwnClients lists the settings that affect only clients that run their own code. They do not affect the modeled
+// locks.
 var ofOwnClients = []string{"servers.version", "servers.notify-keyspace-events"}
 
 // asked returns a server's reply to a client's command.
@@ -33,8 +34,8 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	return reply
 }
 
-// TestServersAreSetForClientsOfOnesOwn checks the effect of the keys in ofOwnClients, because runs of modeled locks do
-// not show it.
+// TestServersAreSetForClientsOfOnesOwn checks the effect of the settings in ofOwnClients. Runs of modeled locks do not
+// show it.
 func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	for _, c := range []struct{ servers, command, want string }{
 		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},
@@ -59,8 +60,7 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// versioned lists scenarios. A refused scenario is followed by the position and the reason of the error, an accepted
-// one by nothing.
+// versioned lists scenarios. If a scenario is refused, the position and the reason of the error follow it.
 const versioned = `
 servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX exists from Redis 8.4: set servers.version: 8
 servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX exists from Redis 8.4: set servers.version: 8
@@ -78,8 +78,8 @@ servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45:
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 
-// A release or extension that uses a command that the servers do not have is refused. The error is at the key and says
-// which version has the command.
+// A release or extension that uses a command that the servers do not have is refused. The error has the position of the
+// setting and says which version has the command.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
 	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {
 		text, want, _ := strings.Cut(strings.TrimSpace(line), " =>")

@@ -59,9 +59,9 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 	return slices.Sorted(maps.Keys(spy.reading))
 }
 
-// TestSettingsSayWhoReadsTheWallClock runs the catalogue, and each protocol with every word of every key that it
-// accepts, for all clients and for one. The clients that read their wall clock must be exactly those of which the
-// settings say so.
+// TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clock with those that should read it
+// according to their settings. It runs all scenarios of the catalogue. It also runs each protocol with every word of
+// every setting, set for all clients or for a single one.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}
 	for _, name := range Names() {

@@ -107,9 +107,9 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds defers an event until the client's pause ends, and reports whether it did. It does not defer anything if
-// the client is a stopped process on the host: the host's kernel receives the bytes, and the process finds them when it
-// continues.
+// clientHolds defers an event until the client's pause ends, and reports whether it has deferred the event. It defers
+// nothing if the client is a stopped process on the host: the host's kernel receives the bytes, and the process finds
+// them when it continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
@@ -138,8 +138,8 @@ func (m *message) act(uint64) {
 	}
 }
 
-// arrive passes the request to the server. If the server is down, its machine refuses the request, or the request is
-// sent again because the machine is off.
+// arrive passes the request to the server. If the server is down but its machine is on, the machine refuses the
+// request. If the machine is off, the request is sent again.
 func (m *message) arrive() {
 	p := m.c.server
 	if p.down && p.off != ShutDown {
@@ -256,7 +256,7 @@ type turns struct {
 	held     bool // the client was paused, so the next request is sent after the pause
 }
 
-// takeTurn sends the next request.
+// takeTurn sends the next request of a CallInTurn.
 func (t *task) takeTurn() {
 	p := &t.call
 	p.number++
@@ -266,7 +266,7 @@ func (t *task) takeTurn() {
 	t.sleepFor(t.turns.timeout)
 }
 
-// nextTurn ends the current turn. It reports whether another turn follows.
+// nextTurn ends the current request of a CallInTurn. It reports whether another request follows.
 func (t *task) nextTurn() bool {
 	s := &t.turns
 	switch {

@@ -71,8 +71,8 @@ func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.l
 // into 64 bits, even if the slowest possible clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime returns the first true time, not before from, at which the clock shows at or later. It assumes that nothing
-// changes the clock after its last segment.
+// trueTime returns the first true time at which the clock shows the given reading or a later one. The result is not
+// before from. It assumes that nothing changes the clock after its last segment.
 func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]

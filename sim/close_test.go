@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is notified of closed connections. It holds back some requests until it closes their
-// connection, and answers all others.
+// doorkeeper is a server that is notified of closed connections. It does not answer some requests until it closes their
+// connection. It answers all other requests.
 type doorkeeper struct {
 	gossip
 	kept []*Incoming
@@ -63,9 +63,9 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	}
 }
 
-// TestServerLearnsThatItsClientHasGone: if a client closes a connection or crashes, the server is notified one delay
-// later, after the client's earlier requests. A cut or a pause delays the notice. A server that has restarted since is
-// not notified.
+// TestServerLearnsThatItsClientHasGone: if a client closes a connection or crashes, the server is notified after one
+// network delay, and after the client's earlier requests. A cut or a pause delays the notice. A server that has
+// restarted since then is not notified.
 func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)

@@ -6,8 +6,8 @@ import (
 )
 
 // Stacks holds the coroutines on which tasks run. By default, all worlds of the program share one set. Code in a bubble
-// (testing/synctest) may not run on a stack that was created outside the bubble, so its Options must provide another
-// set.
+// (testing/synctest) may not run on a stack that was created outside the bubble, so the Options of a world in a bubble
+// must provide another set.
 type Stacks struct {
 	mu   sync.Mutex
 	idle []*coroutine // coroutines without a task; never more than the largest number of tasks that ran at once

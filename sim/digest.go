@@ -40,7 +40,7 @@ func (w *World) digestReply(b []byte) {
 	}
 }
 
-// digestRecord adds a recorded event of the history.
+// digestRecord adds a recorded event of the history to the digest.
 func (w *World) digestRecord(e *history.Event) {
 	d := &w.digest
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))

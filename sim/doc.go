@@ -11,6 +11,6 @@
 // map.
 //
 // The model is simplified so that runs are easy to read. A request takes no time to execute. TCP bytes that a cut holds
-// back are sent as soon as the cut heals, without a back-off. Segments that reach a host that is off are sent again as
-// Linux does.
+// back are sent as soon as the cut heals, without a back-off. If a segment reaches a host that is off, the sender sends
+// it again, with the timing of Linux.
 package sim

@@ -104,8 +104,9 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestOutsideIsNotified: an Outside is notified of every fault of its process. Nested pauses count as one: it is
-// notified when the first begins and when the last ends. Pass triggers the faults that wait for that point.
+// TestOutsideIsNotified: an Outside is notified of every fault of its process. Nested pauses count as one pause: the
+// Outside is notified when the first pause begins and when the last pause ends. Pass triggers the faults that wait for
+// the given point.
 func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
@@ -128,7 +129,7 @@ func TestOutsideIsNotified(t *testing.T) {
 }
 
 // TestWhatIsRecordedCanBeKeptOut: Options.Keep is called for each event. The history contains only the events for which
-// it returns true, with the changes that it made to them.
+// Keep returns true, with the changes that Keep made to them.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {

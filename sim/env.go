@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Env is the complete interface of client code to its surroundings. A protocol written against it runs in the simulator
-// and, with another implementation of Env, against real servers.
+// Env is the complete interface between client code and its surroundings. A protocol written against it runs in the
+// simulator and, with another implementation of Env, against real servers.
 type Env interface {
 	// Name returns the name of the process in which the code runs.
 	Name() history.Process
@@ -28,8 +28,8 @@ type Env interface {
 	// task's next Call. A request that is unanswered when Call returns is not canceled, but its reply will be dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
 	// CallInTurn sends the requests one after another. It sends each request when the previous one has been answered or
-	// has timed out. After each request, it calls each with the request's index and reply. It returns after the last
-	// request, or as soon as each returns false. each must not block.
+	// has timed out. After each request, it calls the callback with the request's index and reply. It returns after the
+	// last request, or as soon as the callback returns false. The callback must not block.
 	CallInTurn(timeout time.Duration, each func(i int, r *Reply) (proceed bool), reqs ...Request)
 	// Receive waits for data that the server has pushed on connection c. The status is Answered if data arrived, Reset
 	// if the server closed the connection, and NoReply if the timeout passed or a signal was raised. Only one task at a
@@ -88,7 +88,7 @@ type Request struct {
 // Point is a named moment of a protocol at which a fault may be injected.
 type Point string
 
-// The points, in the order in which a client of a lock passes them.
+// These are the points, in the order in which a client of a lock passes them.
 const (
 	AcquireStart    Point = "acquire-start"
 	ClockRead       Point = "clock-read"

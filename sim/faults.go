@@ -9,7 +9,7 @@ import (
 // The methods below inject faults into a world. They panic if the name of a process is unknown, because plans are
 // validated before a run. Faults of the same kind on the same process nest.
 
-// AtPoint calls f when the process passes the point for the nth time, counted from 1.
+// AtPoint calls f when the process passes the point for the nth time. The first time has the number 1.
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
 	c := w.process(id).count(point, true)
 	c.strikes = append(c.strikes, strike{nth, f})
@@ -34,7 +34,7 @@ func (w *World) Pause(id ProcessID) {
 	}
 }
 
-// Resume ends one pause.
+// Resume ends one of the pauses of a process. The process continues when all of its pauses have ended.
 func (w *World) Resume(id ProcessID) {
 	p := w.process(id)
 	p.paused--
@@ -154,8 +154,8 @@ func (w *World) DelayNext(from, to ProcessID, d time.Duration, struck func()) {
 	l.once = append(l.once, nextDelay{Time(d), struck})
 }
 
-// DelayNth adds d to the delay of the nth message of a link, counted from 1 from the start of the run. struck is
-// called when that message is sent.
+// DelayNth adds d to the delay of the nth message of a link. Messages are counted from the start of the run; the first
+// one has the number 1. struck is called when that message is sent.
 func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func()) {
 	l := w.link(from, to)
 	l.nth = append(l.nth, nthDelay{n, Time(d), struck})
@@ -171,12 +171,13 @@ func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 // ServerFault tells a server program that a fault begins or ends. The server itself must implement the fault.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside is a process of the host for which a simulated process stands. It is notified of each fault of the simulated
-// process, within the event that causes the fault.
+// Outside is a real process on the host. A simulated process represents it in the world. The Outside is notified of
+// each fault of the simulated process, within the event that causes the fault.
 type Outside interface {
 	Pauser
-	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 or,
-	// if the process had already ended by itself, the last time (above 0) at which it is known to have been alive.
+	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 if
+	// the process was still running. If the process had already ended by itself, it returns the last time (above 0) at
+	// which the process is known to have been alive.
 	Crashed() (alive Time)
 	// Jumped is called when a fault has moved the process's wall clock by d.
 	Jumped(d time.Duration)
@@ -184,7 +185,7 @@ type Outside interface {
 	Drifted(ppm int64)
 }
 
-// Attach notifies o of what happens to a process, for the rest of the run.
+// Attach connects a process to an Outside, which is notified of the faults of the process for the rest of the run.
 func (w *World) Attach(id ProcessID, o Outside) { w.process(id).outside = o }
 
 // Pass records that a process whose code is not a task has passed a point. It triggers the faults that wait for the

@@ -11,8 +11,8 @@ type Front interface {
 	// Port returns the port on which every server listens.
 	Port() int
 	// Serial reports whether a server must receive the requests of a connection one at a time, each after the previous
-	// one was answered. If it is false, the server receives each request as it arrives, and later the notice that the
-	// connection was closed; the server itself executes them in order.
+	// one was answered. If Serial returns false, the server receives each request as it arrives and must itself execute
+	// the requests in order. After them, it is notified that the connection was closed.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers
@@ -33,18 +33,18 @@ type Caller interface {
 	Wire(server ProcessID) Wire
 	// Begin begins an attempt: from now on, the client's requests belong to it.
 	Begin(a history.Attempt, now Time)
-	// Try is called when the client stops requesting the lock. It returns the servers that granted the lock in the last
-	// round of requests, and the time since at which that round began. If no request acquired the lock, since is the
-	// time at which the attempt began.
+	// Try is called when the client stops requesting the lock. It returns the time at which the last round of requests
+	// began, and the servers that granted the lock in that round. If no request acquired the lock, the time is the
+	// beginning of the attempt.
 	Try() (since Time, granted []ProcessID)
 }
 
 // Tasks is a Caller whose client has several tasks, which share its connections.
 type Tasks interface {
 	Caller
-	// Turn says which task Begin, Try and the bytes that are written next belong to. Tasks are numbered from 1; 0 is a
-	// task that is not known. If calling is true, a call of the task's lock is sending the bytes. If it is false, they
-	// come from code that an earlier call has left running.
+	// Turn states to which task the next calls of Begin and Try, and the bytes that are written next, belong. Tasks are
+	// numbered from 1; 0 means that the task is not known. If calling is true, the bytes are sent during a call of the
+	// task's lock. If it is false, they come from code that an earlier call has left running.
 	Turn(task int, calling bool)
 }
 
@@ -57,8 +57,8 @@ type Wire interface {
 	// error means that the bytes violate the protocol, and fails the run. If a Wire can answer invalid bytes as the
 	// real server does, it does so and returns no error.
 	Written(l Line, b []byte) error
-	// Arrived handles bytes that the server has sent: the reply to the request to, or a push if to is nil. The bytes
-	// are valid until Arrived returns.
+	// Arrived handles bytes that the server has sent: the reply to the given request, or a push if the request is nil.
+	// The bytes are valid until Arrived returns.
 	Arrived(l Line, b []byte, to *Incoming)
 }
 
@@ -75,8 +75,8 @@ func (e *NotSimulatedError) Error() string { return "fencepost: " + e.Request + 
 type Line interface {
 	// Now returns the true time.
 	Now() Time
-	// Ask sends a request to the server as a message on the network. of is the attempt to which it belongs, and phase
-	// is its purpose. The message's delay depends on both.
+	// Ask sends a request to the server as a message on the network. The message's delay depends on the attempt to
+	// which the request belongs, and on phase, which is the purpose of the request.
 	Ask(args []string, of history.Attempt, phase string)
 	// Deliver passes bytes to the client, without a delay.
 	Deliver(b []byte)

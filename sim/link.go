@@ -77,9 +77,9 @@ func (l *link) purpose(attempt, phase string) uint64 {
 // the drawn delay itself.
 const tailDraw = 0x7461696c
 
-// number returns the sequence number of a request among those with the same attempt and phase, in the order in which
-// their sender created them. A reply uses the number of its request, because the times and the order of replies depend
-// on faults.
+// number returns the sequence number of a request among the requests with the same attempt and phase, in the order in
+// which their sender created them. A reply uses the number of its request, because the times and the order of replies
+// depend on faults.
 func (l *link) number(attempt, phase string) uint64 {
 	if l.w.opts.Endless { // counts per attempt would never be freed
 		return uint64(l.sent)
@@ -108,7 +108,7 @@ func (l *link) faultDelay(n int) Time {
 // parcel is anything that can be sent over a link.
 type parcel interface {
 	depart(extra Time) // starts the journey; extra is added to the drawn delay
-	// reports whether it must not be sent any more, because its connection is closed or its receiver has died
+	// reports whether the parcel must not be sent any more, because its connection is closed or its receiver has died
 	abandoned() bool
 }
 
@@ -124,7 +124,7 @@ func (l *link) next() int {
 }
 
 // carry sends a parcel at once or, if the link is cut, when the cut heals. n is the parcel's number among the messages
-// of the link, or 0 if the parcel does not count as a message, such as a push. later is an additional delay.
+// of the link. It is 0 if the parcel does not count as a message, like a push. later is an additional delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {

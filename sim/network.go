@@ -25,7 +25,7 @@ type slab[T any] struct {
 	used int
 }
 
-// take returns a value. A reused value still has its old contents.
+// take returns a value from the slab. If the value was used in an earlier run, it still has its old contents.
 func (s *slab[T]) take() *T {
 	if s.used == len(s.all) {
 		s.all = append(s.all, new(T))
@@ -73,8 +73,8 @@ type conn struct {
 	pipe     *Pipe    // the pipe of this connection, or nil if a task uses it
 }
 
-// conn returns the open connection with the given name. If there is none, it opens one. If the client uses the name for
-// the first time, the connection counts as open since the start of the run and needs no handshake.
+// conn returns the open connection with the given name. If there is none, it opens a connection. If the client uses the
+// name for the first time, the connection counts as open since the start of the run and needs no handshake.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {

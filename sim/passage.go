@@ -16,7 +16,7 @@ type Passage struct {
 	Arrives        bool // true on arrival, false on departure
 }
 
-// Interference says what happens to a message that departs.
+// Interference describes what happens to a message that departs.
 type Interference struct {
 	Later Time // additional delay
 	// Lost means that the message never arrives and the connection is reset. A lost request is not executed. If a reply
@@ -29,8 +29,8 @@ type Interference struct {
 // reply to inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
-// inspected passes the message to the inspectors and returns what they decide. number is the message's number on its
-// link on departure, and 0 on arrival.
+// inspected passes the message to the inspectors and returns their decision. number is the message's number on its link
+// when it departs, and 0 when it arrives.
 func (m *message) inspected(number int) (none Interference) {
 	if len(m.w.inspect) == 0 {
 		return none

@@ -29,8 +29,8 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m.link.carry(m, n, 0)
 }
 
-// Sent describes a message that a server sends unasked: to another server, or as a push to a client. It is passed to
-// Options.Onlooker when the message departs.
+// Sent describes a message that a server sends without a request: to another server, or as a push to a client. It is
+// passed to Options.Onlooker when the message departs.
 type Sent struct {
 	From, To ProcessID
 	Phase    string

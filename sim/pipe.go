@@ -21,14 +21,14 @@ type Pipe struct {
 	waiting []*message // requests that have arrived and wait until the earlier ones are answered
 }
 
-// Endpoint is the client's end of a pipe. The kernel calls it in the middle of an event, so it must not change the
-// world.
+// Endpoint is the client's end of a pipe. The kernel calls it in the middle of an event, so an Endpoint must not change
+// the world.
 type Endpoint interface {
 	// Opened reports the result of dialing: Answered if the connection is open, Refused if no server is listening, and
 	// NoReply if the host has not answered in time.
 	Opened(Status)
-	// Received handles bytes that have arrived: the reply to the request to, or a push if to is nil. The bytes are
-	// valid until Received returns.
+	// Received handles bytes that have arrived: the reply to the given request, or a push if the request is nil. The
+	// bytes are valid until Received returns.
 	Received(b []byte, to *Incoming)
 	// Ended reports that the connection has ended: Reset if it broke, NoReply if the server closed it.
 	Ended(Status)
@@ -49,7 +49,7 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	return p
 }
 
-// Ask sends one request. of is the attempt to which it belongs, and phase is its purpose.
+// Ask sends one request on behalf of the given attempt. phase is the purpose of the request.
 func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	if p.c.closed {
 		return
@@ -65,8 +65,8 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.send()
 }
 
-// WakeAt calls wake at the given time or, if the client is paused then, after the pause. It does not call wake if the
-// client has crashed, or if due returns false at that time.
+// WakeAt calls wake at the given time. If the client is paused at that time, it calls wake when the pause ends. It does
+// not call wake if the client has crashed, or if due then returns false.
 func (p *Pipe) WakeAt(at Time, due func() bool, wake func()) {
 	w := p.c.client.w
 	w.schedule(max(at, w.now), &pipeTimer{p.c.client, due, wake}, 0)
@@ -142,8 +142,8 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 
 // The methods below are called for every connection. p is nil if the connection belongs to a task.
 
-// defers queues a request if an earlier one is unanswered, and reports whether it did. Only pipes that are not
-// Concurrent execute their requests one at a time.
+// defers queues a request if an earlier request is unanswered, and reports whether it has queued the request. Only
+// pipes that are not Concurrent execute their requests one at a time.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil || p.Concurrent {
 		return false
@@ -157,7 +157,7 @@ func (p *Pipe) defers(m *message) bool {
 }
 
 // answered records that the server has answered a request. The next request is executed as a separate event, since the
-// server may not be done with this one.
+// server may still be handling the answered request.
 func (p *Pipe) answered() {
 	if p == nil {
 		return

@@ -34,12 +34,12 @@ type Process struct {
 	// latest is the index in conns of the connection that was used last.
 	latest int
 	points []pointCount
-	// outside, if set, is the process of the host that this process stands for.
+	// outside, if set, is the process on the host that this simulated process represents.
 	outside Outside
 }
 
-// pointCount counts how often the process has passed a point. A point is counted only if a fault is waiting there;
-// during a Watch, all points are counted.
+// pointCount counts how often the process has passed a point. A point is counted only if a fault is to be injected at
+// it. During a Watch, all points are counted.
 type pointCount struct {
 	point  Point
 	passed int
@@ -52,8 +52,7 @@ type strike struct {
 	f   func()
 }
 
-// holds keeps an event until the pause of the process ends, and reports whether it did. If the process is not paused,
-// it returns false.
+// holds reports whether the process is paused. If it is, holds keeps the event until the pause ends.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {
@@ -65,7 +64,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
-// program returns the program on the host that this process stands for, or nil if there is none.
+// program returns the program on the host that is represented by this process, or nil if there is none.
 func (p *Process) program() Pauser {
 	if p.outside != nil {
 		return p.outside
@@ -186,8 +185,8 @@ func (p *Process) dropVoidTimers() {
 	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
-// clockChanged adjusts timers and waits on the monotonic clock, and cancels those on the wall clock, which the server
-// can set again.
+// clockChanged cancels the timers on the wall clock. The server can set them again. If rate is true, the rate of the
+// clocks has changed, and clockChanged also adjusts the timers and waits on the monotonic clock.
 func (p *Process) clockChanged(rate bool) {
 	for _, t := range p.timers {
 		switch {

@@ -53,10 +53,12 @@ func place(who actor, all []found) uint64 {
 	return mix(all[i].key^resumeDraw) % 2 * 2
 }
 
-// resumeDraw is mixed into the keys of these draws, so that they are independent of the draws of delays.
+// resumeDraw is mixed into the keys of the random draws that the function place makes, so that these draws are
+// independent of the draws of delays.
 const resumeDraw = 0x726573756d65
 
-// readInTurn sorts the events that an [EventLoop] finds after a pause.
+// readInTurn sorts the events that an [EventLoop] finds after a pause into the order in which the event loop handles
+// them.
 func (p *Process) readInTurn() {
 	for i := range p.held {
 		switch c := connOf(p.held[i].who); {
@@ -77,8 +79,8 @@ func (p *Process) readInTurn() {
 	}
 }
 
-// incoming returns where an event delivers something to a server: the connection of a client, or the link from another
-// server. It returns nil if the event delivers nothing.
+// incoming returns the client connection, or the link from another server, through which an event delivers something to
+// a server. It returns nil if the event delivers nothing.
 func incoming(who actor) any {
 	switch m := who.(type) {
 	case *peerMessage:
@@ -92,7 +94,7 @@ func incoming(who actor) any {
 	return nil
 }
 
-// connOf returns the client connection on which an event delivers something to a server, or nil if there is none.
+// connOf returns the client connection through which an event delivers something to a server, or nil if there is none.
 func connOf(who actor) *conn {
 	switch m := who.(type) {
 	case *message:
@@ -106,7 +108,7 @@ func connOf(who actor) *conn {
 }
 
 // InTurn sorts a list so that elements with the same owner are adjacent. Owners stay in the order in which they first
-// occur. of returns the owner of an element. An element whose owner is nil keeps its position.
+// occur. The callback returns the owner of an element. An element whose owner is nil keeps its position.
 func InTurn[T any](list []T, of func(T) any) {
 	if len(list) < 3 {
 		return
@@ -137,8 +139,8 @@ type placed[T any] struct {
 	at int
 }
 
-// arrived returns the connection on which an event delivers something to a client. It also returns the random key of
-// what the event delivers. If the event delivers nothing, the connection is nil.
+// arrived returns the connection on which an event delivers something to a client, and the random key of what is
+// delivered. If the event delivers nothing, the connection is nil.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

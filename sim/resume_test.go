@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// afterPause runs a client that pauses from 1 to 100 ms. During the pause, the answers to two requests arrive, the
-// requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
+// afterPause runs a client that is paused from 1 ms until 100 ms. During the pause, the answers to two requests arrive,
+// the requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
 func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	l := &lab{World: New(seed, Options{Delay: Delay{ms, 3 * ms}}), t: t}
 	for i := range 3 {
@@ -57,8 +57,8 @@ func (p *pusher) Serve(r *Incoming) {
 }
 
 // TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst: during a pause, answers arrive and requests time out. When the
-// pause ends, the seed decides for each connection which of the two the client sees first. The bytes of a connection
-// stay in order, and a fault elsewhere changes nothing.
+// pause ends, the seed decides for each connection whether the client sees the answers or the timeouts first. The bytes
+// of a connection stay in order, and a fault elsewhere changes nothing.
 func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(400) {

@@ -14,8 +14,8 @@ type Server interface {
 	// Serve handles a request that has arrived. The server may reply at once or later. r stays valid until the reply or
 	// until the process stops.
 	Serve(r *Incoming)
-	// Wake is called when a timer set with Host.WakeAtWall or Host.WakeAfter expires. If the process is paused then,
-	// the call is made after the pause.
+	// Wake is called when a timer set with Host.WakeAtWall or Host.WakeAfter expires. If the process is paused at that
+	// time, the call is made when the pause ends.
 	Wake(tag uint64)
 	// ClockChanged is called when the wall clock has jumped or the clocks have changed their rate. This cancels all
 	// timers set with WakeAtWall.
@@ -35,27 +35,28 @@ type Peer interface {
 	Receive(from ProcessID, body any)
 }
 
-// PeerCloser is a peer that is notified when another server's process ends, which closes the connection between them.
-// The notice arrives one delay later, in order with the messages on the connection. A cut link holds it back.
+// PeerCloser is a peer that is notified when another server's process ends. This also closes the connection between the
+// two servers. The notice arrives after one network delay, in order with the messages on the connection. A cut link
+// holds it back.
 type PeerCloser interface {
 	Peer
 	PeerClosed(from ProcessID)
 }
 
-// EventLoop is a server with a single event loop, such as Redis. When it continues after a pause, it first handles its
-// expired timers. Then it handles what has arrived, one connection after another, in the order in which something first
+// EventLoop is a server with a single event loop, such as Redis. After a pause, it first handles the timers that have
+// expired. Then it handles what has arrived, one connection after another, in the order in which something first
 // arrived on each. Connections that were opened during the pause come last, because the server must accept them first.
 type EventLoop interface{ EventLoop() }
 
 // Closer is a server that keeps state for each connection. It is notified when a client has closed a connection or has
-// crashed. The notice arrives one delay later, in order with the requests on the connection. There is no notice if the
-// server itself has closed the connection.
+// crashed. The notice arrives after one network delay, in order with the requests on the connection. There is no notice
+// if the server itself has closed the connection.
 type Closer interface {
 	Closed(connID uint64)
 }
 
-// PipeCloser is like [Closer], but is notified only about pipes. Requests by tasks leave no state in such a server that
-// would end with their connection, so the server need not know when those connections end.
+// PipeCloser is like [Closer], but is notified only about pipes. It is for servers that keep state for the connections
+// of pipes, but not for the connections of tasks.
 type PipeCloser interface {
 	PipeClosed(connID uint64)
 }
@@ -64,15 +65,15 @@ type PipeCloser interface {
 // a server or behind a client's Outside. Pause and Resume are called alternately, starting with Pause, even while the
 // process is down.
 type Pauser interface {
-	// Pause stops the program. When pauses nest, it is called when the first one begins.
+	// Pause stops the program. When pauses nest, it is called only when the first pause begins.
 	Pause()
-	// Resume lets the program continue. When pauses nest, it is called when the last one ends, before the events that
-	// were held back meanwhile.
+	// Resume lets the program continue. When pauses nest, it is called only when the last pause ends. It is called
+	// before the events that were held back are handled.
 	Resume()
 }
 
-// Rated is a Host that knows the rate of its clocks. Servers use it if they have clocks of their own that must run at
-// the same rate.
+// Rated is a Host that knows the rate of its clocks. Servers use it if they implement their own clocks, which must run
+// at the same rate.
 type Rated interface {
 	// Rate returns how fast the clocks of the process run, in parts per million; negative means slow.
 	Rate() (ppm int64)
@@ -87,8 +88,8 @@ const (
 	LoseAllState                 // everything is lost, because the disk is lost too or there is none
 )
 
-// Loss returns the reason why data was lost when a server stopped in this way. persists says whether the server stores
-// anything on disk.
+// Loss returns the reason why data was lost when a server stopped in the given way. persists states whether the server
+// stores anything on disk.
 func (s Stop) Loss(persists bool) history.Why {
 	switch {
 	case !persists:
@@ -108,22 +109,24 @@ type ServerFault struct {
 	Key   history.Lock  // RemoveKeys: the key; empty: all keys
 	Why   history.Why   // RemoveKeys: the reason to put into the history
 
-	// Pause identifies a client pause (ClientPause), because several can be in force at once. A crash ends them.
+	// Pause identifies a client pause (ClientPause), because several client pauses can be in force at once. A crash
+	// ends all of them.
 	Pause *history.Fault
 }
 
-// SlowFsync makes every fsync that begins during the fault take By longer.
+// SlowFsync is a fault that makes each fsync that begins during the fault longer, by the time in the field By.
 const SlowFsync = "slow-fsync"
 
-// FailOver makes To the master of its group. An observer that can order a failover (a Sentinel) does so at once. A
-// server promotes itself if it is To; otherwise it follows To.
+// FailOver makes the server To the master of its group. An observer that can order a failover (a Sentinel) does so at
+// once. The server To promotes itself, and every other server follows it.
 const FailOver = "fail-over"
 
 // ExpireSession ends the sessions or leases of the client To, as if the client had been silent for too long. Every
 // member of the service is notified, and the leader ends them.
 const ExpireSession = "expire-session"
 
-// RemoveKeys removes a key, or all keys, from a Redis master, as an eviction or an operator would. A replica refuses.
+// RemoveKeys removes a key, or all keys, from a Redis master, as an eviction or an operator would. A replica ignores
+// the fault.
 const RemoveKeys = "remove-keys"
 
 // ClientPause makes a Redis node stop answering clients until the fault ends, like CLIENT PAUSE. The node does
@@ -137,8 +140,8 @@ type Host interface {
 	Wall() int64
 	// Monotonic reads the monotonic clock.
 	Monotonic() time.Duration
-	// WakeAtWall calls Wake(tag) once the wall clock shows at (in ns since the Unix epoch) or later. If it already
-	// does, the call is made at once.
+	// WakeAtWall calls Wake(tag) once the wall clock has reached the given time (in ns since the Unix epoch). If the
+	// clock has already reached it, the call is made at once.
 	WakeAtWall(at int64, tag uint64)
 	// WakeAfter calls Wake(tag) once d has passed on the monotonic clock.
 	WakeAfter(d time.Duration, tag uint64)
@@ -201,5 +204,6 @@ func (r *Incoming) Reply(b []byte) {
 	}
 }
 
-// Drop closes the request without a reply: the client learns that the connection has ended. It counts as the reply.
+// Drop closes the request without a reply: the client learns that the connection has ended. A later call of Reply has
+// no effect.
 func (r *Incoming) Drop() { r.Reply(nil) }

@@ -49,7 +49,8 @@ func (t *task) run() {
 	t.code(t)
 }
 
-// ended records the stack of a panic here, because the code that resumes the coroutine cannot see it.
+// ended marks the task as done. It also records the stack of a panic, because the code that resumes the coroutine
+// cannot see that stack.
 func (t *task) ended() {
 	t.done = true
 	if r := recover(); r != nil {
@@ -67,8 +68,8 @@ func (t *task) act(wait uint64) {
 	t.resume()
 }
 
-// early reports whether the current timer event fires too early. This happens if it was scheduled before the clock's
-// rate changed; rearm has set a later one.
+// early reports whether the current timer event fires too early. This happens if the event was scheduled before the
+// clock's rate changed. In that case, rearm has already scheduled a later event.
 func (t *task) early() bool {
 	return t.timed && !t.woken && t.p.clock.monotonic(t.p.w.now) < t.dueMono
 }
@@ -201,7 +202,8 @@ func (p *Process) pass(point Point) {
 	}
 }
 
-// count returns the counter for a point. If there is none, it creates one if wanted is true, and otherwise returns nil.
+// count returns the counter for a point. If there is no counter and wanted is true, it creates one. If there is no
+// counter and wanted is false, it returns nil.
 func (p *Process) count(point Point, wanted bool) *pointCount {
 	for i := range p.points {
 		if p.points[i].point == point {

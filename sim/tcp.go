@@ -6,13 +6,13 @@ import "time"
 // a segment is lost if it reaches a host that is off, or if it belongs to a handshake and the link is cut. All other
 // bytes are held back while a link is cut and sent when the cut heals.
 const (
-	// An unanswered SYN is sent again after 1 s, and then each time after twice the previous wait: 1, 3, 7, 15, 31 and
-	// 63 s after the first (tcp_syn_retries = 6). The attempt fails after 127 s.
+	// An unanswered SYN is sent again after 1 s. Each further wait is twice as long as the previous one: the SYN is
+	// sent again 1, 3, 7, 15, 31 and 63 s after the first SYN (tcp_syn_retries = 6). The attempt fails after 127 s.
 	synWait    = time.Second
 	synRetries = 6
-	// Unacknowledged data is sent again after 200 ms (TCP_RTO_MIN, because the path is much faster), and then each time
-	// after twice the previous wait, up to two minutes. The connection breaks when the data would be sent again for the
-	// 16th time (tcp_retries2 = 15).
+	// Unacknowledged data is sent again after 200 ms (TCP_RTO_MIN, because the path is much faster). Each further wait
+	// is twice as long as the previous one, up to two minutes. The connection breaks when the data would be sent again
+	// for the 16th time (tcp_retries2 = 15).
 	dataWait        = 200 * time.Millisecond
 	longestDataWait = 2 * time.Minute
 	dataRetries     = 15

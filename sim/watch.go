@@ -12,13 +12,13 @@ type Moment struct {
 	Pass    int       // for Passes: how many times the process has passed the point, from 1
 	To      ProcessID // for Sends: the receiver
 	Number  int       // for Sends: number of the message on its link, from 1
-	// Early, for Acts and Sends, means that the moment results from an event that was scheduled before the watch began.
-	// A fault that is scheduled later, for the same instant, takes effect after that event, and before any other event
-	// of the instant.
+	// Early is used for the kinds Acts and Sends. It means that the moment results from an event that was scheduled
+	// before the watch began. A fault for the same instant that is scheduled later takes effect after that event, and
+	// before any other event of the instant.
 	Early bool
 }
 
-// MomentKind says what happens at a moment.
+// MomentKind is what happens at a moment.
 type MomentKind uint8
 
 const (

@@ -20,19 +20,19 @@ type Options struct {
 	// Asked, if set, is called for each request that a server is about to serve. It must not change the world or keep
 	// the request.
 	Asked func(server ProcessID, r *Incoming)
-	// Command, if set, returns the name of a request's command, given its arguments; the name is used in a Passage. In
-	// a run with inspectors, it is called for each request in the order of their departure. If it is nil, the name is
-	// the first argument.
+	// Command, if set, returns the name of a request's command, given the request's arguments. The name is used in a
+	// Passage. In a run with inspectors, Command is called for each request, in the order in which the requests depart.
+	// If Command is nil, the name is the first argument.
 	Command func(args []string) string
 	// Stacks, if set, provides the coroutines on which tasks run.
 	Stacks *Stacks
-	// Nameless is for clients that draw random values that the seed does not determine. It makes the digest depend only
-	// on which values and texts are equal, not on what they are.
+	// Nameless is for clients that draw random values that do not depend on the seed. The digest then depends only on
+	// which values and texts are equal, and not on their contents.
 	Nameless bool
 	// Wall is the time that every wall clock shows at the start, in ns since the Unix epoch; 0 means Epoch.
 	Wall int64
-	// Endless means that the run may go on indefinitely. The total number of events is not limited, and data about
-	// finished things is freed. Delays then depend on the number of messages sent, so the run cannot be repeated.
+	// Endless means that the run may go on indefinitely. The total number of events is not limited, and data that is no
+	// longer needed is freed. Delays then depend on the number of messages sent, so the run cannot be repeated.
 	Endless bool
 	// Keep, if set, is called for each event before it is recorded. It may change the event, and returns whether to
 	// record it. It must keep all events of clients.
@@ -49,7 +49,7 @@ type Tail struct {
 // fixed.
 type Delay struct{ Lo, Hi time.Duration }
 
-// pick returns a time from the range, chosen by 64 random bits.
+// pick returns a time from the range, which is determined by 64 random bits.
 func (d Delay) pick(bits uint64) Time {
 	return Time(d.Lo) + Time(bits%uint64(d.Hi-d.Lo+1))
 }
@@ -138,7 +138,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.net.reset()
 }
 
-// kill unwinds all coroutines. Without this they would leak.
+// kill unwinds all coroutines, which would otherwise leak.
 func (w *World) kill() {
 	for _, p := range w.procs {
 		p.stopTasks()
@@ -248,8 +248,8 @@ func (w *World) Next() (at Time, ok bool) {
 // Step executes the next event.
 func (w *World) Step() { w.StepLate(0) }
 
-// StepLate executes the next event at its due time, or at now if that is later. In the latter case, the process can see
-// from its clocks that the event is late.
+// StepLate executes the next event at its due time or at the given time, whichever is later. If the event is late, the
+// process can see this from its clocks.
 func (w *World) StepLate(now Time) {
 	var e event
 	w.queue.pop(&e)
@@ -266,8 +266,8 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance moves true time forward to at, which must not be after the next event. Code that is not a task can then act
-// at that time.
+// Advance moves true time forward to the given time, which must not be after the next event. Code that is not a task
+// can then act at that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time must not skip an event or go back")
@@ -308,7 +308,7 @@ func (w *World) Busy() bool {
 	return false
 }
 
-// Sent returns how many messages the process from has sent to the process to so far.
+// Sent returns how many messages one process has sent to another so far.
 func (w *World) Sent(from, to ProcessID) int { return w.link(from, to).sent }
 
 // Finish ends the run. It stops everything that is still running, converts the ends of all leases to true time, and
@@ -336,8 +336,8 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash returns the time at which process p crashed after the event with index after. It returns history.Never if p did
-// not crash. A crashed process receives no notifications.
+// crash returns the time at which process p crashed. It looks only at events after the one with the given index, and
+// returns history.Never if p did not crash. A crashed process receives no notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {

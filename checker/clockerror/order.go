@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// token is a grant with its fencing token, its process, and the times at which it was requested and at which it
-// returned ok.
+// token is a grant with its fencing token, its process, and two times: when the grant was requested, and when the
+// acquire returned ok.
 type token struct {
 	grant     *trace.Grant
 	process   int32
@@ -42,7 +42,7 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 }
 
 // highest remembers the grant with the highest token added so far. It also remembers the grant with the highest token
-// of any other process.
+// among those of all other processes.
 type highest struct{ first, second *token }
 
 func (h *highest) add(x *token) {
@@ -90,8 +90,8 @@ func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	return nil, nil
 }
 
-// Tokens explains why it is uncertain whether tokens always increase. It returns "" if violated is set, since the
-// violation is then certain, and if no violation is possible.
+// Tokens explains why it is uncertain whether tokens always increase. It returns "" if no violation is possible. It
+// also returns "" if violated is set, because the violation is then certain.
 func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
@@ -152,7 +152,8 @@ func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	return ""
 }
 
-// last remembers the latest time added so far and its process. It also remembers the latest time of any other process.
+// last remembers the latest time added so far and its process. It also remembers the latest time of all other
+// processes.
 type last struct {
 	first, second moment
 }

@@ -3,11 +3,11 @@
 // process happened in the order in which they were recorded. The order of events of two processes is known if their
 // times differ by more than both errors together.
 //
-// If a process was recorded for a shorter time than others (Header.Seen), whatever it was doing when its record ended
-// may have continued or ended at once. Nothing is known about what the process did later.
+// If a process was recorded for a shorter time than others (Header.Seen), the activity that was in progress when its
+// record ended may have continued or ended at once. Nothing is known about what the process did later.
 //
-// A law is violated only if it is violated whatever the true clock errors are. It holds only if no possible clock
-// errors violate it.
+// A law is violated only if it is violated for all possible clock errors. It holds only if no possible clock errors
+// violate it.
 //
 // Goals: no verdict that a different clock error would reverse. Non-goals: the tightest possible answer. A question
 // that cannot be decided in a few steps is undecided.
@@ -33,7 +33,8 @@ type interval struct {
 	from, to int64
 	// the time until which it is known to have lasted; earlier than to if the record of the process ended before that
 	seen int64
-	// if sure is set, when the span was certainly in progress; otherwise, when it may have been in progress
+	// if sure is set: the period in which the span was certainly in progress; otherwise: the period in which it may
+	// have been in progress
 	begin, end int64
 	process    int32
 	shared     bool
@@ -77,8 +78,8 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 	return all
 }
 
-// latest remembers the interval with the latest end among those added so far. It also remembers the one with the latest
-// end among all other processes.
+// latest remembers, among the intervals added so far, the interval with the latest end. It also remembers the interval
+// with the latest end among those of all other processes.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -93,7 +94,7 @@ func (l *latest) add(x *interval) {
 	}
 }
 
-// than returns the interval with the latest end among all intervals except the ones of x's process.
+// than returns the interval with the latest end, ignoring intervals of x's process.
 func (l *latest) than(x *interval) *interval {
 	if l.first != nil && l.first.process == x.process {
 		return l.second
@@ -101,12 +102,12 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes. It examines those whose index in the list of spans is
-// below places. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the intervals are
-// possible and the overlap is possible, even if they have only a single instant in common.
+// clash finds two overlapping intervals of different processes. It examines only the first spans of the list, up to the
+// index given as places. If sure is true, the intervals are certain and the overlap is certain. Otherwise, the
+// intervals are possible and the overlap is possible, even if they have only a single instant in common.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// element n has the latest of the first n intervals, exclusive and shared
+	// element n is about the first n intervals: alone has the latest exclusive ones, together the latest shared ones
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -183,9 +184,9 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 	return certain
 }
 
-// certainCrowds is like Certain, but for a lock with several permits. The recorded times are one possibility. So if a
-// group certainly violates mutual exclusion, some group that violates it by the recorded times ends with the same span,
-// but its other members may differ.
+// certainCrowds is like Certain, but for a lock with several permits. It uses the following fact. If a group certainly
+// violates mutual exclusion, some group that ends with the same span violates it by the recorded times, which are among
+// the possible ones. The other spans of the two groups may differ.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on
@@ -270,7 +271,8 @@ func (c *certainty) clash(i, j int) bool {
 	return !(a.shared && b.shared) && exceeds(a.end, b.begin, true) && exceeds(b.end, a.begin, true)
 }
 
-// clashing returns which of the spans with indexes among clash with the span at index with.
+// clashing returns the spans that clash with one given span, as indexes. It considers only the spans whose indexes are
+// in the list among.
 func (c *certainty) clashing(among []int, with int) (list []int) {
 	for _, i := range among {
 		if c.clash(i, with) {
@@ -280,7 +282,7 @@ func (c *certainty) clashing(among []int, with int) (list []int) {
 	return list
 }
 
-// crowd returns n of the given spans such that every two of them clash: the first such spans in their order. It returns
+// crowd returns n of the given spans of which every two clash: the first n such spans in the given order. It returns
 // nil if there are no n such spans.
 func (c *certainty) crowd(among []int, n int) []int {
 	if n == 0 {

@@ -11,9 +11,9 @@ import (
 )
 
 // Records explains why it is uncertain who owned the key that a server's record changed. It returns "" if this is
-// certain. If several servers store a key together, or a replica takes over, the owner of the key depends on the order
-// of their records. In addition, a hold ends by the clock of its holder. at is the index of the record that violated
-// the law.
+// certain. There are two reasons for uncertainty. If several servers store a key together, or a replica takes over, the
+// owner of the key depends on the order of the servers' records. And whether a hold has ended depends on the clock of
+// its holder. at is the index of the record that violated the law.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text
@@ -134,8 +134,8 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 	return true
 }
 
-// Bounds explains why it is uncertain whether an acquire or a release took too long although nothing prevented it: what
-// may have prevented it was recorded by the clocks of many processes.
+// Bounds explains why it is uncertain whether an acquire or a release took too long although nothing prevented it. The
+// reason is that faults, which may have prevented it, are recorded by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
 	return "Faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and " +
 		"reachable: the clocks may be off by " +

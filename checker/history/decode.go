@@ -22,9 +22,9 @@ const mostEvents = 1 << 24
 var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: judge a shorter time, or a "+
 	"part of the locks", mostEvents)
 
-// Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
-// leave out the index (which is then one more than that of the previous event), and server records and grants may be
-// absent. Blank lines are skipped. An error names the line and says what is wrong with it.
+// Decode reads what Encode writes. It also reads histories of other systems. In these, the header, server records and
+// grants may be absent. Events may leave out the index, which is then one more than the index of the previous event.
+// Blank lines are skipped. An error names the line and says what is wrong with it.
 //
 // Empty lists are decoded as nil.
 func Decode(r io.Reader) (*History, error) {
@@ -162,8 +162,9 @@ func readHeader(text []byte, to *Header) error {
 	return nil
 }
 
-// wrongKeys returns an error for the first key that occurs twice in one object of a JSON value, or that is a key of the
-// header in the wrong case. encoding/json accepts both. depth is the number of objects around the value.
+// wrongKeys returns an error if a key occurs twice in one object of a JSON value, or if a key of the header has the
+// wrong case. The error names the first such key. encoding/json accepts both. depth is the number of objects around the
+// value.
 func wrongKeys(dec *json.Decoder, depth int) error {
 	const ofHeader = 2 // depth at which the header's own keys are: the header is an object inside another object
 	open, err := dec.Token()
@@ -355,7 +356,7 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	return nil
 }
 
-// settle checks that the fields of an event are consistent, and stores "until" in the right field. It can be the
+// settle checks that the fields of an event are consistent, and stores "until" in the right field. This time can be the
 // deadline of a key, the end of a lease, or the last time at which a crashed process is known to have lived.
 func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {

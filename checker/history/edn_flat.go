@@ -28,7 +28,7 @@ func (op *operation) flat(text []byte) bool {
 	return len(in.rest) == 0
 }
 
-// field returns where the value of a key is stored, or nil if the key is not one of an operation.
+// field returns where the value of a key is stored, or nil if operations have no such key.
 func (op *operation) field(key any) *any {
 	switch key {
 	case edn.Keyword("index"):

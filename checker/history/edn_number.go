@@ -54,7 +54,7 @@ func isNumber(v any) bool {
 
 // numberText returns a number as text. Two numbers have the same text if and only if they are equal by Clojure's =.
 // Numbers of different kinds, such as 1, 1.0 and 1M, are not equal. ok is false if v is not a number. It is also false
-// for a float64 other than zero, because its general EDN form is already right.
+// for a float64 other than zero, whose usual EDN text already has this property.
 func numberText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case int64:

@@ -16,9 +16,9 @@ const maxLine = 1 << 20
 // so is the deadline of a key that never expires. Equal histories give equal bytes, and Decode returns an equal
 // history.
 //
-// Encode returns an error if an event could not be read back: an unknown type or function, a time or a grant on an
-// event that may not have one, a grant that contradicts itself, text that is not UTF-8, an index that is not greater
-// than the one before, or a line longer than 1 MiB.
+// Encode returns an error if an event could not be read back. Examples are an unknown type or function, a time or a
+// grant on an event that may not have one, a grant that contradicts itself, and text that is not UTF-8. An index must
+// be greater than the one before, and a line must not be longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)

@@ -22,7 +22,7 @@ type Process string
 const Nemesis Process = "nemesis"
 
 // Probe is the process that requests each lock once more after the work and the faults are over. It shows whether the
-// lock can still be acquired. The time that it waits does not count as a client's.
+// lock can still be acquired. Its waiting time does not count as the waiting time of a client.
 const Probe Process = "probe"
 
 // Resource is the process that records what the protected resource accepted and refused.
@@ -123,7 +123,7 @@ const (
 // whether it decided correctly.
 type Check uint8
 
-// What a request can have checked.
+// The checks that a request can have made.
 const (
 	CheckNotRecorded Check = iota
 	CheckedNothing         // nothing: the key was changed whatever it was before
@@ -138,8 +138,8 @@ const (
 	// CheckedEarlyScore is like CheckedScore, but by the server's clock the members had not yet expired: the client
 	// that sent the request compared the score with a clock that was ahead.
 	CheckedEarlyScore
-	// CheckedWatched means that the request checked nothing: its client had watched the key, but sent the request
-	// outside of a transaction, so that the server did not compare the key with what it was when the watch began.
+	// CheckedWatched means that the request checked nothing. Its client had watched the key, but sent the request
+	// outside of a transaction. So the server did not compare the key with what it was when the watch began.
 	CheckedWatched
 )
 
@@ -157,7 +157,7 @@ func (c Check) String() string {
 	return checkNames[c]
 }
 
-// Task is the number of a task of a process, from 1.
+// Task identifies a task of a process by its number. Numbers begin at 1.
 type Task int
 
 // Never is the deadline of a key without expiry.
@@ -179,9 +179,9 @@ type Event struct {
 	Checked Check   // key-*: what the request of the attempt By checked before it changed the key
 	Attempt Attempt // acquire, extend, release, lost, read, write: the attempt that the event belongs to, if known
 	Token   Token   // acquire ok, read, write, apply: the fencing token
-	// Value is the value that was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), or a
-	// library's error message (acquire, extend, release; not part of a digest). On an event of the nemesis, it is the
-	// line of the fault in the plan.
+	// Value is the value that was read or written (read ok, write, cas, txn, apply) or the value of a key (key-set). On
+	// acquire, extend and release, it is a library's error message, which is not part of a digest. On an event of the
+	// nemesis, it is the line of the fault in the plan.
 	Value string
 	// Of is the attempt that set the key (key-*), or the attempt on whose behalf the resource was called (apply).
 	Of Attempt
@@ -197,7 +197,7 @@ type Event struct {
 	// Op says whether an apply was a Read or a Write. It is empty on other events.
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the server's clock
-	// keeps true time from now on, or Never for a key without expiry. On crash, it is the last time at which the
+	// keeps true time from now on. For a key without expiry, it is Never. On crash, Until is the last time at which the
 	// process is known to have lived: the process ended between Until and Time, or at Time if Until is 0. On other
 	// events it is 0.
 	Until Time
@@ -219,8 +219,8 @@ type Grant struct {
 	// Open means that the holder was told no end of the lease. Until is then the time at which the holder learned that
 	// the lock was lost, or crashed.
 	Open bool
-	// Told means that the holder was told an end of the lease, but learned before that end that the lock was lost.
-	// Until is then the time at which it learned that.
+	// Told means that the holder was told an end of the lease, but learned earlier that the lock was lost. Until is
+	// then the time at which it learned of the loss.
 	Told bool
 }
 
@@ -251,7 +251,8 @@ type Header struct {
 	// number of clients that may hold a lock at the same time, if it is a semaphore; 0 or 1 for a lock with one holder
 	Permits int  `json:"permits,omitempty"`
 	TTL     Time `json:"ttl,omitempty"` // the longest TTL in use, in ns
-	// TTLs gives the longest TTL, in ns, of each client whose TTLs are all shorter than TTL.
+	// TTLs gives the longest TTL of some clients, in ns. It lists the clients that use only TTLs shorter than the field
+	// TTL.
 	TTLs map[Process]Time `json:"ttls,omitempty"`
 	// the longest declared time that a client works inside its section, in ns
 	Hold     Time `json:"hold,omitempty"`
@@ -277,8 +278,8 @@ type Header struct {
 	// Requests that only keep a connection or a session alive do not count. Asked is nil if the requests of the run
 	// were not inspected.
 	Asked map[Process]Time `json:"asked,omitzero"`
-	// Quiet gives, for each client in Asked, the longest time without such a request: between two of them or before the
-	// first.
+	// Quiet gives, for each client in Asked, the longest period without a request for a lock: either between two
+	// requests or before the first.
 	Quiet map[Process]Span `json:"quiet,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording
@@ -295,8 +296,9 @@ type Recording struct {
 	// ClockErrors gives smaller errors for processes whose clocks are more exact. ClockError is the largest error of
 	// all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
-	// Seen gives the end of the record for each process whose record ended before that of others. What the process was
-	// doing at that time may or may not have continued. Seen requires a ClockError.
+	// Seen applies to processes whose record ended before the records of other processes. It gives the time at which
+	// their record ended. What the process was doing at that time may or may not have continued. Seen requires a
+	// ClockError.
 	Seen    map[Process]Time `json:"seen,omitempty"`
 	Reading Reading          `json:"reading,omitempty"`
 	// whether an owner may acquire the lock again while it holds it
@@ -316,7 +318,7 @@ const (
 	Strict Reading = "strict"
 )
 
-// String returns the name that users give to choose the reading.
+// String returns the name by which users choose the reading.
 func (r Reading) String() string {
 	if r == Default {
 		return "default"

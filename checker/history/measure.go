@@ -2,8 +2,8 @@ package history
 
 import "slices"
 
-// Measure is something that the users of a lock can do for its safety. A header lists the measures that all of them
-// already apply, so that the checker does not recommend these.
+// Measure is something that the users of a lock can do for its safety. A header lists the measures that all users of
+// the lock already apply, so that the checker does not recommend them.
 type Measure string
 
 // The measures.

@@ -2,11 +2,11 @@ package history
 
 // Order is the promise of a fair lock: clients get it in the order in which they ask for it.
 type Order struct {
-	// Slack is the time within which the order of two requests is left open, ns: they may reach the servers in either
-	// order. A client that asks later than that must wait for the earlier one.
+	// Slack, in ns, is the maximum time between two requests that may be granted in either order, because they may
+	// reach the servers in either order. A client that asks later must wait for the client that asked first.
 	Slack Time `json:"slack"`
-	// Turn is the longest time for which the lock may stay free while a client waits, ns. It includes the time after
-	// which the servers give up the place of a client that no longer waits. 0 means that no order is promised.
+	// Turn, in ns, is the longest time for which the lock may stay free while a client waits. It includes the time
+	// after which the servers give up the place of a client that no longer waits. 0 means that no order is promised.
 	Turn Time `json:"turn"`
 }
 

@@ -1,7 +1,7 @@
 package history
 
-// OneService reports whether a quorum is a majority of the members of one replicated service (etcd, ZooKeeper), as
-// opposed to groups of servers that each keep their own copy.
+// OneService reports whether a quorum is a majority of the members of one replicated service (etcd, ZooKeeper). It
+// returns false if the servers, or the groups of servers, each keep their own copy.
 func (h *Header) OneService() bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
 // OnlyMember reports whether the lock service is a cluster of one member. If that member loses its disk, it restarts

@@ -25,7 +25,7 @@ type names [1 << 14]string
 // longestName is the maximum length in bytes of the strings that names keeps.
 const longestName = 64
 
-// of returns raw as a string.
+// of returns the bytes as a string. It returns a stored string if it was seen recently.
 func (n *names) of(raw []byte) string {
 	if len(raw) > longestName {
 		return string(raw)

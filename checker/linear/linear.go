@@ -42,7 +42,8 @@ type budget struct {
 	room int // number of steps that may still be remembered
 }
 
-// budgetFor returns the budget for a check of the given number of operations. It allows at most steps steps.
+// budgetFor returns the budget for a check of the given number of operations. The budget never allows more than the
+// given number of steps.
 func budgetFor(operations, steps int) budget {
 	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
@@ -53,7 +54,8 @@ func (b *budget) spend() bool {
 	return b.left >= 0
 }
 
-// keep uses up the memory of one step. If no memory is left, it returns false, and spend permits no further steps.
+// keep reserves the memory that porcupine needs to remember one step. If no memory is left, it returns false, and spend
+// permits no further steps.
 func (b *budget) keep() bool {
 	if b.room--; b.room < 0 {
 		b.left = -1

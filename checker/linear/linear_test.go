@@ -62,7 +62,8 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 }
 
 // sectionsByForce reports whether the remaining operations have an order that respects time and the definition of a
-// lock: sections may be open at the same time only if all of them share the lock, or if there are no more than permits.
+// lock: sections may be open at the same time only if all of them share the lock, or if their number does not exceed
+// the permits.
 func sectionsByForce(inside, left []MutexOp, permits int) bool {
 	optional := func(op MutexOp) bool { return op.Return == Forever }
 	if !slices.ContainsFunc(left, func(op MutexOp) bool { return !optional(op) }) {
@@ -226,7 +227,8 @@ func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	}
 }
 
-// TestABudgetEndsInUnknown uses forty readers that overlap and a writer that cannot enter, which have 2^40 orders.
+// TestABudgetEndsInUnknown uses forty readers that overlap and a writer that cannot enter. They have 2^40 possible
+// orders.
 func TestABudgetEndsInUnknown(t *testing.T) {
 	ops := []MutexOp{enter(100, 0, 1)}
 	for i := range 40 {

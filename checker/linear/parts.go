@@ -8,20 +8,20 @@ import (
 
 // Parts checks the sections of a lock in parts, so that the memory of a check does not grow with the square of the
 // length of a history. A part ends at an instant at which nobody is inside: every section that was entered before the
-// instant (its enter had returned) was being left (its leave had been called). These sections are called the earlier
-// sections, all others the later sections. The whole is linearizable if and only if the earlier sections and the later
-// sections each are:
+// instant (its enter had returned) was already being left (its leave had been called). These sections are called the
+// earlier sections, all others the later sections. The whole is linearizable if and only if the earlier sections are
+// linearizable and the later sections are linearizable:
 //
-// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared (for a
-// semaphore: no more sections than permits are open at the same time). This is also true for any subset of the
-// sections, and leaving out operations does not change the order of the others. So a legal order of the whole contains
-// a legal order of the earlier sections and a legal order of the later sections.
+// "Only if": in a legal order, each section is left after it is entered, and no two sections overlap unless both are
+// shared. (For a semaphore, no more sections than permits are open at the same time.) This is also true for any subset
+// of the sections, and leaving out operations does not change the order of the others. So a legal order of the whole
+// contains a legal order of the earlier sections and a legal order of the later sections.
 //
-// If: a legal order of the earlier sections followed by a legal order of the later sections is a legal order of the
-// whole. It respects time: the operations of the later sections returned after the instant (enters by definition;
-// leaves because they were called after their enters had returned), and the operations of the earlier sections were
-// called before it, so no later operation precedes an earlier one. It is legal: each earlier section has its leave, so
-// nobody is inside when the later sections begin.
+// "If": a legal order of the earlier sections followed by a legal order of the later sections is a legal order of the
+// whole. It respects time. The operations of the later sections returned after the instant: enters by definition, and
+// leaves because they were called after their enters had returned. The operations of the earlier sections were called
+// before the instant. So no later operation precedes an earlier one. The order is also legal: each earlier section has
+// its leave, so nobody is inside when the later sections begin.
 //
 // Enters and leaves that had been called but had not returned at the instant make no difference. By "only if", the
 // whole is refuted if any subset of its sections is refuted.
@@ -29,7 +29,7 @@ import (
 // Parts reuses its memory from one history to the next.
 type Parts struct {
 	// Least is the minimum number of sections in each part except the last. It must be positive. A larger value saves
-	// time, since each call of porcupine has a cost equal to that of checking several sections.
+	// time, since each call of porcupine costs as much as checking several sections.
 	Least int
 	// Most is the maximum number of sections in one call of porcupine. If a part is longer, only that many of its
 	// sections are checked, so it can be refuted but not confirmed.
@@ -55,20 +55,22 @@ type modeled struct {
 const MaxSections = 10_000
 
 // Renew sets the permits and the limits for another history. With 8 to 250 sections per call of porcupine, the time per
-// section is about the same. Fewer sections have another advantage if many clients wait: a call contains at most as
-// many waiters as sections, so porcupine has fewer orders to try. The steps are enough for a million operations,
-// however many clients contend for the lock.
+// section is about the same. If many clients wait, fewer sections per call are better: a call contains at most as many
+// waiters as sections, so porcupine has fewer orders to try. The steps are enough for a million operations, however
+// many clients contend for the lock.
 func (p *Parts) Renew(permits int) {
 	p.Least, p.Most, p.Steps, p.Permits = 16, MaxSections, 1<<24, permits
 }
 
-// Mutex reports whether the operations are those of a correct lock: whether there is an order in which each section is
+// Mutex reports whether the operations are those of a correct lock: whether they have an order in which each section is
 // entered while no other is open, except that shared sections may overlap. If the lock is a semaphore, each section
 // must be entered while fewer sections are open than there are permits. A section that was never left has no leave
-// operation. The answer is the same as if all operations were checked together, even if such a check would exceed its
-// budget. It is TooMany if some part has more than Most sections and no part is refuted. The operations of a section
-// must be adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the answer
-// is Refuted, refuted contains the operations of the refuted part.
+// operation.
+//
+// The answer is the same as if all operations were checked together, even if such a check would exceed its budget. It
+// is TooMany if some part has more than Most sections and no part is refuted. The operations of a section must be
+// adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the answer is
+// Refuted, refuted contains the operations of the refuted part.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {

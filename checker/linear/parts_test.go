@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// crowd returns a random history of sections of six clients. A client asks for the lock and enters once the lock is
-// free. If broken is set, it sometimes enters although the lock is not free. It then begins to leave. Its leave may
-// return, or the return may be missing.
+// crowd returns a random history of sections of six clients. A client asks for the lock, enters once the lock is free,
+// and later begins to leave. Its leave may return, or the return may be missing. If broken is set, a client sometimes
+// enters although the lock is not free.
 func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	type client struct {
 		enter, leave MutexOp
@@ -87,7 +87,7 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly: if a hundred clients wait all the time, any of them may be the next to enter, so
+// TestManyWhoWaitAreTooManyAtOnceOnly: a hundred clients wait all the time. Any of them may be the next to enter, so
 // there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))

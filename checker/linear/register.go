@@ -16,7 +16,7 @@ type Update struct {
 	Written  string
 	Client   int // number of the client in whose row the update is drawn, from 0
 	Name     string
-	// Call and Return are event positions: those of the read's call and of the write's return.
+	// Call and Return are event positions: the call of the read and the return of the write.
 	Call, Return int64
 }
 
@@ -43,8 +43,8 @@ func Register(initial string, updates []Update) Answer {
 	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
-// explained reports whether the updates, in the given order, already explain what they read. If so, porcupine need not
-// search for an order.
+// explained reports whether the updates already form a possible order: each finds the value that it read. If so,
+// porcupine need not search for an order.
 func explained(initial string, updates []Update) bool {
 	value, called, ok := initial, int64(math.MinInt64), true
 	for i := range updates {

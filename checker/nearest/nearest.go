@@ -11,8 +11,8 @@ import (
 const longestNearest = 64
 
 // Word returns the choice that word was most likely meant to be: the choice with the smallest edit distance, or the
-// first of several such choices. Case is ignored. It returns "" if no choice is near. A choice is not near if it
-// differs completely from word, or in more than a third of the longer of the two (rounded up).
+// first of several such choices. Case is ignored. It returns "" if no choice is near. A choice is near if the edit
+// distance is at most a third of the longer word's length (rounded up) and less than that length.
 func Word(word string, choices []string) string {
 	if all := nearest(word, choices); len(all) > 0 {
 		return all[0]

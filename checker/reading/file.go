@@ -101,8 +101,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 // short lines is assumed to contain.
 const shortestLine = 32
 
-// lines estimates the number of events in a file, so that memory for them can be allocated at once. It returns 0 if the
-// file can be read only once, or if it is a device, which may have no end.
+// lines estimates the number of events in a file, so that memory for them can be allocated at once. It returns 0 for
+// input that can be read only once. It also returns 0 for a device, which may have no end.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {

@@ -22,8 +22,8 @@ type Part struct {
 // recorded. A single part is returned as it is. If there are several parts, their events are moved into the new
 // history, and the parts must not be used afterwards.
 //
-// It returns an error if a part does not state the error of its clock, if two parts contain the same process or
-// attempt, if some parts state when their time begins and others do not, or if their headers contradict each other.
+// Merge returns an error in four cases: a part does not state the error of its clock; two parts contain the same
+// process or attempt; only some parts state when their time begins; or the headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil
@@ -118,8 +118,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns the longest TTL of each client in two headers, except of the clients that use the longest of all
-// TTLs.
+// longest returns the longest TTL of each client in two headers. It omits clients whose longest TTL is the largest of
+// all.
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// Kind is the kind of lock in a history. It is given by the user if the history's header does not state it.
+// Kind is the kind of lock in a history. If the history's header does not state the kind, the user states it.
 type Kind string
 
 // The kinds. AsRecorded is the zero Kind. It means that the header states the kind.

@@ -112,8 +112,8 @@ func (n *nesting) failed() (count int) {
 }
 
 // called finds the call that belongs to the return e, and removes it from the list. It prefers the call of the same
-// attempt. Otherwise it takes the oldest call, provided that this call or e names no attempt. It returns -1 if there is
-// no such call.
+// attempt. Otherwise it takes the oldest call, but only if either this call or e names no attempt. It returns -1 if
+// there is no such call.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {
@@ -143,7 +143,7 @@ func (n *nesting) crashed(p history.Process) {
 }
 
 // nested drops the acquires of an owner that already holds the lock, and the releases after which the owner still holds
-// it. It returns the number of acquires dropped.
+// it. It returns the number of acquires that it dropped.
 func (n *nesting) nested() (count int) {
 	clear(n.tasks)
 	for i := range n.events {

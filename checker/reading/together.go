@@ -88,7 +88,8 @@ func (l removed) notes() (notes []string) {
 	return notes
 }
 
-// permit turns a history into one of locks with several permits, unless it has shared holds.
+// permit sets the number of permits of a history's locks. It returns an error if the lock is to have several permits
+// but the history contains shared holds.
 func (o *Options) permit(h *history.History) error {
 	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Shared }); i >= 0 && o.Permits > 1 {
 		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: leave "+

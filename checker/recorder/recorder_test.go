@@ -94,8 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord: if the clock is set back during a call, so that the call would appear later
-// than its return, the call is recorded with the time of the return.
+// TestAClockThatIsSetBackSpoilsNoRecord: if the clock is set back during a call, the call would appear later than its
+// return. In that case, the call is recorded with the time of the return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})
@@ -149,7 +149,7 @@ func TestNoRecorderIsNoRecord(t *testing.T) {
 	}
 }
 
-// disk is a writer that is full after room bytes.
+// disk is a writer that accepts a limited number of bytes.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -285,8 +285,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd: if a service was inside its section when its file ended, it is unknown whether it
-// stayed inside.
+// TestACopyOfAFileIsJudgedToItsEnd: a service was inside its section when its file ended. It is then unknown whether
+// the service stayed inside.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +

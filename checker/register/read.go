@@ -24,15 +24,15 @@ type step struct {
 type operation struct {
 	f       history.F
 	process history.Process
-	// The operation was called between the positions first and last. They differ if several threads of a process called
-	// the same operation at the same time, because it is then unknown which call belongs to which return. If the call
+	// The operation was called between the positions first and last. They differ only if several threads of a process
+	// called the same operation at the same time: it is then unknown which call belongs to which return. If the call
 	// was not recorded, first is -1 and last is the position of the return.
 	first, last int
 	returned    int // position of the return; never if it is unknown whether the operation took effect
 	steps       []step
 }
 
-// never is the value of returned for an operation that may have had no effect.
+// never is stored in the field returned of an operation that may have had no effect.
 const never = -1
 
 // reads reports whether the operation read anything.
@@ -217,8 +217,8 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 }
 
 // returns finds the call that belongs to the return e and removes it from the pending calls of its process. This is the
-// call with the same registers and written values, or the only call of this function. If there is none, returns returns
-// nil. If there are several, it returns an error.
+// call with the same registers and written values, or the only pending call of the same function. The result is nil if
+// there is no such call. If several calls are possible, there is an error.
 func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {

@@ -146,14 +146,14 @@ func (p *part) number() {
 	}
 }
 
-// widest returns the view that permits the most. If any view explains the operations, this one does.
+// widest returns the view that permits the most. If any view explains the operations, the widest view does.
 func (p *part) widest() view {
 	h := &p.t.h.Header
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
 }
 
-// judge decides whether every view explains the operations (holds) or none does (violated). Otherwise the outcome is
-// undecided, and why says what it depends on.
+// judge decides whether every view explains the operations (holds) or none does (violated). If only some views do, the
+// outcome is undecided, and why says on what it depends.
 func (p *part) judge() (outcome checker.Outcome, why string) {
 	widest, end := p.widest(), len(p.t.h.Events)
 	narrow := p.explained(view{}, end)
@@ -209,8 +209,8 @@ func (p *part) dependsOn(widest view) string {
 	return all
 }
 
-// explained asks whether there is an order of the operations that explains every read that had returned by position
-// end.
+// explained asks whether there is an order of the operations that explains every read that had returned by the given
+// position.
 func (p *part) explained(v view, end int) linear.Answer {
 	initial := make([]int, len(p.registers))
 	for i := range initial {

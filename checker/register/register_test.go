@@ -169,8 +169,8 @@ func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3. Its record ends at the time seen, and what it wrote later
-// may have been read.
+// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3. Its record ends early, at the time that the field seen
+// states. Whatever process 0 wrote after that may have been read.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms

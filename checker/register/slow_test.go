@@ -20,10 +20,10 @@ type asked struct {
 	sure           bool // whether the operation certainly took effect
 }
 
-// slowly is a slow check that follows the definition. The law holds if there is an order of the operations that took
-// effect, and of some of those that may have, such that each operation lies between its call and its return and each
-// read finds its value, starting from nil. The law is violated if there is no such order for any initial value and for
-// any values that the reads that returned nil may have found. Otherwise it is undecided.
+// slowly is a slow check that follows the definition. The law holds if the operations have a possible order, starting
+// from nil. Such an order contains all operations that took effect, and any of those that may have. Each operation lies
+// between its call and its return, and each read finds its value. The law is violated if no order is possible for any
+// initial value, even if each read that returned nil may have found any value. Otherwise it is undecided.
 func slowly(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {
@@ -38,8 +38,8 @@ func slowly(events []history.Event) checker.Outcome {
 	return checker.Violated
 }
 
-// operations returns the operations that took effect or may have, the values that were read or written plus one more,
-// and whether anything was read.
+// operations returns the operations that took effect or may have taken effect, the values that were read or written,
+// and one more value. exercised reports whether anything was read.
 func operations(events []history.Event) (all []asked, values []string, exercised bool) {
 	under := map[history.Process]asked{}
 	for i, e := range events {

@@ -86,10 +86,10 @@ func (f *Folder) Remove(name string) error {
 	return err
 }
 
-// Write replaces the content of a file, creating it and its parent folders if necessary. If the process is killed or
-// the power fails at any moment, either the complete old file or the complete new file remains, and at most one file
-// with a temporary name, which Sweep removes. A symbolic link with that name is replaced. If Write fails, for example
-// because the disk is full, the error names the file, and the old file remains.
+// Write replaces the content of a file, creating it and its parent folders if necessary. The process may be killed or
+// the power may fail at any moment. Then either the complete old file or the complete new file remains, and perhaps one
+// file with a temporary name, which Sweep removes. If the name belongs to a symbolic link, Write replaces the link. If
+// Write fails, for example because the disk is full, the error names the file, and the old file remains.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	if err := f.write(name, content); err != nil {
@@ -98,9 +98,9 @@ func (f *Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// Reason returns what is wrong with a file. It omits the operation and the name that an error of package os states.
-// Other errors are returned unchanged. It is for messages that name the file themselves, because the error may name a
-// temporary file.
+// Reason returns what is wrong with a file. From an error of package os, it drops the operation and the file name. It
+// returns other errors unchanged. Use it in messages that already name the file: the error may name a temporary file
+// instead.
 func Reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

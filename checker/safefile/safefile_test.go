@@ -88,8 +88,8 @@ func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsWrittenThrough: if a symbolic link is in place of the file, it is replaced. If a link is in place of a
-// folder, it is refused if it leads out of the folder. Create accepts neither.
+// TestNoLinkIsWrittenThrough: if a symbolic link has the name of the file, Write replaces the link. If a folder is a
+// link that leads out of the opened folder, all operations refuse it. Create accepts neither kind of link.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	theirs := filepath.Join(other, "theirs")

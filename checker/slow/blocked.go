@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy returns the cause why a had waited too long by a given time, although no client was inside its lock. It
-// returns "" after a failover, because this package does not determine the cause in that case.
+// blockedBy finds out why a had waited too long by a given time, although no client was inside its lock. It returns the
+// cause. After a failover, it returns "", because this package does not determine the cause in that case.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
 		return ""
@@ -47,8 +47,8 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 	return first
 }
 
-// keysThere lists the keys of a lock that are present just before position by. Each is given as the position at which
-// it was set.
+// keysThere lists the keys of a lock that are present just before the given position. For each key, it returns the
+// position at which the key was set.
 func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	for set := range by {
 		e := &r.Events[set]
@@ -66,13 +66,13 @@ func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	return keys
 }
 
-// keepsFor reports whether server a's records apply to server b's keys. They do if a and b are the same server or
-// members of one service.
+// keepsFor reports whether server a's records apply to server b's keys: whether a and b are the same server or members
+// of one service.
 func (r *reading) keepsFor(a, b history.Process) bool {
 	return a == b || r.oneService() && slices.Contains(r.group(a), b)
 }
 
-// downAt reports whether the server was down just before position by.
+// downAt reports whether the server was down just before the given position.
 func (r *reading) downAt(p history.Process, by int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		return f.does().IsDown() && f.strikes(p) && f.from < by && (f.to == r.none || f.to >= by)
@@ -89,7 +89,7 @@ func (r *reading) unitsUp(by int) (up []history.Process) {
 	return up
 }
 
-// owner returns the process whose attempt owns the key that was set at position set.
+// owner returns the process whose attempt owns the key that was set at the given position.
 func (r *reading) owner(set int) history.Process {
 	of := r.Events[set].Of
 	for _, s := range slices.Backward(r.sections) {
@@ -101,8 +101,8 @@ func (r *reading) owner(set int) history.Process {
 	return history.Process(process)
 }
 
-// crashedBy reports whether a process crashed between positions set and by. It also returns true if the process had
-// crashed before set and has done nothing since.
+// crashedBy reports whether a process crashed between two positions. It also returns true if the process had crashed
+// before and has done nothing since.
 func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	if p == "" {
 		return false
@@ -120,7 +120,7 @@ func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	return last == history.Crashed
 }
 
-// lastSection returns the latest section of a lock that began before position by, or nil if there is none.
+// lastSection returns the latest section of a lock that began before the given position, or nil if there is none.
 func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
 	for _, s := range r.sections {
 		if s.lock == lock && s.ok < by && (last == nil || s.ok > last.ok) {
@@ -134,8 +134,8 @@ func (r *reading) everSet(of history.Attempt) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
 }
 
-// abandoned returns the cause why the key that was set at position set remains although nobody is going to release it.
-// It returns "" if the key is not abandoned.
+// abandoned finds out why a key remains although nobody is going to release it. It returns the cause, or "" if the key
+// is not abandoned.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
@@ -169,7 +169,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	return kind
 }
 
-// doneWith returns the position at which a client had finished with the attempt whose key was set at position set.
+// doneWith returns the position at which a client had finished with the attempt that set the given key.
 func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.Process, set int) int {
 	for _, s := range slices.Backward(r.sections) {
 		if s.attempt == of && s.lock == lock {
@@ -185,7 +185,8 @@ func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.
 	return done
 }
 
-// isOnly reports whether, of the keys that are present, the process owns none that was set after position set.
+// isOnly reports whether the process has set no other key since it set the given one. It considers only the keys that
+// are present.
 func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }

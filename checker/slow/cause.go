@@ -48,8 +48,8 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	return cause, ofA
 }
 
-// counted returns the servers that a window counted. A window that is due to a key or an element counted the server
-// that stored it.
+// counted returns the servers that a window counted. If another client passed on the key or the element that the window
+// depends on, this is the server that stored it.
 func (r *reading) counted(w *window) []history.Process {
 	if given := r.given(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
@@ -69,8 +69,8 @@ func (r *reading) keylessLock(lock history.Lock) bool {
 	})
 }
 
-// keyless reports whether servers set keys of the lock, but none for this attempt before its acquire returned. Keys
-// that they had set for the same process by then must be gone.
+// keyless reports whether servers set keys of the lock, but the client had none when its acquire returned: none had
+// been set for this attempt, and none of the keys of the client's earlier attempts was left.
 func (r *reading) keyless(w *window) bool {
 	if w.attempt == "" {
 		return false
@@ -108,8 +108,8 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// asked returns the position up to which the key of an earlier attempt must exist if a window depends on it. In a
-// service with one log this is the position of the acquire's call. Otherwise, it is the position of the window.
+// asked returns the position up to which a window needs the key of an earlier attempt that it depends on. In a service
+// with one log, this is the call of the window's acquire. Otherwise, it is the position of the window.
 func (r *reading) asked(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call
@@ -118,9 +118,9 @@ func (r *reading) asked(w *window) int {
 }
 
 // given returns the position at which another attempt passed on the key that a window depends on. This is the last key
-// of the lock before the grant. It must still be present, must have been set while the holder was asking, and the other
-// attempt must have called its own release before its request set the key. given returns -1 if there is no such key, if
-// the holder counted servers, or if it had a key of its own that was neither removed nor overwritten.
+// of the lock that was set while the holder was asking. It must still be present at the grant. The other attempt must
+// have called its own release before its request set the key. given returns -1 if there is no such key, if the holder
+// counted servers, or if the holder had a key of its own that was still in place.
 func (r *reading) given(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -159,9 +159,9 @@ func (r *reading) given(w *window) int {
 	return -1
 }
 
-// earlierKey returns the attempt of the same client whose key was set last before the window and was still present when
-// the window was stated. The attempts w.attempt and except are excluded. It returns "" if there is no such attempt, or
-// if the window's own attempt had set a key.
+// earlierKey returns the attempt of the same client that set its key last before the window. The key must still be
+// present when the window is stated. earlierKey ignores the window's own attempt and the attempt given as except. It
+// returns "" if there is no such attempt, or if the window's own attempt had set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -196,9 +196,9 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 	return ""
 }
 
-// joinedKey returns the attempt whose key the window's client joined, if the window's own attempt had set no key. This
-// is the key of another attempt that the window's attempt extended last before its grant. It returns "" if there is
-// none, or if this is the key of except.
+// joinedKey returns the other attempt whose key the window's client joined. This is the key that the window's own
+// attempt extended last before its grant. joinedKey ignores the attempt given as except. It returns "" if there is no
+// such attempt, or if the window's own attempt had set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -214,9 +214,10 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn is for a window that depends on another attempt's key. It returns a copy of the window with that attempt as
-// its own. The key may have been passed on by another attempt, left by an earlier attempt of the same client, or joined
-// (but the last two are not keys of other). If the window depends on its own key, restingOn returns w.
+// restingOn returns the window as if it belonged to the attempt whose key it depends on. Another attempt may have
+// passed on the key, an earlier attempt of the same client may have left it, or the window's client may have joined it.
+// In the last two cases, the attempt given as other is ignored. If the window depends on its own key, restingOn returns
+// w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.given(w); given >= 0 {
@@ -244,8 +245,8 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent returns the last position in [from, to) of an event f about the key of a window's attempt on one of the
-// servers. It returns -1 if there is none.
+// keyEvent returns the last position in [from, to) at which one of the servers recorded the event f about the key of a
+// window's attempt. It returns -1 if there is none.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
@@ -277,8 +278,8 @@ func (r *reading) asCounted(w *window, group []history.Process) servers {
 	}
 }
 
-// successors selects the server on which the key was set at position set. After each failover, it selects the server
-// that replaced that server.
+// successors returns a function that selects one server at each position: the server on which a key was set or, after a
+// failover, the server that replaced it.
 func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
@@ -303,7 +304,7 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the key
 // that its attempt set last before the window was stated, or on an element of a list that it took later. The victim is
 // the window whose key was set first. The record is the key-gone of the victim's key before the other key was set,
-// provided that the victim's key was not set again. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
+// unless the victim's key was set again in between. In a queue (etcd, ZooKeeper) the other key is set earlier, so the
 // key-gone may be at any position before the later grant. ofA reports whether a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
@@ -361,7 +362,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, "", false
 }
 
-// stoodFor reports whether the key that was set at position set was still there when a window was stated.
+// stoodFor reports whether the key that was set at the given position was still there when a window was stated.
 func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
 	if set > w.at {
@@ -377,8 +378,8 @@ func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	return r.Events[last].F == history.KeySet
 }
 
-// takeover returns the cause for a request at position i that changed another attempt's key and was permitted to do so
-// (mayChange).
+// takeover returns the cause of a violation in which the request at position i changed another attempt's key and was
+// permitted to do so (see mayChange).
 func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	if !r.holdOver(i, owner, by) && r.lapsedEarly(i, owner) {
 		return "expired early (server clock)"
@@ -386,8 +387,8 @@ func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	return "validity miscounted"
 }
 
-// took returns the last position before a window at which the window's attempt took an element of a list on a server of
-// the group. It returns -1 if there is none.
+// took returns the position at which a window's attempt last took an element of a list on a server of the group, before
+// the window. It returns -1 if the attempt took none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
 		if e := &r.Events[i]; r.takesOut(i) && e.Lock == w.lock && e.By == w.attempt &&
@@ -398,9 +399,9 @@ func (r *reading) took(w *window, group []history.Process) int {
 	return -1
 }
 
-// overwritten returns the first position after set at which another attempt overwrote the victim's key, set at position
-// first. Only servers that serves selects count, and only the time before the key expired. It returns -1 if there is no
-// such position.
+// overwritten returns the first position after set at which another attempt overwrote the victim's key. The position
+// first is where that key was set. Only the servers that serves selects count, and only the time before the key
+// expired. overwritten returns -1 if there is no such position.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -456,8 +457,7 @@ func (r *reading) inVain(i int) bool {
 	return leader != e.Process
 }
 
-// loss returns why the victim's key was removed, as the key-gone at position gone records it. It also returns the
-// position of the record that shows this reason.
+// loss finds out why the victim's key disappeared. It returns the reason, and the position of the record that shows it.
 func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	holder := cmp.Or(victim.joiner, e.Of)
@@ -515,8 +515,8 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// undoing returns the position of a loss of data that gave the victim's key an earlier deadline than it had before,
-// provided that no later extension made up for it. It returns -1 if there is none.
+// undoing returns the position of a loss of data that set back the deadline of the victim's key. It returns -1 if there
+// is none, or if a later extension made up for the loss.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)

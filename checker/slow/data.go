@@ -113,9 +113,9 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy implements part (b) of the law. It tests whether the write at position i loses an update: it overwrites
-// another value than the one that it was computed from. If so, lostBy returns the position at which the writer learned
-// the value that it computed from. Otherwise it returns -1.
+// lostBy implements part (b) of the law. It tests whether the write at position i loses an update: it overwrites a
+// value other than the one from which it was computed. If so, lostBy returns the position at which the writer learned
+// the value that it used. Otherwise it returns -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the previous write, whose value is overwritten
@@ -154,10 +154,10 @@ func (r *reading) firstValue(i int) string {
 	return ""
 }
 
-// basis returns the value that the accepted write at position i was computed from, the position at which its client
-// learned the value, and the position after which the client had asked for it. This is the value that the client knew
-// when it called the write. If the history does not record the call, it is the value of the attempt's last accepted
-// read or write. at is -1 if the client read nothing.
+// basis returns the value that the accepted write at position i was computed from: the value that the client knew when
+// it called the write. If the history does not record the call, it is the value of the attempt's last accepted read or
+// write. at is the position at which the client learned the value, or -1 if it read nothing. asked is the position at
+// which it requested the value.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {

@@ -9,8 +9,9 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom examines each period between two events. It determines which locks make no progress, and how long
-// each waiter has been waiting for one of them while nobody acquired the lock and no fault was in progress.
+// deadlockFreedom examines each period between two events. It determines which locks make no progress. For each waiter,
+// it determines how long the waiter has been waiting for such a lock while nobody acquired the lock and no fault was in
+// progress.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
@@ -29,7 +30,7 @@ func (r *reading) deadlockFreedom() Finding {
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
 // calmFrom returns the position from which waiting time counts again after fault f. A drift without an end is ignored.
-// A cut without an end is ignored too, if it is known whether it leaves a quorum.
+// A cut without an end is also ignored, if it is known whether it leaves a quorum.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
 		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
@@ -61,8 +62,8 @@ func (r *reading) first(a *ask) *ask {
 
 // stuckTooLong examines each period between an event and the next. If an endless hold begins to count as stuck during a
 // period, the two parts of the period are examined separately. A waiter violates the law once for each time at which it
-// began to be stuck. If any violation is by a waiter that still had a quorum, the first of those comes first in the
-// result.
+// began to be stuck. If some of these waiters still had a quorum, the first violation by such a waiter is moved to the
+// front of the result.
 func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -120,8 +121,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind returns the cause why a was stuck after position i when, at time by, it had waited too long. It returns
-// "stuck" if this package does not determine the cause.
+// stuckBehind finds out why a was stuck after position i, given the time at which it had waited too long. It returns
+// the cause, or "stuck" if this package does not determine it.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -216,13 +217,13 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// is reports whether something that begins at position from and ends at position to is in progress just after position
-// i.
+// is reports whether an interval, which begins at the first position and ends at the last, is in progress just after
+// position i.
 func is(from, i, to int) bool { return from <= i && i < to }
 
 // standingStill returns the largest set of locks whose holders are all stuck just after position i. A holder is stuck
-// if it waits for a lock of the set, or if its hold is endless and has lasted longer than the hold that the header
-// declares. Crashed processes are no longer holders.
+// if it waits for a lock of the set. An endless hold also counts as stuck once it has lasted longer than the hold that
+// the header declares. Crashed processes are no longer holders.
 func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {
@@ -247,7 +248,7 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 }
 
 // done reports whether the run ended well: the last fault is over, nobody waits or works, and each lock was acquired
-// after that fault. If the run was meant to end with a probe, the probe must have acquired it.
+// after that fault. If the run was meant to end with a probe, only the probe's acquires count.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

@@ -12,8 +12,8 @@ func init() {
 	register("mutual-exclusion", (*reading).mutualExclusion)
 }
 
-// window is a part of a lease's validity, [from, to) in true time, stated by the event at position at. If from and to
-// are equal, it is an instant.
+// window is a part of a lease's validity, [from, to) in true time. at is the position of the event that states it. If
+// from and to are equal, it is an instant.
 type window struct {
 	*section
 	from, to history.Time
@@ -51,17 +51,17 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	return pieces
 }
 
-// releasedBefore reports whether the release of a section was called before a grant, which is valid until a given time,
-// could count.
+// releasedBefore reports whether the release of a section was called so early that a later grant or extension does not
+// count.
 func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Time) bool {
 	released := r.time(s.release)
 	return released < g.Granted || released == g.Granted && until > g.Granted
 }
 
 // openEnd returns the end of a lease whose end was not stated: the time at which the holder learned that the lock was
-// lost. However, if the key ended before that time, and the holder was paused at any time since the key's last renewal,
-// it is the time at which the key ended. A key without expiry counts as ended once it has not been renewed for a TTL. A
-// key that was set again after its end does not count.
+// lost. But if the key ended earlier, and the holder was paused at any time since it last renewed the key, the lease
+// ended with the key. A key without expiry counts as ended once it has not been renewed for a TTL. A key that was set
+// again after its end does not count.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	ends := func(i int) history.Time {
 		e := r.Events[i]
@@ -166,8 +166,8 @@ func (r *reading) leaseExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: judged, Breaches: broken}
 }
 
-// stated counts the windows of a section: one for its grant, and one for each extension that counts although the
-// section was released.
+// stated counts the windows of a section: one for its grant, and one for each extension that was granted before the
+// release.
 func (r *reading) stated(s *section) (n int) {
 	if s.lease != nil {
 		n++
@@ -180,8 +180,8 @@ func (r *reading) stated(s *section) (n int) {
 	return n
 }
 
-// unstatedDecides reports whether a grant that states no window may have overlapped another. It may have been valid
-// from its call to its release, or until one of its extensions states a window.
+// unstatedDecides reports whether a grant that states no window may have overlapped another grant. A grant without a
+// window may have been valid from its call to its release, or until one of its extensions states a window.
 func (r *reading) unstatedDecides() bool {
 	possible := func(s *section) []window {
 		if s.lease != nil {
@@ -223,8 +223,8 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether a lock was granted to a section for which matters is true, and was requested by as many
-// others as it has permits.
+// exercised reports whether exclusion was put to the test: for some section for which matters is true, the number of
+// other requests for its lock was at least the number of permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -269,10 +269,11 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns why two critical sections overlap. If the leases stated until then overlap too, the cause is why
-// the leases overlap. Otherwise the cause is that a holder entered after its lease was over, outlived its lease, lost
-// its session, or never renewed its lease. sectionCause returns "" if this package does not determine the cause: if the
-// holder may have waited for another lock, or if a fault may be the reason why it was late or did not renew.
+// sectionCause returns why two critical sections overlap. If the leases stated until then overlap too, the result is
+// the reason why the leases overlap. Otherwise it is that a holder entered after its lease was over, outlived its
+// lease, lost its session, or never renewed its lease. sectionCause returns "" if this package does not determine the
+// cause: the holder may have waited for another lock, or a fault may be the reason why the holder was late or did not
+// renew.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"
@@ -325,8 +326,8 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// lossTold returns why a holder had lost its key early. It returns "" unless the holder's lease ended because it was
-// told that the key was lost. It also returns "" if the key ended when it was due, if b had set its key first, or if
+// lossTold returns why a holder lost its key early, if the holder was told of the loss and its lease ended at that
+// time. Otherwise it returns "". It also returns "" if the key ended when it was due, if b had set its key first, or if
 // the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
@@ -399,9 +400,9 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 }
 
 // neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
-// but no request to extend it. The holder worked until it left, or until b entered at the same time. This time must
-// also be longer than any lease of the lock that was stated by then. A lease that was already over when it was granted
-// does not count, because it could not have been renewed.
+// but no request to extend it. The holder worked until it left or, if the holder is b itself, until it entered. It must
+// also have worked for longer than any lease of the lock that was stated until the grant. A lease that was already over
+// when it was granted does not count, because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {

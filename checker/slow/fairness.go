@@ -40,8 +40,9 @@ func (r *reading) fairness() Finding {
 	return Finding{Outcome: Holds, Judged: kept, Breaches: broken}
 }
 
-// place returns the position in the history at which the law was broken. This is the position of the grant or, if no
-// grant broke the law, the last position that is not later than the breach.
+// place returns the position in the history at which the law was broken. This is the position of the grant that
+// overtook another client. If the lock was left free instead, it is the position of the last event that is not later
+// than the breach.
 func (r *reading) place(b Breach) int {
 	if len(b.Events) == 3 && b.Cause == "overtaken by a later client" {
 		return b.Events[2]
@@ -58,8 +59,8 @@ func (r *reading) later(b, a *ask) bool {
 	return a.call < b.call && r.time(b.call)-r.time(a.call) > r.Header.Order.Slack
 }
 
-// overtakes reports whether a grant went to a process although another one had asked for the lock earlier, still
-// waited, and was not affected by a fault.
+// overtakes reports whether a grant went to a process although another process had asked for the lock earlier and still
+// waited. It returns false if a fault affected the other process.
 func (r *reading) overtakes(s *section, a *ask) bool {
 	if a.lock != s.lock || a.process == s.process || !r.later(s.ask, a) || a.gone <= s.ok || r.disturbed(a, s.ok) {
 		return false
@@ -86,8 +87,8 @@ func (r *reading) staysBehind(s *section, b *ask) bool {
 		!r.disturbed(s.ask, s.ok)
 }
 
-// disturbed reports whether a fault that may affect the acquiring process was active at any time from Order.Turn before
-// the call up to position i.
+// disturbed reports whether a fault that may affect the acquiring process was active in a period that begins one
+// Order.Turn before the call and ends at position i.
 func (r *reading) disturbed(a *ask, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		if !r.mayAffect(&f, a.process) {
@@ -119,8 +120,8 @@ func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	return true
 }
 
-// leftFree examines each period between two events. It finds the times at which the process that had waited longest for
-// a lock could have got it for longer than a turn.
+// leftFree examines each period between two events. It finds the times at which a lock had been free for longer than a
+// turn while a process waited for it.
 func (r *reading) leftFree() (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -168,7 +169,7 @@ func (r *reading) leftFree() (broken []Breach) {
 	return broken
 }
 
-// cutOff reports whether, by position i, a fault has struck that has no end and may affect a process.
+// cutOff reports whether, by position i, a process may have been affected by a fault that never ends.
 func (r *reading) cutOff(p history.Process, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		lasts := f.does() == history.Parts || f.does() == history.PacesClock || f.kind.IsDown()

@@ -72,8 +72,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. It returns whether the history shows its effect, the position by which this
-// is decided, and whether the release had an effect.
+// handedBack examines a section's release. seen reports whether the history shows the effect of the release, and effect
+// whether the release had one. over is the position at which this is decided.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -125,7 +125,7 @@ func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	return true, over, false
 }
 
-// insideAgain reports whether the client was in another section of the lock when it released this one.
+// insideAgain reports whether the client was in another section of the lock when it released the given section.
 func (r *reading) insideAgain(s *section) bool {
 	return slices.ContainsFunc(r.sections, func(o *section) bool {
 		return o != s && o.process == s.process && o.lock == s.lock && o.ok < s.release && o.end > s.release
@@ -148,8 +148,8 @@ type standingKey struct {
 	set   int // position of the record that set it
 }
 
-// keyAt returns the key that the record at position i is about, in its state before the record, and where this key is
-// stored. k is nil if there was no such key, or if the event is not a record of a key of the lock.
+// keyAt returns the key that the record at position i changes, as it was before the record, and the place at which the
+// key is stored. k is nil if there was no such key, or if the event is not a record of a key of the lock.
 func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	e := &r.Events[i]
 	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
@@ -160,7 +160,7 @@ func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	return r.keyBefore(lock, at, i), at
 }
 
-// keyBefore returns the key that was stored at at just before position i.
+// keyBefore returns the key that was stored in the given place just before position i.
 func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
 	for j := range i {
 		e := &r.Events[j]
@@ -207,8 +207,8 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether the key was set by a release, that is, by an attempt that had called its release before, or
-// by an attempt that had the lock by then and had got it by taking such a key.
+// putBack reports whether a release set the key: its attempt had called its release before. It also reports true if the
+// attempt had obtained the lock by taking such a key, and has put it back.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {
@@ -229,7 +229,7 @@ func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	return false
 }
 
-// takenBy reports whether these keys keep the lock taken: the servers without them are too few for a quorum.
+// takenBy reports whether the given keys keep the lock taken: the servers without them are too few for a quorum.
 func (r *reading) takenBy(own []*standingKey) bool {
 	if len(own) == 0 || r.oneService() {
 		return len(own) > 0
@@ -252,8 +252,8 @@ func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 		e.Value == k.value
 }
 
-// processOf returns the process that made an attempt: the process of its section if it was granted, and otherwise the
-// process that its name begins with.
+// processOf returns the process that made an attempt. If the attempt was granted, this is the process of its section.
+// Otherwise, the attempt's name begins with the process.
 func (r *reading) processOf(of history.Attempt) history.Process {
 	name, _, _ := strings.Cut(string(of), "/")
 	process := history.Process(name)

@@ -58,7 +58,8 @@ func (r *reading) ownership() Finding {
 
 // mayChange reports whether a request at position i was permitted to change another attempt's key. The request must
 // check the key. In addition, the hold of the key's owner must be over, or must have lapsed, or the key never stood for
-// a hold. A client that also holds the key need check nothing to move its expiry if it spares the owner.
+// a hold. A client that also holds the key may change its expiry without a check if the owner's hold does not become
+// shorter.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -77,8 +78,8 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
-// spares reports whether the request at position i gave a new expiry to a key of which both clients hold a part. It
-// also requires that the owner's part lives at least as long as the owner made it live.
+// spares reports whether the request at position i gave a new expiry to a key that both clients hold together, without
+// shortening the hold of the key's owner.
 func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	e, kept, both := r.Events[i], r.lastKept(i, owner), false
 	for _, o := range r.Events {
@@ -88,10 +89,10 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	return e.F == history.KeyProlonged && both && kept >= 0 && r.Events[kept].Until <= e.Until
 }
 
-// offered reports whether a request at position i takes a key that never stood for a hold. The request must be by a
-// client that was asking for the lock. The attempt that had set the key must not have obtained the lock by setting it:
-// it was never granted the lock, or it took a key itself before it was granted the lock, and set this key earlier than
-// that, or between its grant and its release.
+// offered reports whether the request at position i takes a key that never stood for a hold. The client that sent the
+// request must have been asking for the lock. The attempt that had set the key must not have obtained the lock by
+// setting it. There are two cases. The attempt was never granted the lock. Or it took such a key to obtain the lock,
+// and set this key either before that or between its grant and its release.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -138,8 +139,9 @@ func (r *reading) takesOut(i int) bool {
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// lapsedEarly reports whether, at position i, the server's wall clock has advanced by a TTL since the attempt last set
-// or extended its own key on that server, although less time has really passed. Servers count in milliseconds.
+// lapsedEarly reports whether, at position i, the lease of an attempt's key is over by the server's wall clock but not
+// in true time: the clock has advanced by a TTL since the attempt last set or extended its key there. Servers count in
+// milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
@@ -226,9 +228,9 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
-// lastKept returns the last position before i at which the attempt set or extended its own key on that server, or -1 if
-// there is none. A key may also appear without a request, for example when a server reads it back from its disk. This
-// counts only if the attempt made no such request.
+// lastKept returns the position at which the attempt last set or extended its own key on that server before position i.
+// It returns -1 if there is none. A key may also appear without a request, for example when a server reads it back from
+// its disk. Such a record counts only if the attempt made no request that set or extended the key there.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
@@ -270,8 +272,8 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker returns the process that made an attempt: the process that was granted it, or otherwise the process that its
-// name begins with.
+// maker returns the process that made an attempt. If the attempt was granted, this is the process that got the grant.
+// Otherwise, the attempt's name begins with the process.
 func (r *reading) maker(a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
 		if a != "" && s.attempt == a {
@@ -289,9 +291,9 @@ func (r *reading) recordsExpiry() bool {
 	})
 }
 
-// liveOwner returns the owner of the key that was present before the event at position i overwrote it: the last one
-// that set the key there, if that key is not gone. If expiries are not recorded, a key that was due to expire is not
-// present either. A replica that replaces its master has the master's keys, except those recorded as lost.
+// liveOwner returns the owner of the key that was present before the event at position i overwrote it: the last attempt
+// that set the key there, if that key is not gone. If expiries are not recorded, a key that was due to expire does not
+// count as present. A replica that replaces its master has the master's keys, except those recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt
@@ -349,8 +351,8 @@ func (r *reading) tokenOrder() Finding {
 	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
-// before reports whether a was granted before b's winning request was sent. It decides by the times, or because b had
-// not been called yet.
+// before reports whether a's acquire returned before b's winning request was sent. If b's lease does not state when
+// this was, a's acquire must have returned before b was called.
 func (r *reading) before(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

@@ -190,9 +190,10 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver returns the earliest position after call at which an activity of a process may have ended, if the process's
-// crash is recorded at position i. It is end or i, whichever is earlier. It is earlier still if, from some position on,
-// all events are later than the last time at which the process is known to have lived.
+// mayBeOver returns the earliest position after call at which an activity of a crashed process may have ended. end is
+// the activity's recorded end, and i is the position of the recorded crash. The result is end or i, whichever is
+// earlier. If the crash was noticed late, the process may have died at any time since it is last known to have lived,
+// so the result may be earlier.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -252,8 +253,9 @@ var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"st
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt returns the fault that is first reported at position i, if any. It is for a nemesis that records
-// everything as info, and twice. A fault lasts from the first report of its beginning to the last report of its end.
+// reportedAt returns the fault that is first reported at position i, if any. It is for histories of a nemesis that
+// reports each beginning and each end of a fault twice, as info. A fault lasts from the first report of its beginning
+// to the last report of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {

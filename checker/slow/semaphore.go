@@ -53,8 +53,8 @@ func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]
 	return groups
 }
 
-// crowdedWindows returns the violations of a semaphore by its leases: more windows valid at the same time than there
-// are permits. It returns none if the lock has one permit.
+// crowdedWindows finds the times at which more leases of a semaphore were valid than it has permits. It returns nothing
+// if the lock has one permit.
 func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	if r.permits() == 1 {
 		return nil
@@ -69,8 +69,8 @@ func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	return broken
 }
 
-// crowdedSections returns the violations of a semaphore by its critical sections: more of them at the same time than
-// there are permits. may reports whether there may have been others, because a process died at an unknown time.
+// crowdedSections finds the times at which more critical sections of a semaphore were open than it has permits. may
+// reports whether there may have been more such times, because a process died at an unknown time.
 func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	certain := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.left && a.ok < b.left }
 	for _, group := range crowds(r.sections, r.permits(), certain) {
@@ -86,8 +86,8 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 
 // endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member's time was
 // over. Servers never remove members by themselves. It returns false if a fault changed the clock of the member's
-// server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock by
-// then.
+// server before the removal. Unless the lock has several permits, a fault must also have changed some client's clock
+// before the removal.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

@@ -78,7 +78,7 @@ func lastBy(h *history.History, t history.Time) int {
 	return last
 }
 
-// undetermined lists beginnings of causes. This package does not determine how such a cause continues.
+// undetermined lists incomplete causes. This package determines only how such a cause begins.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
 // isBy reports whether a reported cause agrees with the breach's cause. If this package determines only the beginning
@@ -87,7 +87,7 @@ func (b Breach) isBy(cause string) bool {
 	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
 }
 
-// shownBy reports whether the witness of a reported breach contains all events of this one.
+// shownBy reports whether the witness of a reported breach contains all events of b.
 func (b Breach) shownBy(r Reported) bool {
 	return !slices.ContainsFunc(b.Events, func(at int) bool { return !slices.Contains(r.Witness, at) })
 }

@@ -49,8 +49,9 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether the release of a section can be judged. All conditions must have been met from the
-// acquire on, which was over at position acquired, and the lease must have been valid when the release was called.
+// releaseJudged reports whether the release of a section can be judged. acquired is the position at which the acquire
+// was over. All conditions must have been met from the acquire on, and the lease must have been valid when the release
+// was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -129,9 +130,9 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // alone reports whether nobody else held or requested the lock from one TTL before the call until end. An earlier hold
-// by the same client does not count if it was cleanly released before, with outcome ok and without a fault since it was
-// requested. Requests of one client that overlap are those of several tasks, and count. alone also returns false if the
-// only member of a service with sessions restarted without its data within that TTL.
+// by the same client does not count if its release returned ok and no fault was active since it was requested. If
+// requests of one client overlap, they belong to different tasks and count. alone also returns false if the only member
+// of a service with sessions restarted without its data within that TTL.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -158,8 +159,8 @@ func (r *reading) alone(a *ask, end int) bool {
 	return true
 }
 
-// letGo returns when a client had finished with an acquire: when its release returned, or when the acquire returned if
-// it was not granted.
+// letGo returns when a client had finished with an acquire: when its release returned or, if the acquire was not
+// granted, when the acquire returned.
 func (r *reading) letGo(a *ask) history.Time {
 	if !a.granted() {
 		return r.time(a.ret)
@@ -187,9 +188,9 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 }
 
 // quorumFor reports whether, from a's call to end, the client was up, not paused and in session, and a quorum of
-// servers was up and reachable from it. Until position acquired, these servers must also have been free of keys that
-// block a. If there are fewer groups than the quorum, the members of one service are counted. Otherwise each group
-// counts as one server, which is up while all members of the group are up and reach each other.
+// servers was up and reachable from it. Until a was over (at the position acquired), these servers must also have been
+// free of keys that block a. If there are fewer groups than the quorum, the members of one service are counted.
+// Otherwise each group counts as one server, which is up while all members of the group are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]

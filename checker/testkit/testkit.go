@@ -25,10 +25,12 @@ var Update = flag.Bool("update", false, "rewrite what the tests expect")
 // time.
 func init() { debug.SetGCPercent(1600) }
 
-// Full reports whether tests run at full size: FENCEPOST_FULL is set, as by .ci/full, and -short is not.
+// Full reports whether tests run at full size: the environment variable FENCEPOST_FULL is set, as it is by the script
+// .ci/full, and -short is not set.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Size returns how much a test tries: everyday by default, full if tests run at full size.
+// Size returns how much a test tries. It returns its second argument if tests run at full size, and otherwise its
+// first.
 func Size(everyday, full int) int {
 	if Full() {
 		return full

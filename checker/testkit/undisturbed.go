@@ -49,8 +49,8 @@ func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test fu
 	test(t)
 }
 
-// repeats is the environment variable that names a file. Each repetition of a test adds a line to this file. The log
-// would not show it, because go test prints no log of a test that passes.
+// repeats is the environment variable that names a file. Each repetition of a test adds a line to this file. A line in
+// the log would be lost, because go test prints no log of a test that passes.
 const repeats = "FENCEPOST_REPEATS"
 
 func noteRepeat(line string) error {
@@ -101,7 +101,7 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test like the testing package does: on its own goroutine, which Fatal ends. Then it runs the test's
+// run runs the test on its own goroutine, which Fatal ends, as the testing package does. Then it runs the test's
 // cleanups.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })

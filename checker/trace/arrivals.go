@@ -24,10 +24,10 @@ type arrivals struct {
 	waiting   []int // indexes in asks of the acquires that may be waiting
 }
 
-// Overtakings returns the grants of a lock whose process overtook another one, in order, and the number of grants that
-// kept the order: another process had asked later and still waited. Only one process is named that was overtaken, the
-// one that asked first. A process that a fault may have affected while it waited, or within a turn before it asked, may
-// be overtaken.
+// Overtakings returns, in order, the grants of a lock whose process overtook another process. If a grant overtook
+// several processes, it names only the process that asked first. A process may be overtaken if a fault may have
+// affected it while it waited, or within a turn before it asked. kept is the number of grants that kept the order
+// although another process, which had asked later, still waited.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}
@@ -70,7 +70,7 @@ func (v *arrivals) isLate(b, a *Ask) bool {
 	return a.Call < b.Call && v.t.Time(b.Call)-v.t.Time(a.Call) > v.t.History.Header.Order.Slack
 }
 
-// isSettled reports whether, by position at, an acquire has ended or a fault may have affected it.
+// isSettled reports whether, by the given position, an acquire has ended or a fault may have affected it.
 func (v *arrivals) isSettled(i, at int) bool {
 	return v.disturbed[i] <= at || v.t.Waited(&v.t.Asks[v.asks[i]]) <= at
 }
@@ -96,8 +96,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 	return false
 }
 
-// waitsFor reports whether a process was still really waiting for the lock when another process got grant g. It was not
-// if its own grant had already been decided, or if it was about to give up, and only the reply had not arrived yet.
+// waitsFor reports whether a process was really waiting for the lock when another process got grant g. It was not
+// waiting if its own grant had already been decided, or if it gave up its acquire within the slack after that.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
@@ -124,8 +124,8 @@ type affected struct {
 }
 
 // disturbedAt returns the position from which a fault may affect an acquire. This is the position of its call if a
-// fault was under way within a turn before it. Otherwise, it is the position at which the next fault strikes. Acquires
-// must be passed in the order of their calls.
+// fault was under way within a turn before the call. Otherwise, it is the position at which the next fault strikes.
+// disturbedAt must be called in the order of the acquires' calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -153,8 +153,8 @@ func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	return Open
 }
 
-// mayAffect reports whether a fault may affect a process that asks for a lock. It does not if it strikes only other
-// processes that ask for locks, and the resource, or only their links.
+// mayAffect reports whether a fault may affect a process that asks for a lock. A fault cannot affect the process if it
+// strikes only the resource and other processes that ask for locks, or only their links.
 func (t *Trace) mayAffect(f *Fault, p history.Process) bool {
 	elsewhere := func(side []history.Process) bool {
 		return len(side) > 0 && !slices.ContainsFunc(side, func(o history.Process) bool {
@@ -174,7 +174,7 @@ type Idle struct {
 
 // LeftFree returns the periods, longer than a turn, in which somebody waited for a lock, nobody held it or acquired it,
 // and no fault was under way. A process that a fault without end may affect does not count as waiting. LeftFree returns
-// at most most periods, in the order in which they became too long.
+// at most the given number of periods, in the order in which they became too long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
 	s := queues{t: t, waits: waits, over: make([]bool, len(waits)), locks: make([]queue, len(t.Locks)),
@@ -208,7 +208,8 @@ type queues struct {
 	cutOff map[history.Process]int // where the first fault without end struck that may affect a process
 }
 
-// waitsAt reports whether, just before position at, a wait had not ended and no fault without end affected its process.
+// waitsAt reports whether, just before the given position, a wait had not ended and no fault without end affected its
+// process.
 func (s *queues) waitsAt(n int32, at int) bool {
 	p := s.waits[n].by.process
 	struck, known := s.cutOff[p]
@@ -231,7 +232,7 @@ type queue struct {
 	since   history.Time // the time from which it was reported
 }
 
-// tooLong appends the locks that, at the moment before position at, had been free for longer than a turn.
+// tooLong appends the locks that, at the moment before the given position, had been free for longer than a turn.
 func (s *queues) tooLong(all []Idle, at int, turn history.Time) []Idle {
 	if s.faults > 0 {
 		return all

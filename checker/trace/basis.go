@@ -21,15 +21,16 @@ type Basis struct {
 }
 
 // knowledge is what one worker knows about the data. It keeps what the resource accepted separate from what the client
-// received. If a client stops waiting for the reply to a read and reads again, the resource may accept the first read
-// after the second one, although the client uses the value of the second. The same is true of writes.
+// received, because the two can differ. If a client stops waiting for the reply to a read and reads again, the resource
+// may accept the first read after the second one. The client nevertheless uses the value of the second. The same is
+// true of writes.
 type knowledge struct {
 	worker
 	accepted Basis // the last read that was accepted, or a write that was accepted after it
 	received Basis // the last read that returned, or a write that was confirmed after it
 	reading  int   // position of the call of the unfinished read; -1 if there is none
 	calls    []call
-	// index in calls of the last call for each value, for the first entered calls; made when needed
+	// for each value, the index in calls of the last call with that value; covers only the calls that have been entered
 	latest  map[string]int
 	entered int
 }

@@ -72,7 +72,7 @@ func (u underWay) add(n int32, name faultName) {
 	}
 }
 
-// oldest returns the oldest fault with that name that has not ended, or -1 if there is none.
+// oldest returns the oldest fault with the given name that has not ended, or -1 if there is none.
 func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	list := u[name]
 	for len(list) > 0 && faults[list[0]].Stop != Open {
@@ -85,8 +85,9 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over returns the position at which the fault is over. This is its end. If the fault has no duration or is permanent,
-// it is its beginning: after a crash without a restart, the system has one process less, but no fault is in progress.
+// Over returns the position at which the fault is over. This is where the fault ends or, if it has no duration or is
+// permanent, where it begins: after a crash without a restart, the system has one process less, but no fault is in
+// progress.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start
@@ -114,10 +115,10 @@ func (t *Trace) unfelt(f Fault) bool {
 	return is
 }
 
-// Counted returns the position from which waiting time counts again after a fault. This is where the fault is over. If
-// a fault changes a clock's rate permanently or cuts a link permanently, time counts from the fault's beginning,
-// because the system stays that way. If the history does not state a quorum, a permanent cut is never over, because it
-// is unknown whether it leaves a quorum.
+// Counted returns the position from which waiting time counts again after a fault. Usually this is where the fault is
+// over. If a fault changes a clock's rate permanently or cuts a link permanently, time counts from the fault's
+// beginning, because the system stays that way. But if the history does not state a quorum, it is unknown whether a
+// permanent cut leaves a quorum, and such a cut is never over.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {

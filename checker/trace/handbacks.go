@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
-// called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on so many
-// servers that they keep the lock taken. Keys that an earlier release set do not count. A release is not examined if
-// another client shares the lock without a key of its own. In that case, as with a counter of readers, the keys are
-// also needed for the other client's hold.
+// Handback is a release for which the history shows whether it had an effect. A release is examined only if three
+// conditions hold when it is called: the lease is valid, the client has no other hold of that lock, and the client's
+// own keys are on so many servers that they keep the lock taken. Keys that an earlier release set do not count. A
+// release is not examined if another client shares the lock without a key of its own. In that case, as with a counter
+// of readers, the keys are also needed for the other client's hold.
 //
-// The release had an effect if, after its call, one of these keys is deleted, overwritten or given an earlier deadline.
-// (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock is
-// granted again while all the keys are still there: to another client, or to the same client by an acquire that it had
-// called before the release. The release had no effect if none of this happens before the bound has passed or a key
-// expires.
+// The release had an effect if, after its call, one of the client's keys is deleted, overwritten or given an earlier
+// deadline. (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock
+// is granted again while all the keys are still there. The new grant must be to another client, or to the same client
+// for an acquire that it had called before the release. The release had no effect if none of this happens before the
+// bound has passed or a key expires.
 //
-// The history does not show the effect in two cases: a key expires before the release returns, or so soon after the
-// call that the request may still have been on its way; or a crash or failover removes a key.
+// The history does not show the effect in two cases. A key may expire before the release returns, or so soon after the
+// call that the request may still have been on its way. Or a crash or failover may remove a key.
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
@@ -68,8 +68,7 @@ type handbacks struct {
 	own     []ownKey               // the keys of all releases, one release after the other
 	watched []watch
 	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is not known yet
-	// by process: the sections that began before the process's latest release and were still open at the release before
-	// that
+	// by process: the sections that had begun before the latest release of the process and had not ended before it
 	inside  [][]int32
 	entered int // index in Trace.Grants of the first grant that has not yet begun
 	free    []history.Process
@@ -92,10 +91,10 @@ func emptied(lists [][]int32, n int) [][]int32 {
 	return lists
 }
 
-// Handbacks returns the releases for which the history shows whether they had an effect, in the order of their calls.
-// It returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It also
-// returns none if the clients decide when a lease is over, because a holder may then let its lease end instead of
-// releasing it. The list is valid until the next history is read.
+// Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order of their calls. The
+// header must state servers, quorum and bound, and the servers must have recorded their keys; otherwise Handbacks
+// returns none. It also returns none if the clients decide when a lease is over, because a holder may then let its
+// lease end instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -138,9 +137,8 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key set at a position does not mean that somebody holds the lock, because a release
-// set it, or because its attempt put it back before its release. Examples are a release that puts back a token or
-// writes a value that means "free".
+// handedBack reports whether the key that was set at a position means that the lock is free: a release set it, or its
+// attempt put it back before the release. Examples are a token that a release puts back and a value that means "free".
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
@@ -191,8 +189,8 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 	return !header.IsQuorum(h.free)
 }
 
-// holdsAnother reports whether the client of grant n had another section of the same lock when it released this one.
-// The calls must be made in the order of the releases.
+// holdsAnother reports whether the client of grant n had another section of the same lock when it released grant n. It
+// must be called in the order of the releases.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -279,7 +277,7 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 	}
 }
 
-// cameOf returns what a record does to a key that its client has released: the outcome of the release.
+// cameOf returns what a record means for a release whose key it changes.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
 	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
 		e.Value != "" && e.Value == was.value
@@ -294,8 +292,8 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows completes the outcome of a release. It reports whether the history shows that the release had an effect or had
-// none.
+// shows reports whether the history shows that a release had an effect or that it had none. If it had none, shows lists
+// the keys that were left in place.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)
@@ -317,8 +315,8 @@ func (t *Trace) shows(w *watch) bool {
 	return true
 }
 
-// takenOver reports whether the lock was granted again after the release of g, up to position end. This can be a grant
-// to another client, or to the same client for an acquire that it had called before the release.
+// takenOver reports whether the lock was granted again after the release of g, up to the given position. This can be a
+// grant to another client, or to the same client for an acquire that it had called before the release.
 func (t *Trace) takenOver(g *Grant, end int) bool {
 	grants := t.Locks[g.Lock].Grants
 	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })
@@ -334,8 +332,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event at position from or later that happened no later than due. It returns
-// from-1 if there is none.
+// LastBy returns the position of the last event that happened by the given time. It considers only events from the
+// given position on. If all of them are later, it returns the position before these events.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

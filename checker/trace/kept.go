@@ -8,7 +8,7 @@ import (
 )
 
 // kept is an index of the records of keys. It shows when an attempt first set its key, and when it last set or extended
-// it. It is made when it is first needed, because most histories do not need it.
+// the key. The index is made only when it is first needed, because most histories do not need it.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
@@ -34,7 +34,8 @@ type stay struct {
 	byName bool // whether the record names the owner's request
 }
 
-// request identifies what one attempt did on a server at one instant. If it has no member, it is about all members.
+// request identifies a request of one attempt on a server by its time. It stands for one member of the key, or for all
+// members.
 type request struct {
 	time   history.Time
 	server history.Process
@@ -113,9 +114,9 @@ func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
 
-// LastKept returns the last position before a change at which the owner set or extended its key, or its member of the
-// key, on that server, or -1 if it never did. When a server reads a key back from its disk, the record names no
-// request. Such a record counts only if the history names no request for the owner's other records either.
+// LastKept returns the position at which the owner last set or extended its key, or its member of the key, on that
+// server before a change. It returns -1 if the owner never did so. When a server reads a key back from its disk, the
+// record names no request. Such a record counts only if the history records no request of the owner for this key.
 func (t *Trace) LastKept(c Change) int {
 	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
@@ -136,9 +137,9 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change gives a new expiry to a key that the client holds together with the owner, without
-// shortening the life of the owner's member. The new expiry may be earlier if the server's clock had been set back, as
-// long as the owner's member still lives for as long as the owner intended.
+// Spares reports whether a change only gives a new expiry to a key that the client holds together with the owner, and
+// the owner's hold does not become shorter. By the server's clock, the new expiry may be earlier if that clock has been
+// set back.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)
 	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {

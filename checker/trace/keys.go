@@ -122,8 +122,8 @@ func (t *Trace) Changes(yield func(Change) bool) {
 	}
 }
 
-// change returns what the record at a position does to the key that was there before. The result has no Owner if the
-// record changes no key. If the history does not record expiries, overwriting a key counts as a change only if the key
+// change returns what the record at a position does to the key that was there before. If the record changes no key, the
+// result has no Owner. If the history does not record expiries, overwriting a key counts as a change only if the key
 // was not yet due to expire.
 func (t *Trace) change(was *liveKey, at int) Change {
 	e := &t.History.Events[at]

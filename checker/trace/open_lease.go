@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// openEnd returns the end of a lease whose end the history does not state: the moment when its holder was told that the
-// lock was lost. A paused holder cannot be told. So if the holder was paused at any time since its key was last
-// renewed, the lease ends no later than that key. A key without expiry counts as ended once it has not been renewed for
-// a TTL, because others may then take over the lock.
+// openEnd returns the end of a lease whose end the history does not state: the time at which its holder was told that
+// the lock was lost. A paused holder cannot be told. So if the holder was paused at any time since its key was last
+// renewed, and the key was due to expire earlier, the lease ended when the key was due. A key without expiry counts as
+// ended once it has not been renewed for a TTL, because others may then take over the lock.
 func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	due, renewed := t.lastDue(g, lease)
 	for i := range t.Faults {

@@ -8,10 +8,10 @@ import (
 )
 
 // Over reports whether the hold of a key's owner had ended before the change c. If so, another client that checks the
-// key may change it. The hold had ended if the owner had called its release, or if its lease had run out, as far as the
-// owner had been told. If the owner had been told no end, the hold had ended if the owner had learned of the loss, had
-// crashed, or had not renewed its key for a TTL. If the owner was never granted the lock, the hold had ended if the
-// owner had stopped asking.
+// key may change it. The hold had ended if the owner had called its release, or if its lease was over according to what
+// the owner had been told. If the owner had been told no end, the hold had ended if the owner had learned of the loss,
+// had crashed, or had not renewed its key for a TTL. If the owner was never granted the lock, the hold had ended if the
+// owner had stopped asking, or had not renewed its key for a TTL.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -86,9 +86,9 @@ func (t *Trace) untouched(c Change) bool {
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
-// GivenBy returns the position at which another client set the key of a window's holder while releasing the lock. This
-// is the last key that was set while the holder was asking, provided that the holder had no key left that it had set
-// itself. GivenBy returns -1 if there is no such key, or if the history states which servers the holder counted.
+// GivenBy returns the position at which another client, while releasing the lock, set the key that the holder of window
+// s uses. This is the last key that was set while the holder was asking. GivenBy returns -1 in three cases: there is no
+// such key; the holder still had a key that it had set itself; or the history states which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
@@ -128,11 +128,11 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey is for a window whose own attempt has set no key. It returns the attempt whose key the window depends on:
-// an attempt of the same client, other than except, that set its key last before the window was stated, and whose key
-// still existed at that time. In a service with one log, it is enough that the key existed when the acquire was called:
-// a session uses the key of its earlier attempt, and may not notice that the key expires. The result is empty if there
-// is no such attempt.
+// EarlierKey is for a window whose own attempt has set no key. It returns the earlier attempt of the same client whose
+// key the window depends on. This is the attempt that set its key last before the window was stated, and its key must
+// still exist at that time. In a service with one log, it is enough that the key existed when the acquire was called: a
+// session uses the key of its earlier attempt, and may not notice that the key expires. EarlierKey ignores the attempt
+// given as except. It returns "" if there is no such attempt.
 func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -153,9 +153,9 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 	return of
 }
 
-// JoinedKey is for a window whose own attempt has set no key. It returns the attempt whose key the window's client
-// joined, such as a counter of readers: the key of another attempt, other than except, that the window's own attempt
-// extended last before it was granted the lock. The result is empty if there is no such key.
+// JoinedKey is for a window whose own attempt has set no key. The window's client may have joined a key of another
+// attempt, such as a counter of readers. JoinedKey returns the attempt whose key the window's own attempt extended last
+// before it was granted the lock. It ignores the attempt given as except. It returns "" if there is no such attempt.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -171,8 +171,8 @@ func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) 
 	return of
 }
 
-// NeededUntil returns the position up to which the key of an earlier attempt must exist if a window depends on it. In a
-// service with one log this is the call of the window's acquire. Otherwise, it is the position of the window.
+// NeededUntil returns the position up to which a window needs the key of an earlier attempt that it depends on. In a
+// service with one log, this is the call of the window's acquire. Otherwise, it is the position of the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call
@@ -180,8 +180,8 @@ func (t *Trace) NeededUntil(s *Span) int {
 	return s.At
 }
 
-// toldUntil returns the end of the lease that the holder of grant n had been told by position at. It returns Never if
-// the holder had been told no end, for example because it was still asking for the lock.
+// toldUntil returns the end of the lease that the holder of grant n had been told by the given position. It returns
+// Never if the holder had been told no end, for example because it was still asking for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {
@@ -199,9 +199,9 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 	return last.Until
 }
 
-// gaveUp reports whether an owner that was never granted the lock had stopped asking for it. A history does not say
-// which attempts belong to an acquire. So if a key was set before the acquire was called, it belongs to an earlier
-// attempt. And if a process acts for a later attempt, it has given up the earlier one.
+// gaveUp reports whether an owner that was never granted the lock had stopped asking for it. The history does not say
+// which attempts belong to an acquire, so there are two signs. A key that was set before the acquire was called belongs
+// to an earlier attempt. And a process that acts for a later attempt has given up the earlier one.
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {

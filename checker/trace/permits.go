@@ -53,7 +53,8 @@ func (v *interval) open(spans []Span, j int) []int {
 	return v.alone
 }
 
-// clashing returns which of the spans with indexes among clash with the span at index with.
+// clashing returns the spans that clash with one given span, as indexes. It considers only the spans whose indexes are
+// in the list among.
 func clashing(spans []Span, among []int, with int) (all []int) {
 	for _, i := range among {
 		if spans[i].clash(&spans[with]) {
@@ -63,8 +64,9 @@ func clashing(spans []Span, among []int, with int) (all []int) {
 	return all
 }
 
-// crowd chooses n of the spans with the indexes among, such that every two of them clash. It prefers earlier spans: it
-// skips one only if too few of the later ones clash with it. It returns nil if there are no n such spans.
+// crowd chooses n spans of which every two clash, and returns their indexes. It chooses only spans whose indexes are in
+// the list among. It prefers earlier spans: it skips a span only if too few of the later spans clash with it. If there
+// are no n such spans, it returns nil.
 func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(among) >= n {
 		i := among[0]
@@ -80,8 +82,8 @@ func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	return chosen
 }
 
-// deepest returns how many of the spans with indexes among clash at once: the size of the largest group in which every
-// two spans clash. See anyCrowd.
+// deepest returns the size of the largest group of spans in which every two spans clash. It considers only the spans
+// whose indexes are in the list among. It uses the same method as anyCrowd.
 func (v *interval) deepest(spans []Span, among []int) (most int) {
 	sorted := slices.Clone(among)
 	slices.SortFunc(sorted, func(i, j int) int { return byStart(spans[i], spans[j]) })

@@ -15,7 +15,7 @@ const (
 	kinds // number of kinds
 )
 
-// Kind returns, as bits, which facts a grant states that order it relative to other grants.
+// Kind returns a bit set of the facts in a grant that order it relative to other grants.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {
 		k |= HasTimes
@@ -47,8 +47,8 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier reports whether grant a comes before grant b. It does if a was decided before b's request left. It also does
-// if neither was decided before the other's request left, both have tokens, and a's token is lower. Two holders of a
+// earlier reports whether grant a comes before grant b. There are two cases: a was decided before b's request left; or
+// neither was decided before the other's request left, both have tokens, and a's token is lower. Two holders of a
 // shared lock have no order. If the clocks of their processes may be wrong, the order must hold for every possible
 // error.
 func (t *Trace) earlier(a, b *Grant) bool {
@@ -116,8 +116,8 @@ func (r *ranks) add(x ranked, since history.Time) {
 	r.top = slices.Replace(r.top, from, i, x)
 }
 
-// exceed reports whether some grant of the set may be later than a grant with the given token that was requested at
-// since and decided at decided.
+// exceed reports whether some grant of the set may be later than a given grant. It takes that grant's token, and the
+// times at which it was requested and decided.
 func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	if decided < r.latest {
 		return true
@@ -126,7 +126,7 @@ func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	return token != 0 && i < len(r.top) && r.top[i].decided >= since
 }
 
-// Rank adds grant n, which took effect at position at, to the lock's ranks unless it is already there.
+// Rank adds grant n, which took effect at the given position, to the lock's ranks unless it is already there.
 func (t *Trace) Rank(at int, lock, n int32) {
 	if t.Scan.Ranked[n] {
 		return

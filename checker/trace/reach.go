@@ -23,7 +23,7 @@ type absence struct {
 	parted [][2]history.Process
 }
 
-// Impact is a fault, together with the position up to which this fault, or another like it, disables something.
+// Impact is a fault, together with the position up to which this fault, or a similar one, disables something.
 type Impact struct {
 	*Fault
 	mended int
@@ -32,7 +32,7 @@ type Impact struct {
 // Reset prepares r for another history.
 func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
-// goTo adds the faults that struck before position call and drops those that were over at that position.
+// goTo adds the faults that struck before a call and drops those that were over by then.
 func (r *reach) goTo(t *Trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
 	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
@@ -53,9 +53,9 @@ func (x *Impact) IsLike(y Impact) bool {
 	return x.Kind == y.Kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
 }
 
-// QuorumReachable reports whether, from position call to position end, the client and at least a quorum of servers were
-// up and not paused, and these servers were reachable from the client. The calls must be made in the order of the
-// positions call.
+// QuorumReachable reports whether a client could reach a quorum of servers at all times from a call to the given
+// position. The client and these servers must have been up and not paused. QuorumReachable must be called in the order
+// of the positions of the calls.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -169,11 +169,10 @@ func (t *Trace) IsServer(p history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
-// calmAt records when the system was calm again: all faults that had struck by position from were over at position
-// over.
+// calmAt records when the system was calm again: all faults that had struck up to one position were over at another.
 type calmAt struct{ from, over int }
 
-// listCalm fills in t.calms.
+// listCalm computes t.calms from the faults.
 func (t *Trace) listCalm() {
 	t.calms = t.calms[:0]
 	over := -1

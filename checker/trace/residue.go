@@ -48,9 +48,9 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 	}
 }
 
-// FreeQuorum reports whether a quorum of servers is both reachable and, up to position end, free of keys that could
-// block acquire a. A key blocks it if the key was there before the call or if another process sets it before end.
-// FreeQuorum must be called in the order of the acquires' calls.
+// FreeQuorum reports whether a quorum of servers is both reachable and, up to the given position, free of keys that
+// could block acquire a. A key can block it if the key was there before the call, or if another process set it later,
+// up to that position. FreeQuorum must be called in the order of the acquires' calls.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

@@ -24,7 +24,7 @@ func (a *Span) clash(b *Span) bool {
 	return a.Grant != b.Grant && !(a.Shared && b.Shared) && a.reaches(b) && b.reaches(a)
 }
 
-// reaches reports whether a has not ended where b begins.
+// reaches reports whether span a still lasts when span b begins.
 func (a *Span) reaches(b *Span) bool {
 	return b.From < a.To || a.goesOn && b.isInstant() && b.From == a.To
 }
@@ -83,7 +83,7 @@ func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	return pairs
 }
 
-// soonestStarts fills in v.soonest.
+// soonestStarts computes v.soonest: at each index, the earliest start among the spans from this index on.
 func (v *interval) soonestStarts(spans []Span) {
 	v.soonest = slices.Grow(v.soonest[:0], len(spans))[:len(spans)]
 	soonest := int64(math.MaxInt64)
@@ -122,8 +122,8 @@ func (v *interval) anyClash(spans []Span) bool {
 	return false
 }
 
-// byStart orders spans by their start, or by their end if they end before they start. Instants, and spans that end
-// before they begin, come before other spans with the same start, because those do not strictly contain them.
+// byStart orders spans by their start, or by their end if they end before they start. Among spans with the same start,
+// those that are instants or end before they begin come first, because the other spans do not strictly contain them.
 func byStart(a, b Span) int {
 	contained := func(s *Span) int {
 		if s.To <= s.From {

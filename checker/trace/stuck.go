@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never is the time since which a lock makes no progress if it makes progress. It is later than any time in a history.
+// never marks a lock that makes progress. It replaces the time since which the lock makes none, and is later than any
+// time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
@@ -53,10 +54,10 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
-// reported once for each period between faults, in the order in which they became overdue. However, the first waiter
-// that still had a quorum of servers is moved to the front, because the others are blocked by their missing servers.
-// The parameter most limits the number of waiters, not counting that one. As long as no wait has lasted longer than
-// limit, Stuck skips the costly computation of which locks stand still.
+// reported once for each period between faults, in the order in which they became overdue. There is one exception: the
+// first waiter that still had a quorum of servers comes first, because the others are blocked by their missing servers.
+// The parameter most limits the number of waiters, not counting this first one. Stuck skips the costly computation of
+// which locks stand still until some wait has lasted longer than limit.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -103,9 +104,9 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass processes all turns (beginnings and ends) of one moment. If a lock made no progress both before and after them,
-// it made none in between either, unless it was acquired or a holder released it. A holder's crash is no progress for
-// the waiters.
+// pass applies all turns (beginnings and ends of waits, holds and faults) of one moment. If a lock made no progress
+// before and after them, it made none in between either, unless somebody acquired it or a holder released it. The crash
+// of a holder is no progress for the waiters.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -153,8 +154,8 @@ func (s *standstill) apply(now history.Time, u turn) {
 	}
 }
 
-// overdue returns the waiters that had been stuck for longer than limit at the moment before position at, except those
-// already reported. Those that have been stuck longest come first.
+// overdue returns the waiters that had been stuck for longer than limit at the moment before the given position, except
+// those already reported. Those that have been stuck longest come first.
 func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
 		return nil
@@ -192,9 +193,9 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
-// settle computes the largest set of locks that stand still, now or from a later moment on if nothing else happens. It
-// first assumes that every lock with waiters stands still, and then corrects this until nothing changes. This way,
-// locks whose waiters wait for each other in a cycle remain in the set.
+// settle computes the largest set of locks that stand still, either now or from a later moment on if nothing else
+// happens. It first assumes that every lock with waiters stands still, and then corrects this until nothing changes.
+// This way, locks whose waiters wait for each other in a cycle remain in the set.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {

@@ -17,7 +17,7 @@ func (t *table[K, V]) reset() {
 // of returns a pointer to the value of a key. A new key has the zero value. The pointer is valid until the next call.
 func (t *table[K, V]) of(key K) *V { return &t.all[t.numberOf(key)] }
 
-// numberOf returns the index in all of a key's value.
+// numberOf returns the index of a key's value in the list of all values.
 func (t *table[K, V]) numberOf(key K) int32 {
 	n, known := t.number[key]
 	if !known {

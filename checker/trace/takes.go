@@ -6,15 +6,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// takes reports whether the event at a position removes a key that any client may take, as a request does that pops an
-// element of a list: it deletes the key after checking only that there is one.
+// takes reports whether the event at a position removes a key that any client may take, after checking only that the
+// key exists. An example is a request that pops an element of a list.
 func (t *Trace) takes(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// LastTaken returns the position of the last event before the given position at which an attempt removed a key of a
-// lock from unit, the servers that share one copy. It returns -1 if there is none.
+// LastTaken returns the position at which an attempt last removed a key of a lock before the given position. It
+// considers only the servers of one unit, which share a copy of the lock. It returns -1 if there is no such position.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
 	for _, at := range slices.Backward(t.taken) {
 		e := &t.History.Events[at]
@@ -27,9 +27,9 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 
 // WasOffered reports whether a change takes a key that stood for the free lock. An example is a token that the first
 // client puts into a list, and that a client takes when it acquires the lock. Such a key belonged to nobody, although
-// it was set by an attempt of a client. That attempt did not get the lock by setting the key: it was not granted the
-// lock, or it took such a key itself after it had set this one, or it got the lock by taking such a key and then put it
-// back.
+// an attempt of a client had set it. That attempt did not get the lock by setting the key. There are three cases: the
+// attempt was never granted the lock; it set this key first and took such a key later; or it got the lock by taking
+// such a key, and then put it back.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
 	if !t.takes(c.At) || !t.AskedWhenSent(c) {
@@ -43,16 +43,17 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.PutsBack(set, n))
 }
 
-// PutsBack reports whether the event at a position puts back a key that its attempt had taken to get the lock in grant
-// n, before the attempt released the lock.
+// PutsBack reports whether the event at a position puts back an element of a list. Its attempt must have taken such an
+// element to obtain grant n, and must not have called the release yet.
 func (t *Trace) PutsBack(at int, n int32) bool {
 	e, g := &t.History.Events[at], &t.Grants[n]
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent reports whether, at a position, a lock has no element left that a client could take: each was taken and not put
-// back, or was lost. It returns false for locks that clients do not get by taking an element. If an attempt that was
-// never granted the lock takes an element, this counts as taking it to get the lock, even if its request arrived late.
+// Spent reports whether, at a position, a lock has no element left that a client could take: each element was taken and
+// not put back, or was lost. It returns false for locks that clients do not get by taking an element. If an attempt
+// that was never granted the lock takes an element, this counts as taking it to get the lock, even if the request
+// arrived late.
 func (t *Trace) Spent(lock int32, at int) bool {
 	taken := false
 	for k, i := range t.Keys {
@@ -69,7 +70,7 @@ func (t *Trace) Spent(lock int32, at int) bool {
 	return taken
 }
 
-// LastSet returns the last position before a change at which the owner set its key in the same place. It returns -1 if
+// LastSet returns the position at which the owner last set its key in the same place before a change. It returns -1 if
 // that is not recorded.
 func (t *Trace) LastSet(c Change) int {
 	e := &t.History.Events[c.At]

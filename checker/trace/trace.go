@@ -1,6 +1,6 @@
-// Package trace reads a history once and collects what the laws need: who requested and was granted which lock, when
-// sections and leases began and ended, which faults struck which processes, which keys were on which servers, who
-// waited for whom, and which requests took effect at the resource.
+// Package trace reads a history once and collects what the laws need. It finds out who requested and was granted which
+// lock, when sections and leases began and ended, and which faults struck which processes. It also finds out which keys
+// were on which servers, who waited for whom, and which requests took effect at the resource.
 //
 // Goals: one reading for all laws, in time linear in the history, in memory that is reused. Non-goals: verdicts and
 // stories.
@@ -301,8 +301,8 @@ func (t *Trace) acquire(i int, e *history.Event) {
 }
 
 // asked finds the open acquire of lock l that an event completes. It removes the acquire from the list of p and returns
-// it, or returns -1 if there is none. This is the acquire of the same task whose call names the event's attempt. If no
-// call does, it is the task's oldest acquire, provided that its call or the event names no attempt.
+// it, or returns -1 if there is none. It prefers the acquire of the same task whose call names the event's attempt.
+// Otherwise it takes the task's oldest acquire, but only if either the call or the event names no attempt.
 func (t *Trace) asked(p *processTrace, l int32, e *history.Event) int32 {
 	found := -1
 	for i, n := range p.asks {
@@ -422,15 +422,16 @@ func (t *Trace) Waited(a *Ask) int {
 	return t.earliest(a.Process, a.Call, a.Ret)
 }
 
-// MayBeGone reports whether the process of a grant may have died by position at, after it had called its release and
-// before the release returned.
+// MayBeGone reports whether the process of a grant may have died by the given position, after it had called its release
+// and before the release returned.
 func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	crash := t.CrashAfter(g.Process, g.Release)
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at
 }
 
-// earliest returns the first position after call at which a process may have stopped what it was doing, where end is
-// the recorded end of that. The result is end, unless the process crashed and is not known to have lived until then.
+// earliest returns the first position after call at which an activity of a process may have ended. If the process
+// crashed, this may be before the activity's recorded end: the process may have died at any time since it is last known
+// to have lived.
 func (t *Trace) earliest(p history.Process, call, end int) int {
 	crash := t.CrashAfter(p, call)
 	if crash == Open || end == Open {
@@ -450,13 +451,13 @@ func (t *Trace) earliest(p history.Process, call, end int) int {
 	return end
 }
 
-// EndsUnseen reports whether some process crashed and the exact time is unknown.
+// EndsUnseen reports whether some process crashed at a time that is not exactly known.
 func (t *Trace) EndsUnseen() bool {
 	return slices.ContainsFunc(t.crashes, func(i int32) bool { return t.History.Events[i].Until != 0 })
 }
 
-// CrashAfter returns the position of the first crash of a process at or after position at. It returns Open if there is
-// none.
+// CrashAfter returns the position of the first crash of a process at or after the given position. It returns Open if
+// there is none.
 func (t *Trace) CrashAfter(p history.Process, at int) int {
 	from, _ := slices.BinarySearch(t.crashes, int32(min(at, math.MaxInt32)))
 	for _, i := range t.crashes[from:] {

@@ -61,8 +61,8 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	}
 }
 
-// randomUses makes a random history of three clients, two of which may be tasks of one process, that request, hold and
-// release two locks, with faults.
+// randomUses makes a random history of three clients that request, hold and release two locks, with faults. Two of the
+// clients may be tasks of one process.
 func randomUses(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
 	type client struct {
@@ -192,8 +192,8 @@ func lastKeptByWalk(t *Trace, c Change) int {
 	return unnamed
 }
 
-// setsAnother reports whether the request of a record set another member at the same instant, and not that of the
-// record.
+// setsAnother reports whether the request that made a record set other members of the key at the same instant, but not
+// the member of the record.
 func setsAnother(t *Trace, k *history.Event) (another bool) {
 	for i := range t.History.Events {
 		e := &t.History.Events[i]
@@ -235,9 +235,9 @@ func someRecords() (all []history.Event) {
 	return all
 }
 
-// TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with their simple versions for each change by each of two
-// attempts, in every history of three records, and in random ones of eight, in which two servers record keys of two
-// locks.
+// TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with their simple versions, for each change by each of two
+// attempts. It tries every history of three records, and random histories of eight. In these, two servers record keys
+// of two locks.
 func TestKeptKeysAreFoundAsByAWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var tr Trace

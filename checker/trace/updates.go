@@ -18,10 +18,10 @@ type pairing struct {
 	write  int // index of the update whose write has not returned yet; -1 if there is none
 }
 
-// Updates returns, for each lock, the read-modify-writes as the clients saw them: a read that returned, then a write
-// that was confirmed or whose outcome is unknown. A write that failed for its client does not count. A write that the
-// resource refused does not count either, even if the resource confirmed it to the client, as it does for an operation
-// that it had already applied.
+// Updates returns, for each lock, the read-modify-writes as the clients saw them. Each consists of a read that returned
+// and a write that was confirmed or whose outcome is unknown. A write that failed for its client does not count. Nor
+// does a write that the resource refused, even if it was confirmed to the client. (The resource confirms an operation
+// again if it has already applied it.)
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))

@@ -9,14 +9,14 @@ import (
 // Long is the time of the latest use of a lock that has never been used. It is earlier than any time in a history.
 const Long = -history.Never
 
-// use records when other acquires used the lock that one acquire asks for.
+// use records, for one acquire, when other acquires used the lock.
 type use struct {
 	before history.Time // end of the latest use by another process, among the acquires that were called before
 	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
 	after  int          // position of the call of the next acquire by another process or task; Open if there is none
 }
 
-// Uses fills in t.touched for every acquire.
+// Uses computes, for every acquire, when other acquires used its lock. It stores the result in t.touched.
 func (t *Trace) Uses() {
 	t.listCalm()
 	t.touched = slices.Grow(t.touched[:0], len(t.Asks))[:len(t.Asks)]
@@ -54,8 +54,9 @@ func (t *Trace) usesBefore(asks []int32) {
 
 // usesOwn records which earlier uses of the same process may have left keys behind. A use leaves nothing if its release
 // returned ok and no fault was active from the use's call to the new acquire. It is enough to examine the process's
-// latest use: a fault that was over before the call of that use was taken into account when that use was examined. A
-// use that goes on when the new acquire is called belongs to another task of the process, and counts as well.
+// latest use. A fault that was over before the call of that use was taken into account when that use was itself
+// examined. A use that continues when the new acquire is called belongs to another task of the process, and counts as
+// well.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // -1 if there is none
@@ -108,7 +109,7 @@ func (t *Trace) usesAfter(asks []int32) {
 // acquire was not granted, the time at which the acquire returned.
 func (t *Trace) lets(a *Ask) history.Time { return t.Time(t.ended(a)) }
 
-// ended returns the position at which the client gave up the lock; see lets.
+// ended returns the position at which the client gave up the lock (see the method lets).
 func (t *Trace) ended(a *Ask) int {
 	if a.Grant < 0 {
 		return a.Ret
@@ -131,17 +132,17 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether nothing stood in the way of acquire n: it found its lock free of leftover keys, no fault
-// had ended its client's session within the last TTL, and nobody else requested the lock up to position end.
+// Undisturbed reports whether nothing stood in the way of acquire n. Its lock had no leftover keys, no fault had ended
+// its client's session within the last TTL, and nobody else requested the lock up to the given position.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
 	return u.before < since && u.own < since && u.after > end && !t.sessionsLost(since, t.Asks[n].Call)
 }
 
-// sessionsLost reports whether the only member of a service restarted without its disk, and so without any sessions,
-// between the time since and position call. A client may not notice that for up to this long: ZooKeeper rejects clients
-// that have seen a later state than its own.
+// sessionsLost reports whether the only member of a service restarted without its disk, and so without any sessions, in
+// a period before a call. A client may notice that late: ZooKeeper rejects clients that have seen a later state than
+// its own.
 func (t *Trace) sessionsLost(since history.Time, call int) bool {
 	h := &t.History.Header
 	return h.OnlyMember() && h.Service.Kind().Sessions && slices.ContainsFunc(t.Faults, func(f Fault) bool {

@@ -7,9 +7,9 @@ import (
 )
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid, in the order of the events that
-// state them. An acquire states the span [granted, until). Each extension states another span, which replaces the rest
-// of the grant's previous span from its start on. So the spans of one grant share no instant. A span contains at least
-// the instant of its decision. Only a release call ends a span early. A span that would then end where it begins is
+// state them. An acquire states the span [granted, until). Each extension states another span. From the start of this
+// span, it replaces the grant's previous span, so the spans of one grant share no instant. A span contains at least the
+// instant of its decision. Only a release call ends a span early. A span that would then end where it begins is
 // dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
@@ -37,11 +37,11 @@ func (t *Trace) Windows() {
 	}
 }
 
-// none is the index used when there is no such span.
+// none is the index of a missing span.
 const none = -1
 
-// addWindow adds the span that the event at position at states for grant n. Where the new span replaces earlier spans
-// of the grant, addWindow cuts them.
+// addWindow adds the span that the event at the given position states for grant n. Where the new span replaces earlier
+// spans of the grant, addWindow cuts them.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
@@ -76,7 +76,7 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
-// LastWindow returns the window of a grant that ends last, or nil if the grant has none.
+// LastWindow returns the window of a grant that ends later than its other windows, or nil if the grant has none.
 func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	windows := t.Locks[lock].Windows
 	for i := range windows {

@@ -36,7 +36,8 @@ type request struct {
 	options  verify.Options
 }
 
-// patience is the default patience. In this time, each worker tells the server three times that it is still running.
+// patience is the default time without a sign of life after which a process is considered dead. In this time, each
+// worker writes three signs of life.
 const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {
@@ -81,7 +82,7 @@ var given = map[string][]string{
 	"corpus": {"seed", "seeds", "until-time", "starts", "unaimed", "sound"},
 }
 
-// kind returns the kind of the request, a key of given.
+// kind returns the kind of the request: "explore", "verify" or "corpus".
 func (r *request) kind() string {
 	switch {
 	case r.corpus:

@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package, alone or with
-// all processes that it has started. It also waits until those have ended. The next command must then leave nothing in
-// the folder for temporary files, and its report must equal that of a single process. The kills happen at different
-// moments, so the next command finds different states.
+// TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package. It kills the
+// command alone, or all processes that the command has started as well, and waits until the killed processes have
+// ended. The next command must then leave nothing in the folder for temporary files, and its report must equal that of
+// a single process. The kills happen at different moments, so the next command finds different states.
 func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	t.Parallel()
 	here, err := filepath.Abs(lockPackage)
@@ -28,7 +28,7 @@ func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	}
 	args := []string{here, "--run", "TestALockThatHoldsItsLease", "--seeds", "20"}
 	want, files := inOneProcess(t, append([]string{"explore"}, args...)...)
-	// the test kills when a file that matches this pattern exists in the folder for temporary files
+	// the test kills the command as soon as a file that matches this pattern exists in the folder for temporary files
 	moments := []string{"*/go-build*"}
 	if testkit.Full() {
 		moments = []string{"*", "*/go-build*", "*/go-build*/b001", "*/go-build*/*/importcfg.link", "*/lock.test", "no"}

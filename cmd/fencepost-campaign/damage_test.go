@@ -28,7 +28,8 @@ func damage(t testing.TB, folder, campaign string, change func(text []byte) []by
 	}
 }
 
-// flipped returns a function that flips one bit of a byte; at chooses the position of the byte.
+// flipped returns a function that flips one bit of a text. The given function chooses the byte; its argument is the
+// size of the text.
 func flipped(at func(size int) int) func([]byte) []byte {
 	return func(text []byte) []byte {
 		if len(text) > 0 {

@@ -60,7 +60,7 @@ func smallDisk(t testing.TB, dir string, mib int) *disk {
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill fills the disk up, except for spare KiB.
+// fill fills the disk, but leaves the given number of KiB free.
 func (d *disk) fill(spare int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
@@ -83,7 +83,7 @@ func (d *disk) fill(spare int64) {
 	}
 }
 
-// empty removes the file that fill has written.
+// empty removes the file that the method fill has written.
 func (d *disk) empty() {
 	d.t.Helper()
 	if err := os.Remove(d.filler()); err != nil {

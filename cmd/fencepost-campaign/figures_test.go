@@ -33,8 +33,9 @@ func done(b *testing.B, c *exec.Cmd) {
 	}
 }
 
-// BenchmarkCost measures the processor time per seed in a campaign and in explore. It alternates the two, so that both
-// run under the same conditions. The time includes all processes of a command, from its start to its report.
+// BenchmarkCost measures the processor time per seed in a campaign and in the command explore. It alternates the two,
+// so that both run under the same conditions. The time includes all processes of a command, from its start to its
+// report.
 func BenchmarkCost(b *testing.B) {
 	const seeds = "200000"
 	var explore, campaign time.Duration

@@ -78,8 +78,8 @@ func (k *killed) work(i int) {
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
-// watch returns a channel that receives the subject of the message whenever a worker asks for a portion or stores a
-// part.
+// watch returns a channel. Whenever a worker asks for a portion or stores a part, the channel receives the subject of
+// the worker's message.
 func (k *killed) watch() <-chan string {
 	k.t.Helper()
 	a, err := access.ReadFile(k.access())

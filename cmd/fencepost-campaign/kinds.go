@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// subject is what a campaign runs, such as a scenario, opened in this process.
+// subject is a scenario, a package or another thing that a campaign explores. It is open in this process.
 type subject interface {
 	// probes performs the runs with the given seeds.
 	probes(seeds ...uint64) ([]probe, error)
@@ -34,7 +34,7 @@ type subject interface {
 	state() state
 	// conclude reports what the search has found, in the same way as the command that searches in one process.
 	conclude(ctx context.Context, f output.Frame) error
-	// story performs the run that shows a finding.
+	// story performs the run that demonstrates a finding, and returns its report.
 	story(f finding) (*document.Document, error)
 	close()
 }
@@ -56,7 +56,7 @@ var kinds = []kind{
 	{name: "corpus", open: openCorpus},
 }
 
-// kindOf returns the kind of that name, or nil if there is none.
+// kindOf returns the kind with the given name, or nil if there is none.
 func kindOf(name string) *kind {
 	for i := range kinds {
 		if kinds[i].name == name {
@@ -86,7 +86,7 @@ func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// exploration is the subject for an exploration of a scenario, or of the lock in a Go package.
+// exploration explores a scenario, or the lock in a Go package. It implements subject.
 type exploration struct {
 	task.Exploration
 	options seeds
@@ -215,7 +215,7 @@ func (x *exploration) close() {
 	}
 }
 
-// verification is the subject for a verification.
+// verification verifies a scenario. It implements subject.
 type verification struct {
 	scenario *scenarios.Scenario
 	options  verify.Options
@@ -274,7 +274,7 @@ var errNoStory = errors.New("nothing can be shown before the search is over")
 
 func (v *verification) close() {}
 
-// corpusRun is the subject for the corpus.
+// corpusRun runs the corpus. It implements subject.
 type corpusRun struct {
 	options corpus.Options
 	found   *corpus.Corpus

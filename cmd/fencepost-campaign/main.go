@@ -22,7 +22,8 @@ func main() {
 // errUnfinished ends a command whose campaign is not finished.
 var errUnfinished = errors.New("the campaign is not finished")
 
-// run is main without the process: it prints errors on stderr and results on stdout, and returns the exit code.
+// run does the work of main, so that tests can call it. It prints results on stdout and errors on stderr, and returns
+// the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	problems := output.ForPeople(stderr)
 	root := newRoot(console{output.ForPeople(stdout), problems, &said{}})
@@ -38,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// console is where commands write their results, and notices to the user in the meantime.
+// console is where a command writes its results. While the command works, it also writes notices to the user there.
 type console struct {
 	out, problems io.Writer
 	last          *said

@@ -73,8 +73,8 @@ func version() (string, error) {
 	return fmt.Sprintf("(devel) %x", sum.Sum(nil)[:6]), nil
 }
 
-// probes runs some seeds of a scenario. Their faults are drawn at random if the scenario's mix can draw any; otherwise
-// they are the scenario's own.
+// probes runs a scenario with each of the given seeds. If the scenario's mix can draw faults, each seed draws its own.
+// Otherwise the runs have the scenario's own faults.
 func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	draw := s.Plan
 	if plans, err := search.NewPlans(s); err == nil {
@@ -92,7 +92,7 @@ func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	return all, nil
 }
 
-// job is a campaign with its subjects opened.
+// job is a campaign whose scenarios and packages have been opened in this process.
 type job struct {
 	*queue.Campaign
 	order    order
@@ -174,7 +174,8 @@ func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	return sums
 }
 
-// prove repeats the probes of all entries in this program, and returns an error for the first one that differs.
+// prove runs the probes of all entries again, with this program. It returns an error for the first probe whose result
+// differs.
 func (j *job) prove() error {
 	for i, e := range j.order.Entries {
 		var seeds []uint64
@@ -245,7 +246,7 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 	return err
 }
 
-// worker carries out parts of all entries.
+// worker carries out portions of any entry of the campaign.
 type worker struct {
 	j   *job
 	all []campaign.Worker // one for each entry

@@ -78,8 +78,8 @@ func (x *attacker) gets(script string, args ...string) string {
 	return string(text)
 }
 
-// These are programs with which the attacker uses a port. speaks sends a text over TLS without checking the server's
-// certificate, asks makes an HTTP request, and listens occupies a port and prints what is sent to it.
+// Programs with which the attacker uses a port. The first sends a text over TLS without checking the server's
+// certificate. The second makes an HTTP request. The third occupies a port and prints what it receives.
 const (
 	speaks = `python3 -c '
 import socket, ssl, sys

@@ -47,8 +47,8 @@ type site struct {
 	stories map[string][]byte // pages of findings, by slug
 }
 
-// mainPage is the path of the page that follows the campaign, below the secret. The pages of findings are in the same
-// place.
+// mainPage is the path of the page that shows the progress of the campaign. In a URL, it comes after the secret. The
+// pages of findings are in the same folder.
 const mainPage = "/campaign.html"
 
 // serve serves the pages until end is called, at an address that only this machine can reach.
@@ -153,8 +153,8 @@ func render(d *document.Document, at string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// slugOf returns the name of a finding's page. It contains the seed, so that a finding gets another page if it later
-// occurs at a lower seed.
+// slugOf returns the name of a finding's page. The name contains the lowest seed of the finding, so a finding gets a
+// new page when it occurs with a lower seed.
 func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }

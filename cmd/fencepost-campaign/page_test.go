@@ -89,7 +89,7 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 		now["state"] != "running" || now["campaign"] != "kleppmann-gc-pause" || now["command"] != "status" {
 		t.Errorf("%s%s", got.out, got.problems)
 	}
-	// A stopped campaign reports its results so far: its findings are shrunk, and not all seeds were run.
+	// A campaign that was stopped reports what it has found. Its findings are shrunk, although not all seeds were run.
 	if got := call(t, campaignOf(t, dir, "stop", "--out", "x")); got.code != 0 {
 		t.Error(got.problems)
 	}

@@ -51,8 +51,8 @@ func (p *place) register(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("nats", "access")
 }
 
-// settle determines how to reach a server that is named by a flag or the environment variable. It reports whether there
-// is one. It removes the variable, so that programs started later find no secret in their environment.
+// settle determines how to reach the server if a flag or the environment variable names one. elsewhere reports whether
+// one is named. settle removes the variable, so that programs started later find no secret in their environment.
 func (p *place) settle() (elsewhere bool, err error) {
 	fromVariable := os.Getenv(natsURL)
 	os.Unsetenv(natsURL)
@@ -88,15 +88,14 @@ func (p *place) serve(folder string) (err error) {
 	return p.connect()
 }
 
-// trust makes the place use a server's access, and allows the test binaries listed there in addition to those of
-// --binary.
+// trust makes the place use the given access to a server. The test binaries listed there may be executed in addition to
+// those of --binary.
 func (p *place) trust(a *access.Server) {
 	binaries := p.access.Binaries
 	p.access = *a
 	p.access.Binaries = slices.Concat(a.Binaries, binaries)
 }
 
-// connect connects to the server.
 func (p *place) connect() (err error) {
 	p.nc, err = p.access.Connect("fencepost campaign", p.notice)
 	return err

@@ -85,8 +85,8 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A worker is refused if it is another program than the one that created the campaign. The status command shows which
-// worker was refused, and why.
+// The server refuses a worker whose program differs from the one that created the campaign. The status command shows
+// which worker was refused, and why.
 func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
@@ -147,8 +147,8 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	}
 }
 
-// While nobody works on it, a campaign stays incomplete; both the report and its exit code say so. Once a worker has
-// finished it, the report is complete.
+// A campaign without workers stays incomplete; both the report and its exit code say so. Once a worker has finished the
+// campaign, the report is complete.
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)

@@ -25,7 +25,7 @@ func (r *report) register(c *cobra.Command) {
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
 
-// check returns an error for flags that need a single report if there are several entries.
+// check returns an error if the campaign has several entries and a flag is set that works only for a single report.
 func (r *report) check(entries int) error {
 	if entries > 1 && (r.JSON || r.JUnit != "" || r.HTML != "") {
 		return errors.New("--json, --junit and --html can only be used with a campaign of one scenario")
@@ -33,7 +33,8 @@ func (r *report) check(entries int) error {
 	return nil
 }
 
-// frame returns the output frame for one entry, like the one of the command that searches in one process.
+// frame returns the output frame for one entry. It equals the output frame of the command that does the same work in
+// one process.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)
@@ -93,8 +94,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// again reopens a finished campaign if the server has lost or damaged some of its parts since, and prints that. Workers
-// then run the portions of these parts again, and no others.
+// again reopens a finished campaign if the server has since lost or damaged some of its results. It prints that it does
+// so. Workers then repeat only the portions of these results.
 func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err

@@ -36,7 +36,7 @@ type state struct {
 	Runs int `json:"runs"`
 }
 
-// summary returns what all subjects have found so far. It is a state, encoded as JSON.
+// summary returns the findings and the number of runs of all subjects so far. The result is a state, encoded as JSON.
 func (j *job) summary() json.RawMessage {
 	var all state
 	for i, s := range j.subjects {
@@ -65,7 +65,7 @@ func (j *job) over(p queue.Progress) string {
 	return ""
 }
 
-// met describes the rule that is met, or returns "" if there is none.
+// met describes the first rule that ends the campaign now. It returns "" if the campaign should continue.
 func (r rules) met(p queue.Progress, s state) string {
 	broken := 0
 	for _, f := range s.Findings {

@@ -69,8 +69,8 @@ workers redo what it was doing.`,
 // childFlag makes a process a single worker, which ends when the process that started it does.
 const childFlag = "one"
 
-// told reads how to reach the server from the parent process. In this way, secrets are neither on the command line nor
-// in the environment.
+// told reads from its parent process how to reach the server. This keeps secrets off the command line and out of the
+// environment.
 func (k *crew) told(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
@@ -99,11 +99,11 @@ type crew struct {
 	stay    bool // whether to stay and wait for further campaigns
 }
 
-// lookEvery is the interval at which a crew that stays looks for the next campaign, and at which a worker tries again
-// to reach a server that is down.
+// lookEvery is the interval at which workers that stay look for the next campaign. It is also the interval at which a
+// worker tries again to reach a server that is down.
 const lookEvery = time.Second
 
-// serveAll works on a campaign. If the crew stays, it then works on further campaigns.
+// serveAll works on a campaign. If the workers are to stay, they then work on further campaigns.
 func (k *crew) serveAll(ctx context.Context) error {
 	if !k.stay {
 		return k.run(ctx)

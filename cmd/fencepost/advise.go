@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
 
-// adviseJob is one invocation of advise.
+// adviseJob is one invocation of the command "fencepost advise".
 type adviseJob struct {
 	output.Frame
 	options  advise.Options
@@ -80,8 +80,8 @@ Ctrl-C or the end of --cpu came first.`,
 const mostAdviceSeeds = 1_000_000
 
 // run first checks that it can read its input and write its output. It then tries changes to the scenario, and writes
-// and reports the results. flags are the command-line flags, apart from the seeds, that a command for repeating this
-// invocation needs.
+// and reports the results. The given flags are those of a command that repeats this invocation, except the flags for
+// seeds.
 func (j *adviseJob) run(flags []string) error {
 	defer j.Close()
 	if j.options.Budget < 0 {

@@ -48,8 +48,8 @@ func (j *job) write(run *single.Run) {
 }
 
 // folderOfRuns returns the default output folder for runs. The name contains a hash if the faults are not those of the
-// scenario, or if the plan was found next to a scenario file, because that scenario may differ from the one that the
-// user knows by this name.
+// scenario. It also contains a hash if the plan was replayed with a scenario file next to it, because that scenario may
+// differ from others with the same name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
 	if seeds > 1 {
@@ -67,7 +67,7 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 }
 
 // writeMany writes the results of many runs: the summary, a folder with files for each run worth showing, the record
-// that merge reads, and the scenario and plan with which the runs can be repeated.
+// that the command merge reads, and the scenario and plan with which the runs can be repeated.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

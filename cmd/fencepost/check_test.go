@@ -52,8 +52,8 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
 			got := is.Laws[law]
-			// The run's explanation also says which faults were necessary. That was found by repeating the run, which
-			// check cannot do.
+			// The run's own explanation also says which faults were necessary. The command check cannot say that,
+			// because it cannot repeat the run.
 			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
 				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
 			}
@@ -258,7 +258,7 @@ var published = map[string][]string{
 }
 
 // refuted lists the first operation of each history that is not linearizable according to Knossos' own tests: its
-// index, and the text with which check reports it.
+// index, and the text with which the command check reports it.
 var refuted = map[string]struct {
 	at   int
 	says string
@@ -271,9 +271,9 @@ var refuted = map[string]struct {
 }
 
 // TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, with strict interpretation
-// of failed releases. Histories in folders named good must hold, and those in bad must be violated. A history in which
-// nothing took effect never passes, because nothing was judged. With -v the test reports the time and memory for each
-// history.
+// of failed releases. Histories in folders named good must hold, and histories in folders named bad must be violated. A
+// history in which nothing took effect never passes, because nothing was judged. With -v the test reports the time and
+// memory for each history.
 func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {

@@ -46,7 +46,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	return c
 }
 
-// corpusJob is one invocation of corpus.
+// corpusJob is one invocation of the command "fencepost corpus".
 type corpusJob struct{ task.Corpus }
 
 func (j *corpusJob) run() error {

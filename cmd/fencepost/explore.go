@@ -65,7 +65,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	return c
 }
 
-// explore is one invocation of explore.
+// explore is one invocation of the command "fencepost explore".
 type explore struct {
 	task.Exploration
 	from    uint64
@@ -98,8 +98,8 @@ func (x *explore) begin(name string) error {
 	return x.Spare()
 }
 
-// refuse returns an error if the output folder holds an exploration with other settings, or the same exploration, not
-// finished.
+// refuse returns an error if the output folder contains an exploration with other settings, or an unfinished
+// exploration with the same settings.
 func (x *explore) refuse() error {
 	before, err := task.ReadResult(x.Out, task.ExplorationFile)
 	switch {
@@ -125,7 +125,7 @@ func (x *explore) refuse() error {
 	return nil
 }
 
-// proceed prepares to resume an exploration. changed reports whether the user gave a flag.
+// proceed prepares to resume an exploration. The given function reports whether the user has set a flag.
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {

@@ -124,7 +124,8 @@ func readHouse(t *testing.T) *house {
 		pkgs = append(pkgs, pkg)
 	}
 	seen := map[*types.Package]bool{}
-	// This comes last: until all packages are checked, packages that are only imported are not fully known.
+	// This loop must be the last one. Before all packages are checked, the types of packages that are only imported are
+	// incomplete.
 	for _, pkg := range pkgs {
 		h.askAll(pkg, seen)
 	}

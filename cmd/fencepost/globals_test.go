@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// setGlobals lists, for each package, the functions that may change package variables. Most of them are called while
-// the program is initialized, to fill registries. Those of locktest run in a process that is started for a single test.
-// They replace what the code under test finds in the standard library.
+// setGlobals lists, for each package, the functions that may change package variables. Most of them fill registries
+// while the program is initialized. The functions of locktest run in a process that is started for a single test. They
+// replace parts of the standard library that the code under test uses.
 var setGlobals = map[string][]string{
 	"checker":            {"register"},
 	"checker/history":    {"RegisterService"},

@@ -40,7 +40,7 @@ func isNested(room string) bool {
 	return slices.ContainsFunc(nested, func(module string) bool { return within(module, room) })
 }
 
-// within reports whether the package room is outer itself or a package inside it.
+// within reports whether the second package equals the first or is inside it.
 func within(outer, room string) bool { return room == outer || strings.HasPrefix(room, outer+"/") }
 
 func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
@@ -166,12 +166,13 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 	}
 }
 
-// onHost lists the packages, including those inside them, that may use the host's files, clock and processes.
+// onHost lists the packages that may use the host's files, clock and processes. The packages in their subfolders may do
+// so, too.
 var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit", "cmd", "reports", "sim/bubble",
 	"sim/traced", "scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest",
 	"scenarios/remote", "scenarios/temporary"}
 
-// simulated reports whether the code of a package must not use the host.
+// simulated reports whether a package may not use the host's files, clock and processes.
 func simulated(room string) bool {
 	return !slices.ContainsFunc(onHost, func(host string) bool {
 		return room == host || strings.HasPrefix(room, host+"/")
@@ -284,7 +285,7 @@ const makesFolders = "scenarios/temporary"
 // becomesCampaign is the file that replaces this process with the program for campaigns.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
-// underTests lists the packages that users' tests call and that start processes.
+// underTests lists the packages that start processes and are called by users' tests.
 var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime reports whether a package belongs to live runs, which start programs, listen on ports for them, and write

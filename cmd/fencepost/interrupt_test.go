@@ -29,9 +29,9 @@ import (
 // never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
-// interruptedMain runs the program. An instant is each moment at which the program checks whether to stop, or reports
-// progress. At one of them, the program sends itself SIGTERM and waits until the signal has arrived. At the end,
-// interruptedMain prints the number of instants.
+// interruptedMain runs the program and sends it SIGTERM at one instant. In these tests, an instant is any moment at
+// which the program checks whether to stop or reports progress. The program continues after the signal has arrived. At
+// the end, interruptedMain prints the number of instants.
 func interruptedMain() {
 	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
 	if err != nil {
@@ -63,7 +63,7 @@ func interruptedMain() {
 	os.Exit(code)
 }
 
-// asked is a context that calls instant whenever its Err method is called.
+// asked is a context that calls its function instant whenever somebody calls its method Err.
 type asked struct {
 	context.Context
 	instant func()
@@ -323,8 +323,8 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
 		}
 		rows = list(r.doc["rows"])
-		// On a busy host, the real run of the first row can differ from the simulated one. It is then repeated, and the
-		// signal ends it.
+		// On a busy host, the real run of the first scenario can differ from its simulated run. The scenario is then
+		// run again, and the signal interrupts that second run.
 		if len(rows) > 0 && object(rows[0])["agrees"] == true {
 			break
 		}

@@ -14,7 +14,8 @@ import (
 // An invocation is a go test command that a document, a script or a comment shows.
 type invocation struct {
 	text string
-	// relative to the top of the repository: checker/linear, or sim/... including those inside; none: any
+	// packages relative to the top of the repository, such as checker/linear, or sim/... for sim and all packages
+	// inside it; empty: any package
 	packages []string
 	patterns []string // the patterns of tests, benchmarks and fuzz tests that it selects or skips
 }
@@ -28,9 +29,9 @@ var (
 	testShown     = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
 )
 
-// invocations returns the go test commands in the text of a file, which is named from the top of the repository. A
-// command that selects tests but names no package runs the tests of the file's folder and those below it. The pages in
-// a folder "findings" give commands for the folder above.
+// invocations returns the go test commands in the text of a file, whose path in the repository is also given. A command
+// that selects tests but names no package runs the tests of the file's folder and of all folders below. The commands in
+// a folder "findings" are meant for the folder above it.
 func invocations(file, text string) (all []invocation) {
 	text = strings.NewReplacer("\\\n", " ", `\|`, "|").Replace(text)
 	for _, at := range goTest.FindAllStringSubmatchIndex(text, -1) {
@@ -55,8 +56,9 @@ func invocations(file, text string) (all []invocation) {
 	return all
 }
 
-// folderOf returns the folder in which a command runs; before is the text of the file that precedes the command. It is
-// the folder to which the command's line changes with cd, or that of the nested module that contains the file.
+// folderOf returns the folder in which a command runs. If the line contains cd before the command, this is the folder
+// named there. Otherwise, if the command is in a file of a nested module, it is the folder of that module. The second
+// argument is the text of the file before the command.
 func folderOf(file, before string) string {
 	line := before[strings.LastIndex(before, "\n")+1:]
 	if gone := changesFolder.FindAllStringSubmatch(line, -1); gone != nil {
@@ -70,7 +72,8 @@ func folderOf(file, before string) string {
 	return ""
 }
 
-// testsIn returns the tests of the packages that one argument of go test names. tests holds the tests of each package.
+// testsIn returns all tests in the packages that match an argument of go test. The second argument contains the tests
+// of each package.
 func testsIn(argument string, tests map[string][]string) (names []string) {
 	below, all := strings.CutSuffix(argument, "...")
 	for room, of := range tests {
@@ -163,7 +166,7 @@ func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []s
 	return list
 }
 
-// commandFiles lists the documents, scripts and workflows, from the top of the repository.
+// commandFiles lists the documents, scripts and workflows of the repository, by their paths in it.
 func commandFiles(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{".ci/*", ".github/workflows/*"} {
@@ -180,7 +183,7 @@ func commandFiles(t *testing.T) (files []string) {
 	return files
 }
 
-// readFrom reads a file that is named from the top of the repository.
+// readFrom reads a file, given its path in the repository.
 func readFrom(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", file))

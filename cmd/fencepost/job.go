@@ -14,7 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// job is one invocation of run or replay, or of merge for the results of run.
+// job is one invocation of the command run or replay. It is also an invocation of the command merge if that merges
+// results of run.
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario

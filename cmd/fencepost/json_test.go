@@ -161,7 +161,7 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// compiled returns the compiled schema.
+// compiled returns the JSON schema, ready to validate documents.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := document.Schema(described)
@@ -212,7 +212,7 @@ func TestTheSchemaIsWrittenDown(t *testing.T) {
 	testkit.Golden(t, filepath.Join("testdata", "schema.json"), string(text))
 }
 
-// The schema rejects documents that no command may print.
+// The schema must reject documents that no command may print.
 func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
 	var out, problems bytes.Buffer
 	t.Chdir(t.TempDir())

@@ -67,7 +67,7 @@ func TestAKilledSearchLeavesNothing(t *testing.T) {
 	}
 }
 
-// marked lists the processes whose environment contains mark.
+// marked lists the command lines of all processes that have the given mark in their environment.
 func marked(mark string) (found []string) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {

@@ -29,7 +29,7 @@ func refused(t *testing.T, args ...string) string {
 	return problems.String()
 }
 
-// For any wrong value of a flag that is not plain text, the error message says which values the flag takes.
+// For every flag whose value is not plain text, the error message for a wrong value says which values the flag takes.
 func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0

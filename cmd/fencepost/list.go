@@ -173,7 +173,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 }
 
 // searched lists the words that can be suggested for a misspelled pattern: the names of scenarios, and all words in the
-// texts that list searches.
+// texts that the command list searches.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {

@@ -28,7 +28,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// liveJob is one invocation of live.
+// liveJob is one invocation of the command "fencepost live".
 type liveJob struct {
 	output.Frame
 	scenario *scenarios.Scenario
@@ -199,8 +199,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged ends the command with an error if the run could not be judged, for a reason other than the lock. It writes
-// the history nevertheless.
+// unjudged ends the command with an error if the run could not be judged for a reason other than the lock. Before that,
+// it writes the history.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -209,8 +209,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess weakens the judgment of a run that ended before its work was done. The run is undecided. Of the
-// mismatches, only violations of laws remain, since those did occur.
+// decideLess weakens the judgment of a run that ended before its work was done. The run becomes undecided. It keeps
+// only those mismatches that are violations of laws, because these did occur.
 func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {

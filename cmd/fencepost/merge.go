@@ -40,7 +40,7 @@ run are missing: the report names them, and explore --resume runs them. No seed 
 	return c
 }
 
-// merge is one invocation of merge.
+// merge is one invocation of the command "fencepost merge".
 type merge struct {
 	output.Frame
 	dirs []string

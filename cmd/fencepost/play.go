@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
 
-// playJob is one invocation of play.
+// playJob is one invocation of the command "fencepost play".
 type playJob struct {
 	output.Frame
 	target string // the name or file of a scenario, or the file of a plan

@@ -154,7 +154,7 @@ func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 var (
 	rowOfTable    = regexp.MustCompile(`(?m)^\| [^|]+\? [^|]*\|(.*)$`)
 	commandInCode = regexp.MustCompile("`fencepost ([^`]+)`")
-	// scenarioInCode is a name of two words or more, alone or behind a command.
+	// scenarioInCode matches a name of two words or more, with or without a command in front of it.
 	scenarioInCode = regexp.MustCompile("`(?:fencepost (?:run|play|live) )?([a-z]+(?:-[a-z]+)+)[ `]")
 )
 
@@ -231,7 +231,7 @@ func TestReadmeScenarioComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// fill replaces the text between the marks with the given name.
+// fill replaces the text between two marks. The marks are those with the given name.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)
@@ -243,7 +243,7 @@ func fill(t *testing.T, text, name, content string) string {
 	return before + begin + content + end + after
 }
 
-// delayedRestart returns the output of the sweep that the document shows. root is the repository.
+// delayedRestart returns the output of the sweep that the document shows. Its argument is the path of the repository.
 func delayedRestart(t *testing.T, root string) string {
 	worst := filepath.Join(root, "scenarios/testdata/delayed-restart-worst-case.yaml")
 	output := readmeOutput(t, "sweep", worst, "--law", "lease-exclusion", "--vary", "restart=0s..12s/500ms",

@@ -26,9 +26,9 @@ import (
 
 var entryOfLog = regexp.MustCompile(`(?m)^## (v\S+), (not yet released|\d{4}-\d\d-\d\d)$`)
 
-// TestTheChangeLogNamesEachVersion checks that the entries of the change log are in the order of their versions, that
-// only the newest may be unreleased, and that every version with a tag has an entry. It also checks that the promise
-// about JSON names the schema that the documents have.
+// TestTheChangeLogNamesEachVersion checks the change log. Its entries must be in the order of their versions, only the
+// newest may be unreleased, and every version with a tag must have an entry. The name of the JSON schema that the
+// change log promises to support must be the one in the documents.
 func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	text := readFrom(t, ".github/CHANGELOG.md")
 	var versions, dates []string
@@ -247,7 +247,7 @@ func TestAReleaseIsBuilt(t *testing.T) {
 	}
 }
 
-// unpacked returns the files of an archive by their names within its folder.
+// unpacked returns the content of each file in an archive, keyed by the file's path in the archive's top folder.
 func unpacked(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	f, err := os.Open(path)

@@ -19,7 +19,7 @@ const sweepFile = "sweep.json"
 // confidence, fewer than one run in a hundred breaks it.
 const edgeSeeds = 300
 
-// sweepJob is one invocation of sweep.
+// sweepJob is one invocation of the command "fencepost sweep".
 type sweepJob struct {
 	output.Frame
 	set, vary  []string

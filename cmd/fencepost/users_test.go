@@ -106,11 +106,11 @@ work: {hold: %s}
 limit: 60s
 `
 
-// patientLock is a lock whose TTL and timeout no stall of the host exceeds.
+// patientLock is a lock whose TTL and timeout are longer than any stall of the host.
 const patientLock = "set-nx-px, ttl: 50s, timeout: 20s"
 
-// TestTheAgainLineRunsOnTheSameServers checks that the repeat command in the report, and the one in the plan file, run
-// on the same servers and that nothing is left on the servers afterwards.
+// TestTheAgainLineRunsOnTheSameServers executes the repeat command of the report, and that of the plan file. Both must
+// use the same servers as the run itself, and must leave nothing on these servers.
 func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	here := usersRedis(t)
 	ask := asker(t, here)
@@ -181,7 +181,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// some of the runs are killed as soon as the key is set, the others some requests later
+		// the test kills some of the runs as soon as the key is set, and the others some requests later
 		for there := false; !there; {
 			if _, key, sets := strings.Cut(next(), `"SETNX" `); sets {
 				key, _, _ = strings.Cut(key, " ")

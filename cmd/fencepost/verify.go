@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// verifyJob is one invocation of verify.
+// verifyJob is one invocation of the command "fencepost verify".
 type verifyJob struct {
 	task.Verification
 	options  verify.Options

@@ -113,8 +113,8 @@ func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	return dir, "/usr/bin/python3 " + filepath.Join(dir, "worker.py"), blocks[4]
 }
 
-// TestThePageOfVirtualTimeShowsItsFinding checks that the worker, the scenario and the plan on the page VIRTUAL.md
-// produce the report that it shows.
+// TestThePageOfVirtualTimeShowsItsFinding runs the worker, the scenario and the plan on the page VIRTUAL.md. The report
+// must equal the report on that page.
 func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 	dir, command, report := pageOfVirtualTime(t)
 	var out, problems bytes.Buffer
@@ -208,8 +208,9 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	}
 }
 
-// TestAdviceForPrograms: advise finds two changes that fix the lock of a program: servers that stay down after a crash
-// for longer than a lease, and servers that fsync each write. At the everyday size the search ends early, undecided.
+// TestAdviceForPrograms checks that advise finds two changes that fix the lock of a program: servers that stay down
+// after a crash for longer than a lease, and servers that fsync each write. At the everyday size the search ends early,
+// and its result is undecided.
 func TestAdviceForPrograms(t *testing.T) {
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
@@ -252,10 +253,10 @@ type breakable struct {
 	sound                               string // with this argument the fault does not break it
 }
 
-// TestExploreFindsWhatBreaksAWorker: within the given number of schedules, a search with default settings finds faults
-// that break the worker's promise, and shrinks them to at most two. At the everyday size, the test does not search, but
-// uses the given fault. Without the fault, the worker keeps its promise. If sound is set, the worker with that argument
-// keeps it under the fault, too.
+// TestExploreFindsWhatBreaksAWorker searches for faults that break a worker's promise, with default settings. The
+// search must find them within the given number of schedules and shrink them to at most two faults. At the everyday
+// size, the test does not search, but uses the given fault. Without the fault, the worker must keep its promise. If
+// sound is set, the worker with that argument must keep the promise even under the fault.
 func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	for _, c := range []breakable{
 		// ioredis waits for answers without end, so that using() does not tell its routine that the lock is lost.

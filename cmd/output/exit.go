@@ -22,8 +22,9 @@ const (
 // ErrReported ends a command with an error that another process has already reported.
 var ErrReported = errors.New("it is reported already")
 
-// ExitCode returns the exit code of a command that ended with err. It writes the name of the program and what the user
-// must know about the error to problems. undecided reports whether an error means that the command decided nothing.
+// ExitCode returns the exit code of a command that ended with err. It prints an error message to problems, with the
+// name of the program in front. The function undecided reports whether an error means that the command could not decide
+// anything.
 func ExitCode(err error, program string, problems io.Writer, undecided func(error) bool) int {
 	var ended Ended
 	var badFile *format.Error

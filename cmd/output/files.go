@@ -42,7 +42,7 @@ type Files struct {
 	failed  []error
 }
 
-// New returns Files without a folder.
+// New returns Files for a command that has no folder yet.
 func New() *Files { return &Files{written: map[string]bool{}, named: map[string]string{}} }
 
 // Take opens a folder for a command and locks it until Close, so that no other process writes to it. It creates the
@@ -115,7 +115,7 @@ func (f *Files) Spare(names ...string) error {
 	return nil
 }
 
-// Adopt marks a file in the folder as this program's. The caller must have recognized its content.
+// Adopt marks a file in the folder as a file of this program. The caller must have recognized its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
 // before returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file must

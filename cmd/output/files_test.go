@@ -26,8 +26,9 @@ func take(t *testing.T, dir string) *Files {
 }
 
 // TestNoFileOfOthersIsLost lets a command and a person write to one folder in random turns. The last content that the
-// person has written under a name must still be there, and the command must report each file that it could not write
-// because of that. After a call, the folder must contain no files of the command except those written in that call.
+// person has written to a file must still be there. The command must report each file that it could not write because
+// the person has changed it. After a call, the folder must contain no files of the command except those written in that
+// call.
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
 	refused, stale := 0, 0
@@ -114,8 +115,8 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 }
 
 // TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Wherever they
-// stop, each checksum that sha256sum would check must agree with its file, each file must be recognized as the
-// program's, and the next call must leave exactly its own files.
+// stop, each checksum that sha256sum would check must agree with its file, and the program must recognize each file as
+// its own. The next call must leave exactly its own files.
 func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	killed := errors.New("killed")
 	calls := [][][]File{
@@ -165,7 +166,8 @@ func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	}
 }
 
-// agree checks that the checksums in a folder agree with its files. It returns the names of the files that have one.
+// agree checks that the checksums in a folder agree with its files. It returns the names of the files that have a
+// checksum.
 func agree(t *testing.T, dir string, at int) (checked []string) {
 	t.Helper()
 	folder, err := safefile.Open(dir)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OnlyBeside returns an error if the call has a flag other than mode and those in beside. The flag mode makes the
-// command do something else, to which its other flags do not apply.
+// OnlyBeside checks the use of a flag that makes the command do something else. Most other flags of the command do not
+// apply then. OnlyBeside returns an error if the user gave a flag that is not in the given list.
 func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -23,7 +23,7 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	return err
 }
 
-// Given returns those of the named flags that were set in the call, as words of an equivalent command line.
+// Given returns the named flags that the user has set, as words of an equivalent command line.
 func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
@@ -51,7 +51,8 @@ type count struct {
 	takes       string // describes the range
 }
 
-// Count registers a flag that takes a whole number from least to most. If most is 0, there is no upper limit.
+// Count registers a flag for a whole number in the given range. If the upper end of the range is 0, there is no upper
+// limit.
 func Count(c *cobra.Command, n *int, name string, standard, least, most int, usage string) {
 	takes := fmt.Sprintf("at least %d", least)
 	if most > 0 {
@@ -63,10 +64,10 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is larger than the number of cores of any machine, yet that many processes can still be started.
+// mostWorkers is the maximum for --workers. No machine has so many cores, and so many processes can still be started.
 const mostWorkers = 4096
 
-// Workers registers the flag --workers. usage says what the workers do. The default is one worker per core.
+// Workers registers the flag --workers. The given text says what the workers do. The default is one worker per core.
 func Workers(c *cobra.Command, n *int, usage string) {
 	takes := fmt.Sprintf("1 to %d", mostWorkers)
 	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")

@@ -35,8 +35,8 @@ type Frame struct {
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the flags --json, --junit and --html to a command. beside ends the usage of --html: it says what else
-// is written with the page.
+// Register adds the flags --json, --junit and --html to a command. It appends the given text to the help text of
+// --html. This text says which other files are written next to the page.
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
@@ -71,7 +71,7 @@ func (f *Frame) Open(kind string) error {
 // Close unlocks the folder for other processes. It may be called without Open.
 func (f *Frame) Close() { f.Files.Close() }
 
-// Keep writes a report as JSON to the command's folder. command is the command that the JSON states as its origin.
+// Keep writes a report as JSON to the command's folder. The JSON states the given command as its origin.
 func (f *Frame) Keep(name, command string, d *document.Document) {
 	text, err := d.JSON(command)
 	if f.Files.Fail(err); err == nil {
@@ -155,8 +155,8 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns a function that reports progress on standard error: how many things are done, out of how many. The
-// argument what says what is counted.
+// Progress returns a function that reports progress on standard error. Its arguments are the name of the things that
+// are counted, the number that are done, and the total.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

@@ -15,7 +15,8 @@ type fileKind uint8
 
 const (
 	webPage fileKind = iota // HTML or XML; a comment at the end contains the hash of the rest
-	// OpenMetrics, which does not allow such a comment; each of its samples has the label scenario
+	// OpenMetrics, whose syntax does not allow the comment of webPage; the program recognizes its own file by the label
+	// scenario, which each sample has
 	metrics
 )
 
@@ -26,8 +27,8 @@ func seal(text []byte) []byte {
 	return append(bytes.Clone(text), sealBegin+sumOf(text)+sealEnd...)
 }
 
-// ours reports whether content is a file of this kind that this program has written. A webPage must also be unchanged
-// since then.
+// ours reports whether content is a file of this kind that this program has written. For a webPage, it also checks that
+// nobody has changed the file since.
 func (k fileKind) ours(content []byte) bool {
 	if k == metrics {
 		for line := range bytes.Lines(content) {

@@ -23,8 +23,8 @@ type printable struct {
 // ForPeople returns a writer of text for people, which writes to a terminal or a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write writes all of p. It returns errors of the underlying writer, except the error that the reader of a pipe has
-// exited.
+// Write writes all of p. It returns errors of the underlying writer, except the error that says that the reader of a
+// pipe has exited.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil
@@ -54,7 +54,8 @@ func (w *printable) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// style returns the length of the escape sequence for a text style at the start of words, or 0 if there is none.
+// style checks whether the text begins with an escape sequence for a text style. It returns the length of this
+// sequence, or 0 if there is none.
 func (w *printable) style(words []byte) int {
 	if !w.styles || words[0] != '\x1b' {
 		return 0

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestRate: a rate is shown as soon as enough is done to tell. A small rate has one decimal.
+// TestRate checks that no rate is shown before two things are done and a second has passed. A rate below ten has one
+// decimal.
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		done int

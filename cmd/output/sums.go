@@ -74,7 +74,8 @@ func (s *sums) encode() []byte {
 	return b.Bytes()
 }
 
-// readSums reads the checksums that encode wrote to a folder. They are empty if the folder has no such file.
+// readSums reads the checksums that sums.encode has written to a folder. The result is empty if the folder has no such
+// file.
 func readSums(folder *safefile.Folder) (sums, error) {
 	s := sums{of: map[string][]string{}, unsteady: map[string]bool{}}
 	text, err := folder.Read(sumsFile)

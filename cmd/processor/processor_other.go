@@ -1,6 +1,7 @@
 //go:build !unix
 
-// Package processor measures what work costs.
+// Package processor measures the processor time of this process. On systems other than Unix, it uses the time since the
+// process began instead.
 package processor
 
 import "time"

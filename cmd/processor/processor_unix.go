@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package processor measures what work costs. Unlike differences of clock times, differences of its times are the same
-// on a busy machine.
+// Package processor measures processor time. Processor time measures the cost of work more reliably than clock time,
+// which depends on how busy the machine is.
 package processor
 
 import (

@@ -23,9 +23,9 @@ func opener() []string {
 	return []string{"xdg-open"}
 }
 
-// OpenInBrowser opens a URL that contains a secret, with the command of the operating system. Other users of the
-// machine can read the arguments of a command. The argument is therefore a file that redirects to the URL and that only
-// this user may read. The caller must call end to remove the file.
+// OpenInBrowser opens a URL that contains a secret, with the command of the operating system that opens files. Other
+// users of the machine can read the arguments of that command. Therefore its argument is not the URL but a file, which
+// redirects to the URL and which only this user may read. The caller must call end to remove the file.
 func OpenInBrowser(address string) (end func() error, err error) {
 	folder, err := temporary.New()
 	if err != nil {

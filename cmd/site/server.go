@@ -31,8 +31,9 @@ type Server struct {
 	start      play.State
 }
 
-// Listen returns a server on a free port of this machine. Whenever the page is loaded, it begins in the state that
-// again returns. If again fails, the page begins in the previous state, which is start at first.
+// Listen returns a server on a free port of this machine. Whenever the page is loaded, the server calls the given
+// function to get the page's first state. If this function fails, the page begins in the same state as before; the
+// first time, that is the given state.
 func Listen(start play.State, again func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

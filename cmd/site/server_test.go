@@ -16,7 +16,7 @@ import (
 
 const lock = "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\n"
 
-// served returns a server whose page begins with the state that now returns.
+// served returns a server whose page begins in the state that the given function returns.
 func served(t *testing.T, now func() (play.State, error)) *Server {
 	t.Helper()
 	s, err := Listen(play.State{Text: lock, Seed: 1}, now)

@@ -39,7 +39,8 @@ func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
 	return errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666))
 }
 
-// withoutTLS removes TLS from miniredis. That also removes the tables of the elliptic curves, which hardly compress.
+// withoutTLS removes TLS from miniredis. That also removes the tables of the elliptic curves, which compression hardly
+// shrinks.
 func withoutTLS(dir string) error {
 	const refusing = `package tls
 

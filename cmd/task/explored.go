@@ -22,8 +22,8 @@ type Exploration struct {
 	Scenario *scenarios.Scenario
 	Test     *Guest // the code of the clients' lock; nil: the scenario's own protocol
 	Found    *search.Result
-	// Cut holds findings that have already been shrunk elsewhere, in the order of Found. Those that are missing or nil
-	// are shrunk here.
+	// Cut holds findings that have already been shrunk elsewhere, in the order of Found. The other findings, which are
+	// missing or nil in Cut, are shrunk here.
 	Cut   []*search.Shrunk
 	saved time.Time
 }

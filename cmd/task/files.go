@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// FolderFor returns the default folder for a command's results. Its name contains a hash of the scenario and of asked.
-// A different call therefore writes to another folder, and the same call replaces its results.
+// FolderFor returns the default folder for a command's results. Its name contains a hash of the scenario and of the
+// given options. A call with other options therefore writes to another folder, and the same call replaces its results.
 func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -42,8 +42,8 @@ const (
 	VerdictFile = "verdict.json"
 )
 
-// WriteRun writes the files of one run to the subfolder place of the command's folder: its inputs, its history, and the
-// verdict.
+// WriteRun writes the files of one run: its inputs, its history and the verdict. It writes them to the given subfolder
+// of the command's folder.
 func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
 		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})

@@ -42,8 +42,8 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	return opened(&Guest{Test: built, folder: name, name: test})
 }
 
-// OpenBuilt is like OpenTest, for a test binary that is already built. folder is the package's folder, which need not
-// exist on this machine. The test runs with in as its working directory.
+// OpenBuilt is like OpenTest, for a test binary that is already built. The binary runs in the working directory that
+// the second argument gives. The third argument is the package's folder, which need not exist on this machine.
 func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *Guest, error) {
 	built, err := remote.Open(binary, in, test)
 	if err != nil {

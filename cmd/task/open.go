@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Open returns the scenario with this name in the catalogue, or from the file with this path.
+// Open returns the scenario in the catalogue with the given name. If there is none, it reads the scenario from the file
+// with this path.
 func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
 
 // OpenFrom is like Open, but a relative path of a file is relative to dir.

@@ -62,7 +62,8 @@ func ReadResult(dir, file string) (*search.Result, error) {
 const mostRecord = 256 << 20
 
 // readRecord reads the file of a record, which another person may have written. It returns an error if the file has
-// more than most bytes. It reads nothing if the size is known to be larger, and otherwise no more than the limit.
+// more bytes than the given maximum. It never reads much more than that, and reads nothing if the file system says that
+// the file is too large.
 func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -84,8 +85,8 @@ func readRecord(path string, most int64) (text []byte, err error) {
 	return text, err
 }
 
-// ScenarioIn opens the scenario that was run: the one in the catalogue if it is unchanged, otherwise the copy in the
-// folder. matches returns an error if a scenario is not the one that was run.
+// ScenarioIn opens the scenario that was run. It takes the scenario in the catalogue if that is unchanged, and
+// otherwise the copy in the folder. The given function returns an error if a scenario is not the one that was run.
 func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil

@@ -72,7 +72,7 @@ func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	return faults
 }
 
-// drawn is the result of one draw. It is a separate type because gofuzz finds the function that fills it by its type.
+// drawn is the result of one draw. It has its own type because gofuzz uses the type to find the function that fills it.
 type drawn []nemesis.Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
@@ -85,8 +85,8 @@ func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	*faults = slices.DeleteFunc(*faults, g.excluded)
 }
 
-// enable chooses the kinds for this draw. These are all kinds or, if the mix is a swarm, each kind with a probability
-// of one half, but at least one kind.
+// enable chooses the kinds for this draw. If the mix is a swarm, it chooses each kind with a probability of one half,
+// but at least one kind. Otherwise it chooses all kinds.
 func (g *Generator) enable(c fuzz.Continue) {
 	g.enabled, g.weights = g.enabled[:0], 0
 	for _, k := range g.kinds {
@@ -139,8 +139,8 @@ func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
 	}
 }
 
-// choosePasser draws the client that must pass the trigger's point, if the fault names no client. Otherwise that client
-// is the one that the fault names; occasionally, choosePasser draws another one.
+// choosePasser draws the client that must pass the trigger's point. If the fault names a client, this client must
+// usually pass the point, and choosePasser draws another one only occasionally.
 func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
@@ -214,8 +214,8 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 }
 
 // doubling draws a number from low to high; both must be at least 1. It divides the numbers into ranges, each of which
-// ends at twice its start. It chooses two ranges at random and takes the higher one, and then chooses a number in it
-// with equal probability. So large numbers are more frequent, because faults that break locks usually outlast a lease.
+// ends at twice its start. It chooses two ranges at random, takes the higher one, and chooses a number in it with equal
+// probability. So large numbers are more frequent. This is intended: faults that break locks usually outlast a lease.
 // Small numbers are also needed: they show whether something depends on a very small difference in time.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0

@@ -25,9 +25,9 @@ type Mix struct {
 	// Weights says how often each kind is drawn relative to the others. A kind that is not possible in the run is never
 	// drawn.
 	Weights Weights
-	// Pause, Jump, Delay, Fsync, Outage and Downtime are ranges of durations. Pause is the length of a pause, Jump how
-	// far a clock jumps in either direction, Delay the delay of a message, and Fsync the delay of an fsync. Outage is
-	// the length of a cut, drift, slow link or slow fsync, and Downtime the time until a restart.
+	// These are ranges of durations. Pause is the length of a pause. Jump is how far a clock jumps in either direction.
+	// Delay is the delay of a message, and Fsync that of an fsync. Outage is the length of a cut, drift, slow link or
+	// slow fsync. Downtime is the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
 	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
 	PPM int
@@ -35,8 +35,8 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points. The other triggers are times.
 	AtPoint int
-	// Aimed is the percentage of faults without a point that are moved to an event of a fault-free run. A Generator
-	// does not know such a run, so its caller moves them.
+	// Aimed applies to faults that do not strike at a named point. It is the percentage of them that are moved to the
+	// time of an event in a fault-free run. A Generator does not know such a run, so its caller moves the faults.
 	Aimed int
 	// Guided is the percentage of draws that are replaced by a variation of an earlier plan whose run nearly broke a
 	// law. A Generator does not know how close a run came to this, so its caller replaces them.
@@ -48,8 +48,8 @@ type Mix struct {
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest message or reply number that is drawn. Passes is the largest number of passings of a
-	// point. Both are at least 1.
+	// Messages is the largest message or reply number that is drawn. Passes is the largest number drawn for how often a
+	// client passes a point before the fault strikes. Both are at least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For
@@ -84,7 +84,7 @@ func (w Weights) With(kinds []string) Weights {
 	return w
 }
 
-// Additions returns the kinds that the mix draws only because it was asked to: their default weight is zero.
+// Additions returns the kinds that the mix draws only on request: their default weight is zero.
 func (m *Mix) Additions() (kinds []nemesis.Kind) {
 	for _, k := range nemesis.Kinds {
 		if k.Weight() == 0 && m.Weights[k] > 0 {
@@ -127,8 +127,8 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. A
-// range that equals the default that For sets for the same TTL does not count as a limit, since an aimed fault may be
+// allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. If a
+// range has its default value for the TTL, it does not limit anything, since a fault that is aimed at an event may be
 // shorter or longer.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)

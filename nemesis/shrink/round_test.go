@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// The durations are in the expected order, from the roundest on.
+// The durations are listed from the roundest to the least round.
 func TestDurationsFromRoundToRough(t *testing.T) {
 	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s",
 		"1ms", "1000s",

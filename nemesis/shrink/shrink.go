@@ -18,13 +18,13 @@ import (
 )
 
 // OtherSeeds is the number of additional seeds to try before a fault is kept: seeds 1 to 16. Often a fault seems
-// necessary only because messages arrive in a different order without it, under this one seed.
+// necessary only because, under the plan's own seed, messages happen to arrive in a different order without it.
 const OtherSeeds = 16
 
 // Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away
 // under the plan's own seed and under each of the OtherSeeds. If any fault is replaced by one that Simpler lists for
 // it, the failure goes away or becomes rarer, which means that fewer of the OtherSeeds show it. So the result contains
-// no more than necessary, and depends on a lucky seed no more than necessary.
+// nothing unnecessary, and relies on a lucky seed as little as possible.
 //
 // fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
 // twice for many plans. To stop the search, the caller may let fails return false for all further plans. Shrink then
@@ -130,8 +130,8 @@ type shrinker struct {
 	fails func(nemesis.Plan) bool // reports whether a plan is valid and fails
 }
 
-// simplify replaces each fault by the simplest one with which the failure is no rarer, until no fault can be simplified
-// further.
+// simplify replaces each fault by the simplest one that does not make the failure rarer, until no fault can be
+// simplified further.
 func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	often := Often(p, s.fails)
 	for i := 0; i < len(p.Faults); {
@@ -225,8 +225,8 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 }
 
 // exchange looks for a single fault that can replace two faults. It tries each of the two with one change. For example,
-// a jump of 1s may break a lock only if the lock's holder has crashed, whereas a jump of 10s breaks the lock whatever
-// the holder does.
+// a jump of 1s may break a lock only if the lock's holder has crashed. A jump of 10s may break the lock whatever the
+// holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
 		return p, false // with more faults, trying all pairs would take too many runs
@@ -247,7 +247,7 @@ func under(p nemesis.Plan, seed uint64) nemesis.Plan {
 	return p
 }
 
-// without returns the plan without n of its faults, from index from on.
+// without returns the plan without n of its faults, beginning at the given index.
 func without(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p

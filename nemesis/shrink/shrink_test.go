@@ -124,8 +124,8 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 	}
 }
 
-// A plan breaks reply 1, reply 2 or no reply of each of two servers, so there are nine plans. The test tries every
-// choice of failing plans that includes the largest plan.
+// A plan may break reply 1 or reply 2 of each of two servers, or no reply of that server, so there are nine plans. The
+// test tries every set of failing plans that includes the largest plan.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	reply := func(server sim.ProcessID, n int) nemesis.Fault {
 		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}
@@ -152,8 +152,8 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	}
 }
 
-// Plans fail at random: for each plan and seed, with a probability from low to high. Plans have up to five drawn
-// faults.
+// Plans fail at random, independently of each other. The probability of a failure is low for some seeds and high for
+// others. Plans have up to five drawn faults.
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {
@@ -205,7 +205,7 @@ func TestShrinkFindsTheShortestPlan(t *testing.T) {
 }
 
 // A pause of 10s shows the failure under one seed only, and a pause of 20s under every seed. Shrink must return the
-// latter.
+// longer pause.
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "pause client-1 for 14.5s after acquired")}}

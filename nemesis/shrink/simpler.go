@@ -45,8 +45,8 @@ func flag(b bool) int64 {
 }
 
 // class ranks triggers, the simplest first. The start of the run is the simplest, because the line need not mention it.
-// A point shows why the fault strikes at that moment. So does a message that is identified by its content. A time shows
-// no reason.
+// A point shows why the fault strikes at that moment, and so does a message that is identified by its content. A time
+// shows no reason.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -90,11 +90,11 @@ func numbers(processes ...sim.ProcessID) int64 {
 // Simpler returns faults to try in place of f, the simplest first. Each is valid for a run with the known processes and
 // simpler than f. The following make a fault simpler, the most important first:
 //
-//   - less is lost: everything, then unsynced writes, then nothing (the server is shut down);
-//   - fewer processes are cut off, and in both directions; it has no end and no restart;
-//   - it strikes at the start of the run; else at a point, which is one of the better known points, at its first
-//     passing, by the client that the fault itself names; else with a message identified by its content; else at a
-//     time;
+//   - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
+//   - it cuts off fewer processes, or cuts both directions; it has no end and no restart;
+//   - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, at
+//     its first passing, by the client that the fault itself names; next is a message identified by its content; a
+//     time is the least simple;
 //   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
 //     rounder and weaker; messages and replies are earlier;
 //   - processes have lower numbers.

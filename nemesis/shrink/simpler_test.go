@@ -143,7 +143,7 @@ func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 				continue
 			}
 			steps := 0
-			// goes on with the last result, which is the smallest step, or with another
+			// simplify one result further: the last one, which is the smallest step, or another
 			for ; len(simpler) > 0 && !t.Failed(); steps++ {
 				f = simpler[len(simpler)-1-(i*steps)%len(simpler)]
 				simpler = checkSimpler(t, f)

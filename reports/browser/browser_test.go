@@ -175,7 +175,7 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page. The test fails if the page requests a URL for which allows returns false.
+// visit opens a page. The test fails if the page requests a URL that the given function rejects.
 func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)
@@ -226,8 +226,8 @@ func value[T any](p *tab, expression string) (v T) {
 	return v
 }
 
-// until waits until an expression is true and no part of the page is busy. If this does not happen in time, the test
-// fails with the message what.
+// until waits until an expression is true and no part of the page is busy. If that takes too long, the test fails with
+// the given message.
 func (p *tab) until(what, expression string) {
 	p.Helper()
 	expression = `!document.querySelector("[aria-busy=true]") && (` + expression + ")"

@@ -73,8 +73,9 @@ func (p *tab) lines() []string {
 	return strings.Split(value[string](p, `document.getElementById("plan").value`), "\n")
 }
 
-// place returns a point of the picture in screen coordinates. The expression computes x: in it, f is the rectangle of
-// the first fault, and t(seconds) is the position of a true time. y is the middle of that fault.
+// place returns a point of the picture in screen coordinates. The JavaScript expression computes the point's x. In this
+// expression, f is the rectangle of the first fault, and t(seconds) is the position of a true time. The point's y is
+// the middle of that fault.
 func (p *tab) place(expression string) (x, y float64) {
 	p.Helper()
 	at := value[[2]float64](p, `(() => {

@@ -15,8 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// asks runs each scenario of the catalog with the seeds from 1 to seeds, one request at a time. It returns the digests,
-// and for each run the milliseconds to the verdict and to the whole report.
+// asks is a JavaScript function that runs each scenario of the catalog with the given number of seeds, beginning with
+// seed 1, one request at a time. It returns the digests, and for each run the milliseconds to the verdict and to the
+// whole report.
 const asks = `(async seeds => {
 	const data = JSON.parse(document.getElementById("data").textContent);
 	let line;
@@ -56,7 +57,7 @@ type asked struct {
 	Took     []float64 // milliseconds to the whole report, sorted
 }
 
-// askAll evaluates asks on an open page.
+// askAll calls the JavaScript function in asks on an open page.
 func (p *tab) askAll(seeds int) (all asked) {
 	p.Helper()
 	p.do(chromedp.Evaluate(fmt.Sprintf("%s(%d)", asks, seeds), &all, awaited))

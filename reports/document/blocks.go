@@ -42,7 +42,7 @@ func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Put(b.part("words "), html.Newline) }
 
-// part renders the paragraph for a page. The CSS class given as class comes before the class of its tone.
+// part renders the paragraph for a page. It puts the given CSS class before the class of the tone.
 func (b Paragraph) part(class string) html.Part {
 	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
 }
@@ -74,7 +74,7 @@ func Notes(name string, list []string) Facts {
 // labelCells is the width of a label on a terminal, in cells, including the space after it.
 const labelCells = 8
 
-// Label pads a name to the width of a label. On a terminal, a text follows it.
+// Label returns a label for a line on a terminal. It pads the name with spaces to the width that all labels have.
 func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
@@ -211,7 +211,7 @@ func (b Section) HTML(p *html.Writer) {
 // of the text, below a rule.
 type More struct{ Block }
 
-// Labelled is a block that consists, in a text, of lines with labels.
+// Labelled is a block that has only lines with labels when it is written as text.
 type Labelled struct{ Block }
 
 // Columns is a list of sections. A page shows them side by side if it is wide enough.
@@ -356,7 +356,7 @@ type LinkTo struct{ Words, Slug string }
 // Text writes nothing.
 func (Links) Text(*text.Writer) {}
 
-// HTML writes a list.
+// HTML writes the links as a list.
 func (b Links) HTML(p *html.Writer) {
 	if len(b) == 0 {
 		return

@@ -51,11 +51,11 @@ type Block interface {
 // full.
 type fitting interface {
 	Block
-	// FitText writes the block. It uses at most room lines if possible.
+	// FitText writes the block. If possible, it writes at most the given number of lines.
 	FitText(p *text.Writer, room int)
 }
 
-// screenLines is the maximum number of lines of a text that contains a fitting block, if it can be shortened that far.
+// screenLines is the number of lines to which a text with a fitting block is shortened, if possible.
 const screenLines = 50
 
 // Text writes the document for a person at a terminal. No line is wider than opt.Width. Errors come from w.
@@ -90,7 +90,8 @@ func below(b Block) (below, kept bool) {
 	return false, false
 }
 
-// texts writes the blocks that come before the end of the text. Then it writes the end.
+// texts writes the blocks of a document as text, and then the ending. It skips blocks that come after the ending (see
+// below).
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
 		if below, _ := below(b); below {
@@ -128,8 +129,8 @@ func (c *column) block(b Block) {
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
-// put writes a block. begins and ends say whether its first and last lines have labels. The block may turn out to be
-// empty.
+// put writes a block, which may turn out to be empty. The first two arguments say whether the block's first line and
+// its last line have labels.
 func (c *column) put(begins, ends bool, write func()) {
 	before, lines := c.Gap(false), c.Lines()
 	c.Gap(before || c.begun && !(c.labels && begins))
@@ -236,7 +237,7 @@ type TextOptions struct {
 	All   bool // whether to write also the blocks of type More and everything that does not fit on a screen
 }
 
-// Writer returns a writer to w that notices if the text mentions the probe.
+// Writer returns a writer to w that records whether the text mentions the probe.
 func (o TextOptions) Writer(w io.Writer) *text.Writer {
 	width := o.Width
 	if width == 0 {

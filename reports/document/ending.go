@@ -40,8 +40,8 @@ const AgainLabel = "again   "
 // Tones maps the signs of results to their colors.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
 
-// Interruption is the sentence that says in a report that a signal ended the work early. The report then covers only
-// what had been found by that time.
+// Interruption is the sentence in a report that says that a signal ended the work early. Such a report covers only what
+// was found before the signal.
 const Interruption = "interrupted: this is what was found by then"
 
 // stopped writes the sentence about the interruption if the work was interrupted.

@@ -12,7 +12,7 @@ const (
 	NotExpected = "not as expected"
 )
 
-// These are the results of checking a recorded history for which nothing is expected. Such a result can also be
+// These words describe the result of checking a recorded history that has no expectation. The result can also be
 // undecided.
 const (
 	NoViolation   = "no violation"

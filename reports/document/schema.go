@@ -131,8 +131,8 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds the fields of a struct type. always is false if the struct is embedded by a pointer, since all its fields
-// may then be missing.
+// fields adds the fields of a struct type to the schema. The last argument is false if all fields of the struct may be
+// missing, because the struct is embedded by a pointer.
 func (s *schema) fields(t reflect.Type, properties object, required *[]string, always bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -52,12 +52,12 @@ func verdicts() []string {
 	return slices.Sorted(maps.Keys(said))
 }
 
-// nothing reports whether there was nothing to compare.
+// nothing reports whether this standing has no verdict and no expectation to compare with another standing.
 func (s Standing) nothing() bool {
 	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }
 
-// came returns one word for how the laws came out. It returns "" if no law held and none was broken.
+// came returns "broken" if a law was broken, "held" if laws held, and otherwise "".
 func (s Standing) came() string {
 	switch {
 	case s.Broken:
@@ -75,7 +75,7 @@ func (s Standing) expectation() string {
 	return NotExpected
 }
 
-// Tone returns the tone of the words.
+// Tone returns the tone in which the words are shown.
 func (s Standing) Tone() Tone {
 	switch {
 	case s.Result == Failed:

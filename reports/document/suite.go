@@ -188,7 +188,7 @@ func codeSpan(words string) string {
 	return ticks + words + ticks
 }
 
-// backticks returns a run of backticks that is longer than more and longer than any run of backticks in the text.
+// backticks returns a string of backticks that is longer than any in the text. It has at least more+1 backticks.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {

@@ -84,8 +84,8 @@ func TestMarkdownIsATableAndStories(t *testing.T) {
 	}
 }
 
-// Whatever characters a name, a message or a command has, a summary shows them and nothing else: there is no code or
-// link in it, and no cell ends early.
+// A summary shows every character of a name, message or command as it is. No character can begin code or a link, or end
+// a table cell early.
 func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
 	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`,
 		"\x1b[2J", "a\nb", "_x_", "&lt;", " a "} {

@@ -65,8 +65,8 @@ func Cells(words ...string) (all []Cell) {
 // head returns the heading of the column on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// Key returns an explanation of the table for a text. It explains each mark by the title of its column, and each group
-// and column that has a tip.
+// Key returns the key to the table, for text output. It explains each mark by its column's title, and lists the tips of
+// groups and columns.
 func (t Table) Key() Facts {
 	var marks, others Facts
 	add := func(to *Facts, name, value string) {
@@ -99,7 +99,7 @@ func (t *Table) groups() (all []span) {
 	return all
 }
 
-// begins reports whether column i is the first column of its group. It is true if the column has no group.
+// begins reports whether column i is the first column of its group. It returns true if the column has no group.
 func (t *Table) begins(i int) bool {
 	group := t.Columns[i].Group
 	return i == 0 || group == (Group{}) || group != t.Columns[i-1].Group

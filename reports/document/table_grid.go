@@ -77,7 +77,7 @@ func (t *Table) gridRow(r Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// part renders the cell for a grid. It has the CSS class given as class in addition to the class of its tone.
+// part renders the cell for a grid. The cell has the given CSS class, and the class of its tone.
 func (c Cell) part(class string) html.Part {
 	if tone := c.Tone.Class(); tone != "" {
 		class += " " + tone

@@ -109,8 +109,9 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add puts columns into the last part, which ends at cell end, or into a new part if they do not fit. It returns the
-// cell at which that part now ends.
+// add puts a range of columns into the last part of the table. If they do not fit, it puts them into a new part. The
+// third argument is the cell at which the last part ends before that. add returns the cell at which the last part ends
+// afterwards.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.through(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {
@@ -129,7 +130,7 @@ func (l *layout) add(t *Table, columns span, end, width int) int {
 	return end
 }
 
-// Text writes the table. Only its first part has the notes.
+// Text writes the table. If the table is split into parts, only the first part has the notes.
 func (t Table) Text(p *text.Writer) {
 	l := t.layOut(p.Width())
 	for i, part := range l.parts {
@@ -191,8 +192,8 @@ func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	ln.To(at).Add(c.Tone.Style(), c.Words)
 }
 
-// row writes the cells of r that are in the columns of part. Below them, it writes the rest of a wrapped name and of a
-// wrapped last column.
+// row writes the cells of r in the columns of the range part. If the name or the last column is wrapped, its remaining
+// lines follow.
 func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 	names := text.Wrap(r.Name, l.name-r.indent())
 	first, last := new(text.Line), Cell{}

@@ -116,7 +116,8 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	return ""
 }
 
-// crowded returns what is wrong in a headline about the holders of a semaphore. rest is the rest of the headline.
+// crowded checks the part of a headline about the holders of a semaphore. It returns the rest of the headline, and what
+// is wrong with the checked part.
 func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string) {
 	permits, crowds := r.History.Header.Permits, claims.Crowds(r.History)
 	if m := few.FindStringSubmatch(text); m != nil {
@@ -165,8 +166,8 @@ func together(h *history.History, sections ...*claims.Section) history.Time {
 	return end - h.Events[sections[len(sections)-1].Grants[0]].Time
 }
 
-// lasting returns a function that reports whether a duration agrees with the words of a headline. The last digit in the
-// words is rounded.
+// lasting returns a function that reports whether a duration agrees with the duration in the words of a headline, which
+// is rounded to its last digit.
 func lasting(m []string) func(history.Time) bool {
 	switch {
 	case strings.HasSuffix(m[0], "moment"):
@@ -183,7 +184,8 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a process was paused when a lease ended whose end it had been told.
+// pausedPast reports whether a process was paused when one of its leases ended. A lease counts only if the process had
+// been told in advance when it would end.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

@@ -63,7 +63,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	return text.Sentence(words)
 }
 
-// because joins what happened and why. It returns "" if either is empty.
+// because joins a description of what happened with the reason for it. It returns "" if either is empty.
 func because(what, why string) string {
 	if what == "" || why == "" {
 		return ""

@@ -230,7 +230,7 @@ func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 	}
 }
 
-// A request that failed in time did not take too long.
+// If a request failed within the time limit, the headline does not say that it took too long.
 func TestARequestThatFailedInTimeWasNotSlow(t *testing.T) {
 	call := history.Event{Process: "client-1", Type: history.Invoke, F: history.Acquire, Lock: "lock"}
 	back := call

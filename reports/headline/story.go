@@ -31,7 +31,7 @@ func name(p history.Process) string {
 	return string(p)
 }
 
-// process returns the name of the process of holder i. If it is unknown, process returns otherwise.
+// process returns the name of the process of holder i. If the name is unknown, it returns the given string.
 func (s *story) process(i int, otherwise string) string {
 	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
 		return name(s.f.Holders[i])
@@ -49,8 +49,8 @@ func (s *story) about() string {
 	return string(s.f.About)
 }
 
-// two says that two clients, or one client twice, were in a section or had something at the same time. For a semaphore,
-// it says that more clients did than there are permits.
+// two describes what two clients did at the same time, or one client twice: both were in a section, or both had
+// something. For a semaphore, it says instead that there were more clients than permits.
 func (s *story) two(once, both, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, both, what)
@@ -83,7 +83,7 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the time at which the first of the holders' records ends.
+// recorded returns the earliest time at which the recording of a holder ends.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {
@@ -94,7 +94,7 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap returns how long the holders were inside together: from the time at which the last one entered until one of
+// overlap returns how long the holders were inside together. This is the time from the last entry until the first of
 // them left. over is false if none of them left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
@@ -113,7 +113,8 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether the event at a position is the acquire of a holder other than the last.
+// entered reports whether the event at a position is a successful acquire by one of the holders, except the last
+// holder.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]
 	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock &&

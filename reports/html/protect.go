@@ -33,10 +33,10 @@ func inline(page string) iter.Seq2[string, string] {
 	}
 }
 
-// Protect writes the page that write produces and adds a content security policy. The policy allows a browser to use
-// only the scripts and styles that the page contains now, which it identifies by their hashes (Content Security Policy
-// Level 3, 2.3.1), and to load nothing. Unprintable characters are replaced with escapes. Errors come from write or
-// from w.
+// Protect calls the given function, which writes a page, and adds a content security policy to this page. The policy
+// allows a browser to use only the scripts and styles that the page contains now, which it identifies by their hashes
+// (Content Security Policy Level 3, 2.3.1), and to load nothing. Unprintable characters are replaced with escapes.
+// Errors come from the given function or from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
 	if err := write(&page); err != nil {
@@ -45,8 +45,7 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is like Protect, but adds the directives in more to the policy. They allow the page to do more. Errors come
-// from w.
+// protect is like Protect, but adds directives to the policy that allow the page to do more. Errors come from w.
 func protect(w io.Writer, page, more string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}

@@ -17,8 +17,8 @@ type Writer struct {
 // NewWriter begins a page for a file with the given path.
 func NewWriter(title, path string) *Writer { return &Writer{frame: newFrame(title), path: path} }
 
-// Beside returns the path of another page in the same folder as the page at path. The file name of the other page is
-// the name of the page at path, with the slug added before the extension.
+// Beside returns the path of another page in the same folder as the page at path. Its file name is that of the page at
+// path, with the slug added before the extension.
 func Beside(path, slug string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
 }

@@ -20,7 +20,8 @@ type corner struct {
 	cross bool
 }
 
-// squares calls visit for each square, with the corners and crossings in their order around the square.
+// squares calls the given function for each square of the grid, with the square's corners and crossings in their order
+// around the square.
 func (g *Grid) squares(visit func(around []corner)) {
 	n := len(g.X)
 	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }
@@ -89,7 +90,7 @@ func (g *Grid) Areas(inks []Ink) (areas []Area) {
 	return areas
 }
 
-// Border returns the line around the regions of a rank, in pieces of two points.
+// Border returns the line around the regions of a rank, as line segments.
 func (g *Grid) Border(rank int) (pieces [][]Point) {
 	g.squares(func(around []corner) {
 		for _, part := range parts(around) {

@@ -20,8 +20,8 @@ func square(ranks ...int) *Grid {
 		Cross: map[Side]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
 }
 
-// For every combination of ranks at the four corners of a square, the areas agree with the sides: the color between a
-// corner and the crossing of a side is the color of the corner's rank.
+// The colored areas must agree with the crossings on the sides of a square, for every combination of ranks at its
+// corners. Between a corner and the nearest crossing, a side must have the color of the corner's rank.
 func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	inks := []Ink{{Name: "0"}, {Name: "1"}, {Name: "2"}}
 	tried := 0

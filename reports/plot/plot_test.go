@@ -104,8 +104,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// The widths agree with the widths of Arial, which Liberation Sans was designed to replace. They are in thousandths of
-// the font size, from Adobe's metrics of Helvetica.
+// The widths agree with those of Arial, which Liberation Sans was designed to replace. The expected widths come from
+// Adobe's metrics of Helvetica, in thousandths of the font size.
 func TestWidths(t *testing.T) {
 	for words, want := range map[string]float64{"": 0, "a": 556, "i": 222, "W": 944, "iW": 222 + 944,
 		"10 s": 556*2 + 278 + 500} {

@@ -64,15 +64,16 @@ func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Bu
 		Fault: &history.Fault{On: on}})
 }
 
-// Acquire adds a successful acquire. It is called at from, sets the key on one server after the other, and returns at
-// to.
+// Acquire adds a successful acquire. Its call happens at the first of the given times, and its return at the second. In
+// between, it sets the key on one server after the other. The third time is the end of the lease.
 func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// enter adds a successful attempt for an acquire whose call was already added. It sends its first request at from.
+// enter adds a successful attempt for an acquire whose call was already added. The attempt sends its first request at
+// the first of the given times.
 func (t *Builder) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
@@ -87,7 +88,7 @@ func (t *Builder) enter(from, to, until float64, attempt string, tok history.Tok
 		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
 }
 
-// Gone removes the key of an attempt from the servers, from one server per millisecond.
+// Gone removes the key of an attempt from the servers, one server after the other, 1 ms apart.
 func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...int) *Builder {
 	for i, n := range servers {
 		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
@@ -116,7 +117,8 @@ func (t *Builder) use(s float64, op history.F, attempt, value string, tok histor
 	return t.At(s + 0.0008).Add(e)
 }
 
-// Release adds a release that is called at from and returns at to. The key is removed from the servers in between.
+// Release adds a release. Its call happens at the first of the given times, and its return at the second. In between,
+// the key is removed from the servers.
 func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Release, history.Invoke, attempt)

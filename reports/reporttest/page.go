@@ -17,7 +17,7 @@ import (
 
 var (
 	script = regexp.MustCompile(`(?s)<script>.*?</script>`)
-	// an address in a picture that is only a name and is not loaded
+	// an address in a picture that serves only as a name and is never loaded
 	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`)
 	loads     = regexp.MustCompile(
 		`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)

@@ -47,7 +47,7 @@ type part struct {
 	text  string
 }
 
-// Add appends text. It replaces control characters, which a terminal would execute, with spaces.
+// Add appends text. It replaces control characters with spaces, because a terminal would execute them.
 func (l *Line) Add(s Style, text string) *Line {
 	text = Printable(text)
 	if text == "" {

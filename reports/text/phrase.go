@@ -66,7 +66,8 @@ func Percentage(share float64) string {
 	return strconv.FormatFloat(100*share, 'g', digits, 64) + " %"
 }
 
-// Join joins words with commas, and puts last before the last word: with " or " it returns "a, b or c".
+// Join joins words with commas, except the last two. It puts the given separator between these: with " or " it returns
+// "a, b or c".
 func Join(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -74,7 +75,7 @@ func Join(words []string, last string) string {
 	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }
 
-// Sentence turns words into a sentence with a capital letter and a full stop. words must not be empty.
+// Sentence turns words into a sentence with a capital letter and a period. The words must not be empty.
 func Sentence(words string) string { return history.Capital(words) + "." }
 
 // Lasting formats a length of time in a suitable unit: "350 µs", "12 ms", "1.25 s", "31.0 s".

@@ -3,8 +3,8 @@ package text
 import "strings"
 
 // Command writes a command for a person to paste, after a label if there is one. The spaces in the command are kept. If
-// the command does not fit on a line, it continues on the next line. A backslash before the line break tells the shell
-// so.
+// the command does not fit on a line, it continues on the next line, and a backslash before the line break makes the
+// shell join the lines.
 func (p *Writer) Command(indent int, label, text string) {
 	shift := p.shift // the rest of a broken argument must start in the first column
 	p.Indent(-shift, func() { p.command(shift+indent, label, Printable(text)) })

@@ -43,14 +43,14 @@ func Wrap(text string, width int) []string {
 // character.
 func Clip(s string, width int) string { return displaywidth.TruncateString(s, width, "") }
 
-// Cells returns the number of terminal cells that s takes. A character of an East Asian script and an emoji take two, a
-// combining mark none.
+// Cells returns the number of terminal cells that s takes. A character of an East Asian script takes two cells, and so
+// does an emoji. A combining mark takes none.
 func Cells(s string) int { return displaywidth.String(s) }
 
 // isAddress reports whether a word is the address of a page. Addresses are not broken, so that they can be copied.
 func isAddress(word string) bool { return strings.Contains(word, "://") }
 
-// Printable replaces characters that a terminal would execute, and not show, with spaces.
+// Printable replaces characters that a terminal would execute instead of showing. It puts spaces in their place.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || history.Unprintable(r) {

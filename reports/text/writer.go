@@ -37,7 +37,7 @@ func (p *Writer) Err() error { return p.err }
 // Watch makes the writer record whether it writes the given word from now on. The word must be in lower case.
 func (p *Writer) Watch(word string) { p.watch = word }
 
-// mention records that the text contains the watched word, if it does.
+// mention checks whether a text contains the watched word, and records that the word was written.
 func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
@@ -88,13 +88,14 @@ func (p *Writer) Put(l *Line) {
 // Blank writes an empty line.
 func (p *Writer) Blank() { p.Put(new(Line)) }
 
-// Gap sets whether an empty line is written before the next line, if there is one. It returns the previous setting.
+// Gap sets whether an empty line is written before the next line. If no line follows, the empty line is not written
+// either. Gap returns the previous setting.
 func (p *Writer) Gap(wanted bool) (before bool) {
 	before, p.gap = p.gap, wanted
 	return before
 }
 
-// Indent calls write and indents all lines that it writes by a number of cells.
+// Indent calls the given function. It indents all lines that this function writes by the given number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells
@@ -153,7 +154,8 @@ func (p *Writer) Rule() {
 // that the verdict stays near the rest of the line.
 func (p *Writer) Margin() int { return min(p.width, 100) }
 
-// Draft returns a writer that keeps its lines. p.Include writes them if there turns out to be room.
+// Draft returns a writer that keeps its lines in memory. The caller can print them later with p.Include, if there is
+// enough room.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
 	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch,
@@ -173,8 +175,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes the subject of a report (name) on the left and its verdict (standing) at the right margin. what
-// describes the size of the result. It may be empty.
+// Title writes the subject of a report and, after it, a description of the size of the result, which may be empty. It
+// writes the verdict at the right margin.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what

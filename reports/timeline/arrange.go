@@ -276,7 +276,7 @@ func (a *arranger) leave(pos int, e *history.Event) {
 	delete(a.sections, key)
 }
 
-// cutAt truncates windows so that nothing lies after at.
+// cutAt truncates windows so that they contain nothing after the given instant.
 func cutAt(ws []window, at history.Time) []window {
 	kept := ws[:0]
 	for _, w := range ws {

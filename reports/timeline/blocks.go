@@ -46,8 +46,8 @@ type Story struct {
 	timeline *Timeline
 }
 
-// Text writes the explanation, whether the law was also violated in runs in which single faults were left out, the
-// remedy, and the witness.
+// Text writes the explanation, the remedy and the witness. It also says whether the law was violated when a single
+// fault was left out.
 func (s Story) Text(p *text.Writer) {
 	alone := s.Judges.Alone()
 	if alone != "" {
@@ -93,7 +93,8 @@ func (s Story) witness() html.Part {
 		}))
 }
 
-// numbers returns the numbers of the events of all witnesses, by position.
+// numbers gives each event of any witness a number, in the order of the history. The keys are the positions of the
+// events.
 func (l *Lanes) numbers() map[int]int {
 	all := map[int]int{}
 	for i, pos := range slices.Sorted(maps.Keys(l.witness)) {

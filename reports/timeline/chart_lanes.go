@@ -109,8 +109,8 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws each section as a bar, with the lease that the client was told below it. If the section continues
-// after the lease, a line shows for how long.
+// sections draws each section as a bar. Below the bar, it draws the lease that the client was told. If the section
+// continues after the lease, a line shows for how long.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
@@ -219,8 +219,8 @@ func (c *chart) clashes(y, height int) {
 	c.Shapes = append(shades, c.Shapes...) // draw the shades behind everything else
 }
 
-// meeting is a time during which a section was open together with others that exclude it, with a sentence that
-// describes it.
+// meeting is a time during which a section was open together with other sections that it excludes. A sentence describes
+// these sections.
 type meeting struct {
 	until history.Time
 	who   string

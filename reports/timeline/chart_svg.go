@@ -57,7 +57,7 @@ func (c *chart) card() html.Part {
 		html.El("ul", html.Class("legend"), html.Newline, c.legend()), html.Newline)
 }
 
-// svg returns the picture.
+// svg returns the picture as an SVG element.
 func (c *chart) svg() html.Part {
 	return html.El("svg", html.Attr("id", "chart", "width", c.Width, "height", c.Height, "data-left", c.Left,
 		"data-right", c.Right, "data-knots", c.knots(), "data-linear", c.Linear), html.Newline,

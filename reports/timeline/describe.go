@@ -25,8 +25,9 @@ type describer struct {
 	// Locks lists the locks in use. Servers may also record keys that belong to none of these locks. Such keys are
 	// called by their names. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Bounded is for keys that were set without expiry and were given one at the same instant, for example by a script
-	// that increments a counter before it sets the expiry. It maps the event that set the key to the deadline.
+	// Bounded lists keys that were set without an expiry but got one at the same instant. A script that increments a
+	// counter and then sets the expiry does this, for example. Bounded maps the event that set the key to the time at
+	// which the key expires.
 	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers in a history of operations on registers, which has no locks.
 	Registers int
@@ -80,7 +81,8 @@ func (t *describer) event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-// promotion describes how the Sentinel promoted a replica on its own decision. It returns "" for all other events.
+// promotion describes how the servers themselves, such as the Sentinel, promoted a replica without an order from the
+// plan. It returns "" for all other events.
 func promotion(e *history.Event) string {
 	if !e.Why.BySystem() || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
@@ -135,7 +137,7 @@ func (t *describer) acquire(e *history.Event) string {
 }
 
 // lease returns the token and says until when the holder believes that it holds the lock. The long form also says which
-// servers it counted.
+// servers the holder counted.
 func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
@@ -184,7 +186,8 @@ func (t *describer) release(e *history.Event) string {
 	return who + " never learns whether it released" + lock + because(e)
 }
 
-// of returns word and the name of the operation's register, if there are several registers.
+// of returns the given word and the name of the operation's register, such as " of x". If there is only one register,
+// it returns "".
 func (t *describer) of(e *history.Event, word string) string {
 	if t.Registers < 2 {
 		return ""
@@ -260,7 +263,7 @@ func (t *describer) apply(e *history.Event) string {
 	return s + because(e)
 }
 
-// key describes what happened to a key. where is a text with the names of the servers.
+// key describes what happened to a key. The given text names the servers.
 func (t *describer) key(e *history.Event, where string) string {
 	key := "the key"
 	switch {
@@ -300,7 +303,8 @@ func (t *describer) due(e *history.Event) string {
 	return ""
 }
 
-// bounded returns the deadlines that keys were given at the instant at which they were set without expiry.
+// bounded finds keys that were set without an expiry but got one at the same instant. For each such key, it maps the
+// event that set the key to the time at which the key expires.
 func bounded(events []history.Event) map[*history.Event]history.Time {
 	all := map[*history.Event]history.Time{}
 	for i := range events {

@@ -40,8 +40,8 @@ type Lanes struct {
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
 	// laneOf and laneAt are for clients that do several things at once and so have several lanes. laneOf gives the lane
-	// of an attempt, laneAt the lane of the event at a position. laneAt is needed because an event may not name its
-	// attempt: a request for a lock has no attempt yet.
+	// of an attempt. laneAt gives the lane of the event at a position. laneAt is needed because an event may not name
+	// its attempt: a request for a lock has no attempt yet.
 	laneOf   map[history.Attempt]int
 	laneAt   map[int]int
 	fine     bool // whether times are written to the microsecond
@@ -264,8 +264,8 @@ type outliving struct {
 // permits returns how many clients may hold a lock at the same time.
 func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
 
-// overlapped reports whether too many sections of one lock are open after the event at pos: two that are not both
-// shared, or, for a semaphore, more than there are permits.
+// overlapped reports whether too many sections of one lock are open after the event at pos. Two open sections are too
+// many unless both are shared. For a semaphore, there must not be more open sections than permits.
 func (l *Lanes) overlapped(pos int) bool {
 	type holds struct{ all, shared int }
 	open := map[history.Lock]holds{}
@@ -289,8 +289,9 @@ func (l *Lanes) overlapped(pos int) bool {
 	return false
 }
 
-// depth returns the largest number of keys of one lock that existed on one server at the same time, not counting the
-// probe's. It is more than one if clients queue with keys of their own, or if several clients hold the lock together.
+// depth returns the largest number of keys of one lock that existed on one server at the same time. It does not count
+// keys of the probe. The number is more than one if clients queue with keys of their own, or if several clients hold
+// the lock together.
 func (l *Lanes) depth() int {
 	most := 1
 	for i := range l.servers {
@@ -318,7 +319,6 @@ func (s *serverLane) ahead() [][]int {
 	return all
 }
 
-// names lists the names of all lanes.
 func (l *Lanes) names() []string {
 	var out []string
 	for i := range l.clients {

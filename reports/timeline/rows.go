@@ -130,7 +130,6 @@ func story(l *Lanes, long bool) *storyline {
 	return s
 }
 
-// words returns the words of a row.
 func (s *storyline) words(r *row) string {
 	e := s.lanes.first(r)
 	switch {
@@ -219,8 +218,8 @@ func (s *storyline) overAtOnce(e *history.Event) bool {
 		struck.Value == e.Value
 }
 
-// quietSince reports whether nothing important happened after row i. If something did, adding an event to row i would
-// show events out of order.
+// quietSince reports whether nothing important happened after row i. Otherwise, an event must not be added to row i,
+// because the rows would show events out of order.
 func (s *storyline) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
 }
@@ -264,8 +263,8 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall returns the weight of a client's call. Reads and writes that the resource records too get a low weight,
-// unless they were slow.
+// weighCall returns the weight of a client's call. Reads and writes get a low weight if the resource records them as
+// well, unless they were slow.
 func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
@@ -305,9 +304,9 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose returns the indices of the rows worth showing, in order. The parameter most limits their number. If there is a
-// witness, it chooses rows near it. Otherwise, it chooses the heaviest rows, and of rows with the same weight the
-// earlier ones.
+// choose returns the indices of the rows worth showing, in order. It returns no more indices than the given maximum. If
+// there is a witness, it chooses rows near the witness. Otherwise, it chooses the heaviest rows, and prefers earlier
+// rows to later rows of the same weight.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
@@ -358,8 +357,8 @@ const (
 	filledRows = 20
 )
 
-// fill adds the rows nearest to the range from first to last until there are enough. It adds rows of any weight above
-// zero.
+// fill adds rows until order has enough of them: first those from first to last, then those nearest to this range. It
+// skips rows of weight zero.
 func fill(order []int, rows []row, first, last, enough int) []int {
 	taken := map[int]bool{}
 	for _, i := range order {
@@ -381,8 +380,8 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness returns how much the weight of a row is reduced because the row is so many rows away from the witness. A
-// fault may show its effect long after it struck, so its weight is never reduced to zero.
+// farness returns by how much the weight of a row is reduced because the row is the given number of rows away from the
+// witness. The weight of a fault is never reduced to zero, because a fault may show its effect long after it struck.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

@@ -31,7 +31,8 @@ const (
 	leastBreak     = history.Time(20e6) // 20 ms
 )
 
-// newScale returns a scale with knots at the given instants, which may be in any order.
+// newScale returns a scale that is linear between the given instants, which are its knots. The instants may be in any
+// order.
 func newScale(times []history.Time) *scale {
 	times = slices.Clone(times)
 	slices.Sort(times)

@@ -55,7 +55,7 @@ func (l *Lanes) numberLanes() {
 	}
 }
 
-// stays lists a client's stays in order.
+// stays lists the times that a client spends with each lock, in order.
 func (c *clientLane) stays() []stay {
 	all := make([]stay, 0, len(c.Waits))
 	asked := make(map[int]int, len(c.Waits)) // maps the position at which a wait ended to the index of its stay in all

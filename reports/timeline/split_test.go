@@ -101,8 +101,8 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	}
 }
 
-// TestTheLanesOfTheWitnessAreShownFirst checks that the lane of a witness's event comes first, whichever of the
-// client's lanes it is. This must also be so if the event, such as a request for a lock, does not name its attempt.
+// TestTheLanesOfTheWitnessAreShownFirst checks that the lane of a witness's event comes before the client's other
+// lanes. This must hold even if the event, such as a request for a lock, does not name its attempt.
 func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
 	tried := map[string]int{} // number of events tried, by their kind and whether they name their attempt
 	for seed := range uint64(200) {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// The maximum numbers of lines of a timeline.
+// maximum number of lines of a timeline, for a run without violations and for a run with violations
 const (
 	mostLinesCalm   = 36 // about 40 lines together with legend and title
 	mostLinesBroken = 60
@@ -88,8 +88,8 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	return body, hidden
 }
 
-// near returns the lanes reduced to the sections, waits, operations and keys that some row shows. In a long history
-// these are few.
+// near returns a copy of the lanes that contains only the sections, waits, operations and keys that some row shows. A
+// long history has many more.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
@@ -210,8 +210,8 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 	return out
 }
 
-// mark writes the signs before the lanes: one for an event of the witness, and one for two clients in a section at the
-// same time.
+// mark writes two signs to the left of the lanes. The first marks an event of the witness. The second marks a time at
+// which too many clients are in a section.
 func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
 		ln.Add(text.Bold, "▸")
@@ -320,8 +320,8 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands reports whether the lease that a client was told is running at a row, and whether this row is the one at
-// which it began.
+// leaseStands describes the lease that a client was told, at a row. runs reports whether the lease is running there.
+// begun reports whether it began at this row.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]

@@ -50,8 +50,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered gives the names of the lanes whose title is only a number. This is needed if some client has several lanes,
-// because the number is then the lane's and not the client's.
+// numbered lists the names of lanes whose title is only a number. The list is necessary if some client has several
+// lanes, because a number then stands for a lane and not for a client.
 func (t *table) numbered(p *text.Writer) {
 	if !t.any(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return

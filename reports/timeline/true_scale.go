@@ -15,7 +15,7 @@ const (
 	leastFilled  = 0.5 // as a share of the width
 )
 
-// readable reports whether a scale satisfies the conditions above.
+// readable reports whether a scale satisfies the conditions for a true scale.
 func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
@@ -43,7 +43,7 @@ func (c *chart) readable(s *scale) bool {
 	return fit && c.filled(s)
 }
 
-// filled reports whether the clients' sections, pauses and waits fill enough of the picture.
+// filled reports whether the clients' sections, pauses and waits fill enough of the picture for a true scale.
 func (c *chart) filled(s *scale) bool {
 	last := c.from
 	for i := range c.lanes.clients {

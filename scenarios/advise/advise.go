@@ -6,10 +6,10 @@
 // replaces or adds servers). The other uses fresh random faults of the same kinds. So a change mends nothing if it
 // merely alters the random choices, or if it adds a server that no fault names.
 //
-// A change is rejected if it breaks a promise that the lock kept before, under those faults or under random faults of
-// all kinds. It is also rejected if there is a promise that no run shows to hold anymore, or if clients give up where
-// they acquired the lock before: a lock that nobody acquires keeps no promise. Violations that no lock can prevent do
-// not count against a change, but they are reported.
+// A change is rejected if it breaks a promise that the lock kept before, under the same faults or under random faults
+// of all kinds. It is also rejected if no run shows anymore that the lock keeps some promise. A third reason is that
+// clients give up on locks that they acquired without the change: a lock that nobody acquires keeps no promise.
+// Violations that no lock can prevent do not count against a change, but they are reported.
 //
 // Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
 // faults. Only a confirmed change is reported to keep every promise.
@@ -69,13 +69,13 @@ type Advice struct {
 	Mending  []*Tried       // changes that mend a law, best first
 	Singles  int            // number of changes that were tried alone
 	Pairs    int            // number of pairs of changes that were tried
-	// for each broken law that no sound change mends and that no lock can keep: the reason why no lock can keep it
+	// ByNature gives the reason why no lock can keep a law, for each broken law that no sound change mends.
 	ByNature map[checker.Law]string
 	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
 	// end of the budget. If some single changes were not tried, the list of pairs is not known.
 	UntriedSingles, UntriedPairs int
 	// Interrupted is set if ctx ended before everything was tried. OutOfBudget is set if the budget was used up before
-	// that.
+	// everything was tried.
 	Interrupted, OutOfBudget bool
 
 	subject *subject
@@ -89,7 +89,8 @@ type Tried struct {
 	Elsewhere Trial
 	Fresh     Trial // under random faults of the same kinds
 	Others    Trial // under random faults of all kinds, if Fresh does not cover them
-	// Everyday contains one trial for each of a few faults that every lock must survive; the first is without faults.
+	// Everyday contains one trial for each of the plans that every lock must survive. The first of these plans has no
+	// faults.
 	Everyday []Trial
 	// Mended lists the broken laws that the changes mend.
 	Mended []checker.Law
@@ -137,7 +138,7 @@ func (t *Trial) keeps(l checker.Law) bool {
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
-// keeps reports whether it is confirmed that the changes keep every promise that a lock can keep.
+// keeps reports whether a confirmation has shown that the changes keep every promise that a lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
 // confirmed reports whether a change was run under as many fresh plans as a confirmation needs.
@@ -157,8 +158,8 @@ func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) 
 // laws that they break. Otherwise it is about all laws.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
-// sound reports whether the changes break no further promise, and do not make clients give up where they acquired the
-// lock before.
+// sound reports whether the changes break no additional promise, and do not make clients give up on locks that they
+// acquired without the changes.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
 
 // unkept counts the shortcomings of a change: each law that it does not keep, and one more if clients give up.
@@ -304,8 +305,8 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed returns the changes that must still be confirmed. Among the first Confirmed changes, these are the best
-// one, and all others that seem to keep every promise.
+// unconfirmed returns the changes that have yet to be confirmed. It considers only the first Confirmed changes. Among
+// them, it returns the best change, and each other change that seems to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
@@ -315,8 +316,8 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 	return list
 }
 
-// try tries each element of a list of changes. For a list of pairs, alone contains the results of their single changes,
-// by name. If ctx ends, the result contains only the elements before the first unfinished one.
+// try tries each element of a list of changes. If the elements are pairs, the last argument contains the results of the
+// single changes, by name. If ctx ends, try returns only the results before the first unfinished element.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone map[string]*Tried) ([]*Tried, error) {
 	var all []*Tried
 	b, cut := a.subject, false
@@ -344,10 +345,11 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 }
 
 // pairs lists the pairs of changes that may achieve more than either change alone:
-//   - another protocol, with a change that the format accepts only together with it
+//   - another protocol, with a change that the format accepts only under that protocol
 //   - two changes that each mend a law
-//   - if no single change keeps every promise: a change that mends a law, with any other change; if only a change of
-//     protocol keeps every promise: the same, but only pairs that keep the present protocol
+//   - if no single change keeps every promise: a change that mends a law, with any other change
+//   - if only changes of the protocol keep every promise: a change that mends a law, with any other change, if
+//     neither of them changes the protocol
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }
@@ -400,9 +402,9 @@ func (a *Advice) judgeNature() {
 	}
 }
 
-// compare orders two changes, the better one first. Changes that seem to keep every promise come first, ordered by
-// cost. The others follow, those that leave the fewest laws broken first. The cost of a lock that stays held forever
-// after its holder has crashed counts as the highest.
+// compare orders two changes, the better one first. Changes that seem to keep every promise come before all others,
+// ordered by cost. Among the other changes, those that leave the fewest laws broken come first. A lock that stays held
+// forever after its holder has crashed counts as the most expensive.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {
@@ -456,7 +458,7 @@ func (t *Tried) String() string {
 // String returns the change as a line of a scenario file, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts returns the reasons why little follows from the fact that no promise was broken, one sentence each.
+// doubts explains, in one sentence for each reason, why a search that broke no promise proves little.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

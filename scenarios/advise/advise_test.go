@@ -121,13 +121,13 @@ func TestSavingChanges(t *testing.T) {
 		{"get-then-del-race", "lock.release: script", nil,
 			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
-		// A second replica is no safer than the present one merely because no fault names it.
+		// A second replica is no safer than the first just because the faults in the file do not name it.
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		// This is the number of seeds that the command advise uses. With 40 seeds, and so 2,040 fresh plans,
-		// semi-synchronous replication with a shorter down-after also seems to repair failover-loses-lock, although one
-		// of 270 plans of an exploration breaks it.
+		// The command advise uses the same number of seeds. With only 40 seeds (2,040 fresh plans), semi-synchronous
+		// replication with a shorter down-after seems to repair failover-loses-lock. An exploration shows that it does
+		// not: one of 270 plans breaks the lock.
 		seeds := 100
 		if !testkit.Full() {
 			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
@@ -155,8 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// The runs of each file that advise writes come out as the file expects, even with seeds that the trials did not use.
-// The mended laws hold.
+// The runs of each file that the command advise writes come out as the file expects, even with seeds that the trials
+// did not use. The mended laws hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
 		"failover-loses-lock"} {
@@ -286,8 +286,8 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	}
 }
 
-// Every key of the format that is not in circumstances is changed in some scenario. For each protocol there is a
-// scenario with all its optional mappings.
+// Every key of the format, except those in circumstances, must be changed in some scenario. For each protocol, one of
+// the scenarios contains all its optional mappings.
 func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	tried := map[string]bool{}
 	for _, name := range scenarios.Names() {
@@ -324,7 +324,7 @@ func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	}
 }
 
-// noteChanged adds to tried the keys that are changed in the advice for a scenario.
+// noteChanged records the keys that are changed in the advice for a scenario.
 func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	t.Helper()
 	b, err := newSubject(s, Options{From: 1, Seeds: 1})

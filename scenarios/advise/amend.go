@@ -41,7 +41,6 @@ func (e edit) String() string {
 	return e.Path + ": " + e.Value
 }
 
-// apply applies the edits to a document.
 func apply(d *format.Document, edits []edit) {
 	for _, e := range edits {
 		if e.Remove {
@@ -151,9 +150,9 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in applies the edit inside node n and returns the new node, or nil if nothing is left of it. path leads from n to the
-// position of the edit. A new key is inserted according to order, or at the end if order does not contain it. inside
-// says whether n is inside { } or [ ].
+// in applies the edit inside node n and returns the new node, or nil if nothing is left of it. The path leads from n to
+// the position of the edit. A new key is inserted according to the given order, or at the end if the order does not
+// contain the key. The Boolean argument says whether n is inside { } or [ ].
 func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
@@ -226,7 +225,7 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 }
 
 // written returns value as YAML text, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a:
-// {b: 1}}". inside says whether the text will be inside { } or [ ], where more values must be quoted.
+// {b: 1}}". The Boolean argument says whether the text will be inside { } or [ ], where more values must be quoted.
 func written(path []string, value string, inside bool) string {
 	if len(path) == 0 {
 		return format.Quoted(value, inside)
@@ -234,7 +233,7 @@ func written(path []string, value string, inside bool) string {
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// nodeOf parses a line and returns its node, as if the line were indented by column columns.
+// nodeOf parses a line and returns its node. It indents the line by the given number of columns first.
 func nodeOf(line string, column int) ast.Node {
 	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
 	if err != nil {

@@ -127,8 +127,8 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// The keys of every scenario of the catalogue are removed, changed and set again. rewritten compares its text with a
-// Document after the same edits, and fails if they differ.
+// The keys of every scenario of the catalogue are removed, changed and set again. The function rewritten compares its
+// text with a Document after the same edits, and fails if they differ.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	for i, name := range scenarios.Names() {
 		if i%20 > 0 && !testkit.Full() {

@@ -18,10 +18,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them. It
-// draws each value from the form of the key. The plan aims faults at events of a fault-free run. Their lengths are
-// fractions and multiples of the TTL. The plan also contains decoys that strike anywhere. assembly uses neither the
-// catalogue, the corpus, the mixes of the searches, nor the variations and walks of package claims.
+// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them.
+// Each value is drawn from the values that its key accepts. The plan targets faults at events of a fault-free run. The
+// lengths of these faults are fractions and multiples of the TTL. The plan also contains decoys that strike anywhere.
+// assembly does not use the catalogue, the corpus, the mixes of the searches, or the variations and walks of package
+// claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64
@@ -110,7 +111,8 @@ func (a *assembly) set(path, value string) {
 	a.edit(func(doc *format.Document) { doc.Set(path, value) })
 }
 
-// chosen lists the keys that settings does not change: those that the skeleton sets, and those that limit a run.
+// chosen lists the keys that assembly.settings does not change: the keys that the skeleton sets, and the keys that
+// limit the length of a run.
 var chosen = []string{"limit", "bound", "clients", "lock.ttl", "work.cycles", "work.hold", "work.writes"}
 
 // settings sets random values for the other keys. It sets keys of the lock more often than others.
@@ -283,9 +285,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories passes violations of assembled scenarios to visit until visit returns false, beginning with the
-// scenario of the seed from. For each pair of law and cause, it passes only the first violations (at most each), so
-// that rare ones count as much as frequent ones.
+// assembledStories calls the given function for violations in assembled scenarios, until this function returns false.
+// It begins with the scenario of the given seed. For each pair of law and cause, it passes only a limited number of
+// violations, so that rare pairs count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

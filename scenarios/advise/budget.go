@@ -20,8 +20,8 @@ type budget struct {
 // found.
 const searchShare = 75
 
-// budget starts a budget. When the search for changes has used its share, the context searching is canceled. When the
-// whole budget is used up, the context all is canceled.
+// budget starts a budget. It returns two contexts. The context searching is canceled when the search for changes has
+// used its share of the budget. The context all is canceled when the whole budget is used up.
 func (o *Options) budget(ctx context.Context) (all, searching context.Context, b *budget) {
 	b = &budget{limit: o.Budget, spent: o.Spent}
 	all, b.endConfirm = context.WithCancel(ctx)
@@ -32,8 +32,8 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge is called after each run. It ends the search for changes if the search has used its share of the budget, and
-// everything if the whole budget is used up.
+// charge is called after each run. It ends the search for changes when the search has used its share of the budget. It
+// ends all work when the whole budget is used up.
 func (b *budget) charge() {
 	if b.limit == 0 {
 		return

@@ -30,9 +30,9 @@ func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, work
 	return &Report{Advice: a, Scenario: s}
 }
 
-// If a search ends because of its budget, the report says so, and what was not tried. It never concludes that nothing
-// mends the lock, and its result is undecided unless a change was confirmed. For the changes that were tried, the
-// results are the same as without a budget, for any number of workers.
+// If a search ends because of its budget, the report says so and lists what was not tried. It never concludes that
+// nothing mends the lock, and its result is undecided unless a change was confirmed. For the changes that were tried,
+// the results are the same as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	s := named(t, "no-elapsed-check")
 	whole := within(t, context.Background(), s, 1_000_000, 1)
@@ -101,8 +101,8 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	}
 }
 
-// If nobody can acquire a lock anymore after its holder has crashed, its cost counts as the highest, and the report
-// says so.
+// If nobody can acquire a lock anymore after its holder has crashed, the report says so, and such a lock counts as the
+// most expensive.
 func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	endless := 0
 	for _, d := range locks.Definitions() {
@@ -159,9 +159,9 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	}
 }
 
-// The advice is not about promises that the file's own faults do not break. If fresh faults break such a promise both
-// with and without the change, the report says so, but this does not count against the change. With a mix, the advice
-// is about all promises.
+// If the file's own faults break some promises, the advice is only about these promises. If fresh faults break another
+// promise both with and without the change, the report says so, but this does not count against the change. If the file
+// has a mix, the advice is about all promises.
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}

@@ -20,8 +20,8 @@ type Change struct {
 	restart    time.Duration // minimum time that a crashed server stays away; 0: as stated in the faults
 }
 
-// circumstances maps the keys, and single values of keys, that are not part of the lock to the reasons. Advice may
-// change all other keys.
+// circumstances lists the keys that advice does not change freely because they are not part of the lock, each with the
+// reason. An entry can also be a single value of a key. Advice may change all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -119,7 +119,8 @@ func (b *subject) changes() (list []Change) {
 	return list
 }
 
-// inForce returns the form of a key and its value for the first client. ok is false if the lock does not have the key.
+// inForce returns the form of a key, and the key's current value for the first client. ok is false if the lock does not
+// have the key.
 func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Value, ok bool) {
 	c := &b.scenario.Clients[0]
 	name, of := strings.CutPrefix(v.Path, "lock.")
@@ -144,7 +145,8 @@ func (b *subject) unused(name string) bool {
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// if the lease becomes longer, a run must last longer for its consequences to show
+		// if the lease becomes longer, the run must also become longer, so that the effects of the longer lease can be
+		// seen
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
@@ -177,8 +179,8 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives returns other values for a key than its present one: each of its permitted words, and for a number, some
-// smaller and larger numbers. An empty string stands for a mapping.
+// alternatives returns other values for a key than its present value. They are the words that the key accepts and, for
+// a number, some smaller and larger numbers. An empty string stands for a mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)
@@ -284,7 +286,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)
-			// without expiry, the TTL only says how long a client may wait
+			// under a protocol without expiry, the TTL only limits how long a client waits
 			case stated && s.Path == "ttl" && under != "" && !d.Expires:
 				remove(path)
 			case stated && s.Path == "ttl":

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// These are the first seeds of the assembled scenarios: one for the default test, and one for the test at full size,
-// which uses seeds that were never used during development.
+// These are the seeds of the first assembled scenario in the default test and in the test at full size. The latter
+// starts at a seed that was never used during development.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 14_900_000
@@ -27,8 +27,8 @@ func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 		from, enough, each = fullAssembly, 1000, 25
 	}
 	wrongs := claims.NewWrongs(t)
-	// In the default test, 2 % is less than two remedies, and one scenario may lead to two findings with the same
-	// remedy.
+	// The default test tries so few remedies that a single failure would already exceed 2 %. It therefore tolerates
+	// two, because one scenario may lead to two findings with the same remedy.
 	spare := testkit.Size(2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
 	causes, last := map[string]int{}, uint64(0)

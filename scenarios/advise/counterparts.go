@@ -11,21 +11,22 @@ import (
 // counterparts maps each server of the unchanged lock to the servers of the changed lock that suffer its faults
 // instead: one, several or none. A process without an entry is its own counterpart.
 //
-// A server that a change adds is not safe merely because no fault names it yet. Whatever can happen to a server of the
-// unchanged lock can also happen to an added one. For example, it may suffer what happens to the only replica, or to a
-// master that loses its data.
+// A server that a change adds is not safe just because the faults do not name it yet. It may suffer whatever can happen
+// to a server of the unchanged lock. For example, it may take the place of the only replica, or of a master that loses
+// its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// These are limits for the same faults: how many different counterparts are tried, and how many are drawn to find them.
+// mostCastings limits the number of different counterparts that are tried for the same faults. castingDraws limits the
+// number of random draws that are made to find them.
 const (
 	mostCastings = 24
 	castingDraws = 500
 )
 
 // castings returns the counterparts to try for some faults. If the servers did not change, the list has one element,
-// nil. Otherwise, the first element keeps faults on the same servers as far as possible, and no fault strikes added
-// servers. In the second element, the added servers also suffer faults of the old ones, which are assigned to them in
-// turn. The other elements are drawn at random. If there are few possibilities, all of them occur.
+// nil. Otherwise, the first element keeps faults on the same servers as far as possible, and spares the added servers.
+// In the second element, the faults of the old servers also strike the added servers, which take them in turn. The
+// other elements are drawn at random. If there are few possibilities, all of them occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -83,8 +84,8 @@ func apart(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	return list
 }
 
-// cast returns the counterparts for an assignment of roles: the ith changed group has the role of the old group
-// masters[i], and its kth replica has the role of the old group's replica replicas[k].
+// cast returns the counterparts for an assignment of roles. The ith group of changed servers has the role of the old
+// group with index masters[i]. Its kth replica has the role of replica replicas[k] of that old group.
 func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts {
 	with := counterparts{}
 	for _, group := range old {

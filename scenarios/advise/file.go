@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// File returns the text of the scenario's file with some changes. The file expects the outcomes that its runs have
-// under its own faults, so that a later run shows whether this has changed. If the text can be changed in place,
+// File returns the text of the scenario's file with some changes. Its expectations are the outcomes of runs of the
+// changed scenario, so a later run shows whether these outcomes have changed. If the text can be changed in place,
 // everything else stays as written. Otherwise File writes the whole file again. If this would lose comments, it returns
 // a CommentsError.
 func (a *Advice) File(t *Tried) ([]byte, error) {
@@ -66,7 +66,7 @@ func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	return list
 }
 
-// expectations returns edits of the expect section with which the runs of the document come out as expected.
+// expectations runs the document and returns edits that make its expect section match the outcomes of these runs.
 func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	free := doc.Clone()
 	free.Remove("expect") // the section may name a metric that the changed lock does not have

@@ -14,11 +14,11 @@ type adviseJSON struct {
 	document.Head
 	Scenario string `json:"scenario"`
 	Outcome  string `json:"outcome"` // "nothing broken", "can be saved", "not saved" or "undecided"
-	// whether the faults of the file break the lock, or it breaks without any fault
+	// whether the lock breaks under the faults of the file, or without any fault
 	OwnFaults bool     `json:"own_faults"`
 	Explored  int      `json:"explored"` // number of random plans that were run to find some that break the lock
 	Plans     []string `json:"plans"`    // the faults that broke the lock
-	// Runs is the number of runs of each change under these plans.
+	// Runs is the number of runs of each change under the faults that broke the lock.
 	Runs int `json:"runs"`
 	// number of runs of a confirmed change under fresh faults of the same kinds
 	Fresh       int          `json:"fresh_runs"`
@@ -44,7 +44,7 @@ type brokenJSON struct {
 	Causes []string    `json:"causes"`
 	Runs   int         `json:"runs"`
 	Fresh  int         `json:"fresh_runs"`
-	// why no change keeps the law; empty if one does, or if the reason is not known
+	// the reason why no change keeps the law; empty if a change keeps it, or if the reason is not known
 	Nature string `json:"nature"`
 }
 

@@ -11,8 +11,8 @@ import (
 var natures = []struct {
 	law   checker.Law // empty if the row applies to any law
 	cause checker.CauseKind
-	// gradual is set if some locks suffer less than others from this violation. Then a lock mends the law if the same
-	// faults do not break it.
+	// gradual is set if some locks suffer from this violation less often than others. A change then mends the law if
+	// the lock survives the faults that broke it, even if other faults still cause the violation.
 	gradual bool
 	why     string
 }{
@@ -22,8 +22,8 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature returns the reason why no lock can prevent a finding, and whether the finding is gradual. It returns "" if a
-// lock can prevent it, or if the scenario explicitly promises the law.
+// byNature returns the reason why no lock can prevent a finding, and whether this violation is gradual (see natures).
+// The reason is "" if a lock can prevent the finding, or if the scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
@@ -56,8 +56,8 @@ func (b *subject) judge(base, t *Tried) {
 }
 
 // mends reports whether a broken law holds under the given faults, and is broken neither by the same faults on other
-// servers nor by fresh faults. Violations that no lock can prevent do not count, unless the unchanged lock broke the
-// law in the same way and that way is not gradual.
+// servers nor by fresh faults. Violations that no lock can prevent usually do not count. They do count if the unchanged
+// lock broke the law in the same way and the violation is not gradual (see natures).
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
@@ -75,8 +75,9 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// anew returns a breach of a promise that the unchanged lock keeps under the same faults. If there is no such breach,
-// but no run shows the promise to hold anymore, it returns a breach without a cause. Otherwise it returns nil.
+// anew looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It returns
+// the first such breach. If there is none, but no run of the changed lock shows anymore that it keeps the promise, it
+// returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {

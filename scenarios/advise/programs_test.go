@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofPrograms returns a scenario whose clients are treated as programs to which the TTL is passed. They behave as the
-// protocol does. failing, if set, reports whether the program fails in a run.
+// ofPrograms returns a scenario that treats its clients as programs to which it passes the TTL. In fact, the clients
+// follow the scenario's protocol. The given function, if not nil, reports whether the program fails in a run.
 func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nemesis.Plan) bool) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Parse("lock.yaml", []byte(text))

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation says how to follow a remedy, which is a sentence in a report, or why this is not possible. If there are
-// several ways to follow it, one of them must help.
+// confirmation says how to follow a remedy, or why nobody can follow it. A remedy is a sentence in a report. If there
+// are several ways to follow it, at least one of them must help.
 type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
@@ -26,7 +26,7 @@ type confirmation struct {
 	keeps       checker.Law
 	asksNothing bool // the sentence says that the law is kept already
 	none        bool // the sentence says that no remedy is known
-	// but maps scenarios in which the remedy does not keep the law to the reasons.
+	// scenarios in which the remedy does not keep the law, each with the reason
 	but map[string]string
 }
 
@@ -378,7 +378,7 @@ func slewing(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// sparing removes the faults of some kinds.
+// sparing removes the faults of the given kinds.
 func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	return func(_ *subject, p *nemesis.Plan) []edit {
 		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f nemesis.Fault) bool {
@@ -388,7 +388,7 @@ func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	}
 }
 
-// serversBack makes all servers restart that would otherwise stay away forever.
+// serversBack makes servers restart if they would otherwise stay away forever.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -411,8 +411,8 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// allowance sets a drift allowance that covers the drifts in the plan: of a server's clock that runs too fast and of a
-// client's clock that runs too slow. It assumes that all drifts of a process are active at once.
+// allowance sets a drift allowance that is large enough for the drifts in the plan. It covers server clocks that run
+// too fast and client clocks that run too slow. It assumes that all drifts of a process are active at once.
 func allowance(b *subject, p *nemesis.Plan) []edit {
 	fast, slow := drifts(b, p)
 	const whole = 1e6
@@ -527,7 +527,7 @@ func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return append(edits, edit{Path: "lock.extension.mode", Value: string(locks.ExtendChecked)})
 }
 
-// renewedWhileWaiting does the same as renewed, also while the holder waits.
+// renewedWhileWaiting does the same as renewed, but makes a holder also renew the lock while it waits.
 func renewedWhileWaiting(b *subject, p *nemesis.Plan) []edit {
 	return append(renewed(b, p), edit{Path: "lock.extension.in", Value: "background"})
 }
@@ -587,7 +587,7 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 		}
 	}
 	edits := append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
-	// after it has sent a request, a client waits for the answer, or for this long
+	// a client that has sent a request may wait for the answer as long as lock.timeout, so this time is limited as well
 	for i := range b.scenario.Clients {
 		if b.scenario.Clients[i].Lock.Timeout > shortest/4 {
 			return append(edits, b.set("lock.timeout", format.DurationText(int64(shortest/4))).edits...)
@@ -638,8 +638,8 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further lists scenarios that are not in the catalogue: in them, clocks drift by more than the allowance, or a release
-// does nothing.
+// further lists scenarios that are not in the catalogue. In some of them, clocks drift by more than the allowance. In
+// others, a release does nothing.
 var further = []string{`name: no-release
 servers: {redis: 1}
 clients: 2

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Report is the report about which changes repair a lock.
+// Report is the report of a search for changes that repair a lock.
 type Report struct {
 	*Advice
 	Scenario *scenarios.Scenario
@@ -27,7 +27,7 @@ type Report struct {
 }
 
 // breach describes how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A
-// breach without a cause means that no run shows the promise to hold anymore.
+// breach without a cause means that none of the runs shows anymore that the lock keeps the promise.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " no longer holds in any run"
@@ -35,7 +35,7 @@ func breach(b Breach) string {
 	return fmt.Sprintf("%s in %s of %s: %s", b.Law, text.Grouped(b.Runs), text.CountGrouped(b.Of, "run"), b.Cause)
 }
 
-// open lists the reasons why no conclusion can be drawn although no promise was seen to break.
+// open lists the reasons why the result is undecided. It returns nil if a promise was broken.
 func (a *Report) open() []string {
 	if len(a.Broken) > 0 {
 		return nil
@@ -70,7 +70,7 @@ func (a *Report) outcome() string {
 	return "not saved"
 }
 
-// others returns, for each change, the number of its runs under faults of all kinds.
+// others returns the number of runs that each change had under faults of all kinds.
 func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
 // plans returns the faults that break the lock, one per line. They are the faults of the file, or the random plans that
@@ -99,7 +99,7 @@ func (a *Report) causes(law checker.Law) []string {
 	return all
 }
 
-// mostAdvised is the number of changes that the text shows. The JSON contains all.
+// mostAdvised is the maximum number of changes that the text shows. The JSON output contains all changes.
 const mostAdvised = 8
 
 // Document returns the report. It first says what to do, as a sentence and as a diff. Then it says what breaks the
@@ -285,8 +285,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy returns the promises that are broken, according to t.Otherwise, in the ways for which ways returns true. It
-// also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy returns the promises that t.Otherwise says are broken. It considers only the breaches that the given
+// function selects. It also describes the numbers of runs: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -388,7 +388,8 @@ func (a *Report) changes() []document.Block {
 	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// cells returns the cells of a row after the first one: which of the broken laws the lock keeps, and its costs.
+// cells returns the cells of a row after the first. They show which of the broken laws the lock keeps with the change,
+// and what the lock costs.
 func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 	for _, l := range a.Broken {
 		result := document.Failed
@@ -443,7 +444,7 @@ func (a *Report) trials() (all document.Facts) {
 	return all
 }
 
-// marked says in which runs a law must hold so that a change is marked as fixing it.
+// marked describes the runs in which a law must hold for a change to count as a fix of this law.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
 		", and under new faults of the same kinds"
@@ -458,8 +459,8 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures explains why no lock can keep some promises: those that no change keeps, and those that the best change
-// breaks. It states each reason once.
+// natures explains why no lock can keep some promises. These are promises that no change keeps, and promises that the
+// best change breaks. It states each reason once.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// translated applies a plan to a changed lock by replacing each process that a fault names with its counterparts. A
+// translated applies a plan to a changed lock. It replaces each process that a fault names with its counterparts. A
 // fault of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. spared lists
-// the faults that have no target. A crashed server stays away for at least restart.
+// the faults that have no target. A crashed server stays away for at least the given time.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -35,8 +35,8 @@ func translated(
 	return q, spared
 }
 
-// fitted adapts a fault to a lock. ok is false if the fault is not possible for the lock. moved says whether the fault
-// originally named another process.
+// fitted adapts a fault to a lock. ok is false if the fault is not possible for the lock. The Boolean argument says
+// whether the fault originally named another process.
 func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
 	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // there is no replica: the master crashes instead
@@ -64,8 +64,8 @@ func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 	})
 }
 
-// downAfterFailOver is how long a master stays down if the plan orders a failover but the master has no replica, so
-// that it crashes instead.
+// downAfterFailOver is how long a master without a replica stays down when the plan orders a failover. Such a master
+// crashes instead of failing over.
 const downAfterFailOver = 5 * time.Second
 
 // mix returns the mix from which fresh faults for a lock are drawn. If the lock broke under its own faults, this is the

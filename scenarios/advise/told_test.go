@@ -86,7 +86,7 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	// such a run does not show whether the law is kept
+	// a run in which the law was not checked does not show whether the remedy keeps the law
 	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked {
 		r.notFormat[c.text]++
 		return
@@ -135,8 +135,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// leave counts a remedy as one that the format does not permit instead of one that was applied. It is called for a
-// remedy that requires a protocol that the format refuses for clients with several tasks.
+// leave counts a remedy as not permitted by the format, although it was already counted as applied. It is called if the
+// remedy requires a protocol that the format rejects for clients with several tasks.
 func (r *remedyTrials) leave(c *confirmation) {
 	r.applied--
 	r.made[c.text]--
@@ -155,8 +155,8 @@ func (c try) idle(s *claims.Story) bool {
 		reflect.DeepEqual(was.Resource, is.Resource) && reflect.DeepEqual(was.Network, is.Network)
 }
 
-// TestRemediesAreConfirmed follows each remedy in the reports of the catalogue. All must help, except in the scenarios
-// that the table of confirmations names.
+// TestRemediesAreConfirmed follows each remedy in the reports of the catalogue. Each remedy must help, except in the
+// scenarios that the table of confirmations names.
 func TestRemediesAreConfirmed(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	var all []*scenarios.Scenario
@@ -232,7 +232,7 @@ func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// remedySentences returns every string that ends with a period in the checker's files with remedies.
+// remedySentences returns every string that ends with a period in those files of the checker that contain remedies.
 func remedySentences(t *testing.T) (all []string) {
 	t.Helper()
 	for name, only := range map[string][]string{"remedy.go": nil, "advice.go": nil, "permits.go": {"semaphores",

@@ -45,7 +45,7 @@ type worker struct {
 	checker checker.Checker
 }
 
-// worker returns a worker that runs the lock t.
+// worker returns a worker that runs the lock with the changes of t.
 func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
@@ -99,7 +99,7 @@ func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
 
-// given runs the plans that broke the unchanged lock. It stops when all laws of until are broken.
+// given runs the plans that broke the unchanged lock. It stops early when all given laws are broken.
 func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	t := w.tried
 	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
@@ -130,7 +130,8 @@ func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// castings returns the castings for a plan's faults. Faults that have no target in any casting are recorded as spared.
+// castings returns the castings for a plan's faults, that is, the ways to choose which members the faults strike after
+// the change. It records as spared the faults that have no target in any casting.
 func (w *worker) castings(p nemesis.Plan) []counterparts {
 	t, key := w.tried, fmt.Sprint(p.Faults)
 	if w.cast[key] != nil {
@@ -150,8 +151,8 @@ func (w *worker) castings(p nemesis.Plan) []counterparts {
 	return list
 }
 
-// strike runs a plan with other servers in place of those that it names. It skips a plan that is not possible for the
-// lock.
+// strike runs a plan, but replaces each server that the plan names with its counterparts. It skips a plan that is not
+// possible for the lock.
 func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	q, _ := translated(p, w.tried.scenario, with, restartOf(w.tried.Changes))
 	if q.Validate(w.tried.scenario.Targets()) != nil {
@@ -160,7 +161,7 @@ func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	return w.run(to, q)
 }
 
-// fresh runs new plans until upTo of them have been run or stop returns true.
+// fresh runs new plans until it has run the given number of them, or until stop returns true.
 func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 	t := w.tried
 	draw, err := w.freshPlans()
@@ -203,8 +204,8 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 // freshSeed returns the seed of the ith fresh plan. It is larger than the seeds that the search for plans has used.
 func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
-// others runs the everyday plans. It then runs random faults of all kinds, unless the fresh plans already cover all
-// kinds.
+// others runs the plans that every lock must survive (see everyday). It then runs random faults of all kinds, unless
+// the fresh plans already contain all kinds.
 func (w *worker) others(ctx context.Context) error {
 	for _, p := range w.everyday() {
 		if ctx.Err() != nil {
@@ -234,9 +235,9 @@ func (w *worker) others(ctx context.Context) error {
 	return nil
 }
 
-// everyday returns the plans that every lock must survive. The first has no faults. In the others, a client crashes at
-// a point at which it leaves most behind, a server is gone forever, or a client is cut off for longer than a lease. A
-// lock that is exclusive only because nobody can acquire it fails under these plans.
+// everyday returns the plans that every lock must survive. The first plan has no faults. In the others, a server is
+// gone forever, a client is cut off for longer than a lease, or a client crashes at a point at which it leaves the most
+// keys behind. A lock that is exclusive only because nobody can acquire it fails under these plans.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID
@@ -268,12 +269,12 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	return append(plans, gone)
 }
 
-// othersShare is the number of fresh plans for each plan that is drawn with faults of all kinds.
+// othersShare is the ratio of fresh plans to plans that are drawn with faults of all kinds.
 const othersShare = 4
 
-// draws returns a function that returns the ith plan. The plan is drawn from the mix or, if vary is set, may be a
-// variation. The first variations are systematic. After them, random variations and drawn plans alternate. draws
-// returns nil if no plan can strike anything.
+// draws returns a function that returns the ith plan. Plans are drawn from the mix. If vary is set, some are variations
+// of its plan instead: at first the systematic variations, then random variations that alternate with drawn plans.
+// draws returns nil if no plan can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from

@@ -16,8 +16,8 @@ import (
 type variation struct {
 	of    []nemesis.Plan // the plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
-	// longer is the present TTL of the lock divided by the original one. Faults break locks if they last longer than
-	// the lease, so the lengths of faults are multiplied by it.
+	// longer is the present TTL of the lock, divided by the original TTL. The lengths of faults are multiplied by this
+	// factor, because a fault breaks a lock only if it lasts longer than the lease.
 	longer float64
 }
 
@@ -59,7 +59,7 @@ var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 // systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is how much later a fault strikes in each of the first variations, if it strikes at a time.
+// shift is the delay that one step of the first variations adds to a fault that strikes at a given time.
 const shift = 2 * time.Millisecond
 
 // longer returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration unchanged
@@ -134,8 +134,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns the process that is turn places further among the processes of its kind. A replica goes with its
-// master.
+// turned returns another process of the same kind: the one that is the given number of places further in the list,
+// counted in a circle. A replica is replaced by a replica of the other master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")

@@ -12,11 +12,13 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck is the number of faults that struck: their time came or their message was sent while their target was up.
+	// Struck is the number of faults that struck. A fault strikes at its time or when its message is sent, if its
+	// target is up at that moment.
 	Struck int `json:"struck"`
-	// Met is the number of faults that struck WhileHeld: between the start and the end of the fault, some client that
-	// it concerns requested or held a lock. A fault of servers, of the resource or of links between them concerns all
-	// clients. A fault with a lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
+	// Met is the number of faults that struck WhileHeld. Between the start and the end of such a fault, some client
+	// that the fault concerns requested or held a lock. A fault of servers, of the resource or of links between them
+	// concerns all clients. A fault with a lasting effect (a clock jump, a server that stays down) lasts until the end
+	// of the run.
 	Met int `json:"met"`
 }
 
@@ -163,8 +165,8 @@ func (s *Strikes) client(e *history.Event) {
 	}
 }
 
-// concerns reports whether a fault affects a client. It does if it strikes that client, or if it strikes no client at
-// all.
+// concerns reports whether a fault affects a client. A fault that strikes clients affects only these. A fault that
+// strikes no client affects all clients.
 func concerns(f *nemesis.Fault, client history.Process) bool {
 	others := false
 	for _, p := range f.On() {

@@ -14,12 +14,12 @@ import (
 // core and reports no progress.
 type Crew struct {
 	Workers int // 0: one for each core
-	// Progress, if set, is called on the caller's goroutine with the number of jobs done and the total. what names the
-	// jobs.
+	// Progress, if set, is called on the caller's goroutine with a name for the jobs, the number of jobs done and the
+	// total.
 	Progress func(what string, done, of int)
 }
 
-// Report calls Progress, if it is set.
+// Report calls c.Progress, unless it is nil.
 func (c Crew) Report(what string, done, of int) {
 	if c.Progress != nil {
 		c.Progress(what, done, of)
@@ -36,11 +36,11 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 	})
 }
 
-// InOrder runs jobs 0 to n-1 on the given number of workers; 0 stands for one worker a core. It passes the results to
+// InOrder runs jobs 0 to n-1 on the given number of workers; 0 stands for one worker per core. It passes the results to
 // the function take in the order of the jobs, on the caller's goroutine, so the outcome does not depend on the number
-// of workers. start is called once for each worker; the function that it returns is never called concurrently. InOrder
-// stops early at the first error of a job or of take. It also stops when ctx is done, after finishing the jobs that
-// have begun. done is the number of results passed to take.
+// of workers. The function start is called once for each worker; the function that it returns is never called
+// concurrently. InOrder stops early at the first error of a job or of take. It also stops when ctx is done, after
+// finishing the jobs that have begun. done is the number of results passed to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))

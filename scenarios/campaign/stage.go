@@ -25,8 +25,8 @@ type Part struct {
 
 // Hands carries out stages, on the cores of this process or on other machines.
 type Hands interface {
-	// Do carries out all positions of a stage and passes the results to take, on the caller's goroutine, each position
-	// once and in any order. It stops early when ctx is done, or at the first error of take.
+	// Do carries out all positions of a stage. It passes the result of each position to take once, in any order, on the
+	// caller's goroutine. It stops early when ctx is done, or at the first error of take.
 	Do(ctx context.Context, s Stage, take func(Part) error) error
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// countColumn is a column that shows a number for each law, in the tables of explore, verify and run --seeds.
+// countColumn is a column that shows a number for each law. It appears in the tables of the commands explore, verify
+// and run --seeds.
 type countColumn struct {
 	title string
 	of    func(Counts) int
@@ -92,9 +93,9 @@ func (l Law) against(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate returns the percentage of the freely drawn runs that violated the law, among those that exercised it. It counts
-// only runs that broke the promise if there are any, and otherwise all violations. If there are none, it returns an
-// upper bound for the percentage.
+// rate returns the percentage of runs that violated the law, among the freely drawn runs that exercised it. If some
+// runs broke the promise, it counts only these. Otherwise it counts all violations. If there were no violations, it
+// returns an upper bound for the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// counted returns counts for all laws, which are all equal to c.
+// counted returns counts for all laws. The counts of each law equal c.
 func counted(c Counts) Laws {
 	laws := NewLaws(checker.Laws)
 	for i := range laws {
@@ -49,7 +49,7 @@ func TestAColumnIsOneEntry(t *testing.T) {
 	}
 }
 
-// gap is the width of the gap between two columns, in terminal cells.
+// gap is the number of terminal cells between two columns.
 const gap = 2
 
 // TestTheTableOfLawsFitsATerminal uses counts of up to some hundred thousand runs. In a terminal with 80 columns, there

@@ -109,8 +109,8 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
-// Excuse counts the violations in a verdict whose causes break no promise. The verdict must have been counted by Count
-// before.
+// Excuse counts the violations in a verdict whose causes break no promise. Before that, Count must have counted the
+// same verdict.
 func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		if p.ExcusesAll(&v.Findings[i]) {
@@ -119,7 +119,8 @@ func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// CountGuided counts a verdict on a guided run. The verdict must have been counted by Count and Excuse before.
+// CountGuided counts a verdict on a run whose plan was guided by other runs. Before that, Count and Excuse must have
+// counted the same verdict.
 func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		t[i].Guided.Count(v.Findings[i].Outcome)
@@ -174,7 +175,7 @@ func (t *Findings) Count(seed uint64, v checker.Verdict) {
 	}
 }
 
-// Add adds the findings of other runs and sorts all: by first seed, then by law, then by cause.
+// Add adds the findings of other runs. It then sorts all findings by first seed, then by law, then by cause.
 func (t *Findings) Add(more Findings) {
 	for _, f := range more {
 		t.add(f)
@@ -186,7 +187,7 @@ func (t *Findings) Add(more Findings) {
 	})
 }
 
-// add adds a finding. If there is one with the same law and cause, it combines the two.
+// add adds a finding. If the list already has a finding with the same law and cause, it combines the two.
 func (t *Findings) add(f Finding) {
 	for i := range *t {
 		if g := &(*t)[i]; g.Law == f.Law && g.Cause == f.Cause {

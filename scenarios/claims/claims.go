@@ -89,7 +89,7 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	}
 }
 
-// newRun performs a subject's run of the given round.
+// newRun performs the run of scenario s in the given round.
 func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios.Scenario]*Walk) *Run {
 	t.Helper()
 	if round == 0 {
@@ -150,8 +150,8 @@ type Story struct {
 	checker.Finding
 }
 
-// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false. It
-// passes at most each violations with the same scenario, law and cause.
+// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false.
+// The argument each is the maximum number of violations with the same scenario, law and cause that it passes.
 func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

@@ -13,8 +13,8 @@ import (
 
 func token(e *history.Event) string { return strconv.FormatInt(int64(e.Token), 10) }
 
-// tokens checks the fencing tokens of two grants. The groups of its pattern are WHO LOCK TIME COUNT COUNT WHO TIME (see
-// words).
+// tokens checks the fencing tokens of two grants. The regexp groups in m are WHO, LOCK, TIME, COUNT, COUNT, WHO and
+// TIME (see words).
 func (p *proof) tokens(m []string) string {
 	got := func(name, attempt, when, number string) string {
 		i := p.acquire(history.OK, name, attempt, m[3], when)
@@ -23,8 +23,8 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[6], m[7], m[9], cmp.Or(m[8], m[5])))
 }
 
-// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. The groups
-// of its pattern are NAMED WHO did LOCK TIME WHO.
+// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. The regexp
+// groups in m are NAMED, WHO, did, LOCK, TIME and WHO.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"extended": history.KeyProlonged}[m[4]]
@@ -45,9 +45,9 @@ func (p *proof) effect(op, name, attempt, when string) string {
 	})
 }
 
-// stale checks that a write was accepted after an operation of a later grant. The groups of its pattern are WHO TIME op
-// WHO TIME LOCK, followed by two more. These are TIME TIME (when the later grant was requested, and the time of the
-// other grant), or COUNT COUNT (the tokens of the two grants).
+// stale checks that a write was accepted after an operation of a later grant. The regexp groups in m are WHO, TIME, op,
+// WHO, TIME, LOCK and two more. The last two are either times (when the later grant was requested, and when the other
+// was granted) or the tokens of the two grants.
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -64,7 +64,8 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn checks from which value a write was computed. The groups of its pattern are value WHO TIME value op TIME.
+// builtOn checks from which value a write was computed. The regexp groups in m are value, WHO, TIME, value, op and
+// TIME.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
@@ -73,11 +74,11 @@ func (p *proof) builtOn(m []string) string {
 		}))
 }
 
-// overwritten checks that a value had been overwritten. The groups of its pattern are value WHO TIME.
+// overwritten checks that a value had been overwritten. The regexp groups in m are value, WHO and TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks how long nobody acquired a lock. The groups of its pattern are NAMED LOCK TIME TIME calm TIME TIME,
-// where calm is text about faults.
+// stuck checks how long nobody acquired a lock. The regexp groups in m are NAMED, LOCK, TIME, TIME, calm, TIME and
+// TIME, where calm is text about faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -149,13 +150,14 @@ func (p *proof) isServer(s history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) })
 }
 
-// quorum checks the size of the quorum. The only group of its pattern is COUNT.
+// quorum checks the size of the quorum. The only regexp group in m is COUNT.
 func (p *proof) quorum(m []string) string {
 	n := strconv.Itoa(p.History.Header.Quorum)
 	return unless(n == m[1], n)
 }
 
-// askedAgain checks that a client requested a lock that it already held. The groups of its pattern are NAMED LOCK TIME.
+// askedAgain checks that a client requested a lock that it already held. The regexp groups in m are NAMED, LOCK and
+// TIME.
 func (p *proof) askedAgain(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(slices.ContainsFunc(p.sections, func(s *Section) bool {
@@ -164,7 +166,7 @@ func (p *proof) askedAgain(m []string) string {
 	}), "it did not hold it then")
 }
 
-// circle checks that clients wait for each other in a cycle. The only group of its pattern is the whole list of "NAMED
+// circle checks that clients wait for each other in a cycle. The only regexp group in m is the whole list of "NAMED
 // waits for LOCK".
 func (p *proof) circle(m []string) string {
 	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
@@ -185,22 +187,22 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped checks since when a client has held the lock, and what its declared hold is. The groups of its pattern are
-// NAMED TIME TIME.
+// uncapped checks since when a client has held the lock, and what its declared hold is. The regexp groups in m are
+// NAMED, TIME and TIME.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
 		unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
 }
 
-// diedHolding checks that a client crashed while it held the lock. The groups of its pattern are NAMED TIME TIME.
+// diedHolding checks that a client crashed while it held the lock. The regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) diedHolding(m []string) string {
 	return unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
 		"it did not hold the lock when it crashed")
 }
 
-// leftKey checks that a key of a crashed client still exists, and when it expires. The groups of its pattern are NAMED
-// TIME FAULTS NAMED TIME TIME.
+// leftKey checks that a key of a crashed client still exists, and when it expires. The regexp groups in m are NAMED,
+// TIME, FAULTS, NAMED, TIME and TIME.
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
 	return cmp.Or(unless(p.crashed(m[1], m[2]), "it did not crash then"),
@@ -217,7 +219,7 @@ func (p *proof) leftKey(m []string) string {
 		}))
 }
 
-// diedLast checks that the last holder crashed at the given time. The groups of its pattern are NAMED TIME.
+// diedLast checks that the last holder crashed at the given time. The regexp groups in m are NAMED and TIME.
 func (p *proof) diedLast(m []string) string {
 	return unless(p.crashed(m[1], m[2]), "it did not crash then")
 }
@@ -256,7 +258,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 }
 
 // ownKey checks that a server set a key of a client at the given time, and that the key still existed when the law was
-// violated. The groups of its pattern are NAMED TIME NAMED.
+// violated. The regexp groups in m are NAMED, TIME and NAMED.
 func (p *proof) ownKey(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		if e.F != history.KeySet || !of(e.Of, m[1], "") || !at(e.Time, m[2]) || string(e.Process) != m[3] {
@@ -268,8 +270,8 @@ func (p *proof) ownKey(m []string) string {
 	})
 }
 
-// leftBehind checks that a client gave up or left its section without removing its key. The groups of its pattern are
-// NAMED how attempt TIME NAMED TIME FAULTS why.
+// leftBehind checks that a client gave up or left its section without removing its key. The regexp groups in m are
+// NAMED, how, attempt, TIME, NAMED, TIME, FAULTS and why.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -287,8 +289,8 @@ func (p *proof) leftBehind(m []string) string {
 	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), unless(done != Open, "it did nothing then"))
 }
 
-// leftByItself checks that a client waits for the key of its own earlier attempt. The groups of its pattern are NAMED
-// NAMED TIME FAULTS why NAMED.
+// leftByItself checks that a client waits for the key of its own earlier attempt. The regexp groups in m are NAMED,
+// NAMED, TIME, FAULTS, why and NAMED.
 func (p *proof) leftByItself(m []string) string {
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), unless(p.waitsThen(m[8]), "it does not wait"))
 }
@@ -305,8 +307,8 @@ func (p *proof) waitsThen(name string) bool {
 	}) != Open
 }
 
-// missedTurn checks that a waiting client's key is the first in the queue, and since when. The groups of its pattern
-// are NAMED NAMED TIME TIME NAMED.
+// missedTurn checks that a waiting client's key is the first in the queue, and that it became the first at the stated
+// time. The regexp groups in m are NAMED, NAMED, TIME, TIME and NAMED.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -318,8 +320,8 @@ func (p *proof) missedTurn(m []string) string {
 		unless(p.waitsThen(m[5]), "it does not wait"))
 }
 
-// slow checks that an operation took too long although nothing prevented it. The groups of its pattern are op LOCK
-// NAMED TIME TIME who TIME.
+// slow checks that an operation took too long although nothing prevented it. The regexp groups in m are op, LOCK,
+// NAMED, TIME, TIME, who and TIME.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]
 	e := &p.History.Events[call]
@@ -340,7 +342,7 @@ func (p *proof) slow(m []string) string {
 	return ""
 }
 
-// refusedKey checks the last record of a key whose release was refused. The groups of its pattern are NAMED how TIME.
+// refusedKey checks the last record of a key whose release was refused. The regexp groups in m are NAMED, how and TIME.
 func (p *proof) refusedKey(m []string) string {
 	call := p.read.Events[0]
 	release, last := &p.History.Events[call], ""
@@ -361,8 +363,8 @@ func (p *proof) refusedKey(m []string) string {
 	return unless(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))
 }
 
-// keptKey checks that a release did not change its keys. The groups of its pattern are NAMED LOCK TIME TIME TIME TIME
-// how TIME.
+// keptKey checks that a release did not change its keys. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME,
+// TIME, how and TIME.
 func (p *proof) keptKey(m []string) string {
 	call := p.read.Events[0]
 	e := &p.History.Events[call]
@@ -386,8 +388,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there returns the text about which servers were up and reachable: a quorum of the members of a service, of single
-// servers, or of masters with all their replicas.
+// there returns the part of an explanation that says which servers were up and reachable. These are a quorum of the
+// members of a service or of single servers, a quorum of masters with all their replicas, or all servers.
 func (p *proof) there() string {
 	h := &p.History.Header
 	var names []string
@@ -405,32 +407,32 @@ func (p *proof) there() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged checks the number of cases that were judged for a law that holds. The only group of its pattern is COUNT.
+// judged checks the number of cases that were judged for a law that holds. The only regexp group in m is COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)
 }
 
-// bound checks the time within which an operation should succeed. The only group of its pattern is TIME.
+// bound checks the time within which an operation should succeed. The only regexp group in m is TIME.
 func (p *proof) bound(m []string) string {
 	bound := p.History.Header.Bound
 	return unless(at(bound, m[1]), bound.String())
 }
 
-// stillWaits checks that a client has waited for a lock since the given time. The groups of its pattern are NAMED LOCK
-// TIME.
+// stillWaits checks that a client has waited for a lock since the given time. The regexp groups in m are NAMED, LOCK
+// and TIME.
 func (p *proof) stillWaits(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(call != Open && p.returned(call) == Open, "it does not wait")
 }
 
-// grant checks that a lock was granted to a client at the given time. The groups of its pattern are LOCK NAMED TIME.
+// grant checks that a lock was granted to a client at the given time. The regexp groups in m are LOCK, NAMED and TIME.
 func (p *proof) grant(m []string) string {
 	return unless(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }
 
-// overtaken checks that a client was granted a lock while one that had asked earlier still waited. The groups of its
-// pattern are NAMED LOCK TIME TIME NAMED TIME.
+// overtaken checks that a client was granted a lock while one that had asked earlier still waited. The regexp groups in
+// m are NAMED, LOCK, TIME, TIME, NAMED and TIME.
 func (p *proof) overtaken(m []string) string {
 	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
 	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
@@ -445,7 +447,8 @@ func (p *proof) orderSlack(m []string) string {
 	return unless(at(slack, m[1]), slack.String())
 }
 
-// leftFree checks how long a lock was granted to nobody. The groups of its pattern are NAMED LOCK TIME TIME TIME TIME.
+// leftFree checks how long a lock was granted to nobody. The regexp groups in m are NAMED, LOCK, TIME, TIME, TIME and
+// TIME.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
 	free := false // whether a stretch without a grant lasts from the one instant for the stated time
@@ -465,8 +468,8 @@ func (p *proof) grantedBetween(lock string, from, to history.Time) bool {
 	}) != Open
 }
 
-// leftItsPlace checks that a client asked for a lock, and that it gave up or crashed. The groups of its pattern are
-// NAMED TIME did TIME.
+// leftItsPlace checks that a client asked for a lock, and that it gave up or crashed. The regexp groups in m are NAMED,
+// TIME, did and TIME.
 func (p *proof) leftItsPlace(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", "", m[2])
 	if call == Open {

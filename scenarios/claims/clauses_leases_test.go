@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// entered checks that two sections overlap. The groups of its pattern are WHO LOCK TIME WHO TIME left, where left says
-// how the earlier section ended.
+// entered checks that two sections overlap. The regexp groups in m are WHO, LOCK, TIME, WHO, TIME and left, where left
+// says how the earlier section ended.
 func (p *proof) entered(m []string) string {
 	if p.History.Header.Permits > 1 {
 		return p.crowded(m)
@@ -50,8 +50,8 @@ func (p *proof) left(s *Section) string {
 // other matches the text about one more holder of a semaphore. Its groups are WHO TIME left.
 var other = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
-// crowded checks that a section began while all permits were in use. The groups of its pattern are WHO LOCK TIME WHO
-// TIME left others.
+// crowded checks that a section began while all permits were in use. The regexp groups in m are WHO, LOCK, TIME, WHO,
+// TIME, left and others.
 func (p *proof) crowded(m []string) string {
 	holders := append([][]string{append([]string{""}, m[5:9]...)}, other.FindAllStringSubmatch(m[9], -1)...)
 	if len(holders) != p.History.Header.Permits {
@@ -76,19 +76,19 @@ func (p *proof) crowded(m []string) string {
 	return "no such section began while all permits were in use"
 }
 
-// permitted checks that there is one more holder than there are permits. The groups of its pattern are COUNT COUNT.
+// permitted checks that there is one more holder than there are permits. The regexp groups in m are COUNT and COUNT.
 func (p *proof) permitted(m []string) string {
 	n := p.History.Header.Permits
 	return unless(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
-// permits checks how many permits the lock has. The only group of its pattern is COUNT.
+// permits checks how many permits the lock has. The only regexp group in m is COUNT.
 func (p *proof) permits(m []string) string {
 	n := p.History.Header.Permits
 	return unless(m[1] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
-// sideBySide checks that a key was set while another key existed. The groups of its pattern are WHO NAMED TIME WHO
+// sideBySide checks that a key was set while another key existed. The regexp groups in m are WHO, NAMED, TIME, WHO and
 // TIME.
 func (p *proof) sideBySide(m []string) string {
 	return p.shown("key that was set beside the other", func(i int, e *history.Event) bool {
@@ -107,8 +107,8 @@ func (p *proof) sideBySide(m []string) string {
 	})
 }
 
-// twoLeases checks that two leases overlap. The groups of its pattern are WHO how LOCK TIME WHO TIME TIME, where how
-// says whether the first lease was granted or extended.
+// twoLeases checks that two leases overlap. The regexp groups in m are WHO, how, LOCK, TIME, WHO, TIME and TIME, where
+// how says whether the first lease was granted or extended.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
@@ -131,8 +131,8 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart checks that two grants counted different servers: no server was counted by both. The groups of its pattern are
-// NAMED servers NAMED servers.
+// apart checks that two grants counted different servers: no server was counted by both. The regexp groups in m are
+// NAMED, servers, NAMED and servers.
 func (p *proof) apart(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -155,8 +155,8 @@ func (p *proof) apart(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
-// oneKey checks that a server had one key without interruption while a client was granted its lock twice. The groups of
-// its pattern are NAMED WHO TIME NAMED TIME TIME.
+// oneKey checks that a server had one key without interruption while a client was granted its lock twice. The regexp
+// groups in m are NAMED, WHO, TIME, NAMED, TIME and TIME.
 func (p *proof) oneKey(m []string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && string(e.Process) == m[1] && of(e.Of, m[2], m[3]) && at(e.Time, m[4])
@@ -183,8 +183,8 @@ func (p *proof) oneKey(m []string) string {
 	return ""
 }
 
-// leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. The groups of its
-// pattern are WHO TIME.
+// leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. The regexp groups
+// in m are WHO and TIME.
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
@@ -206,18 +206,18 @@ func (p *proof) leaseEnded(m []string) string {
 	return truth
 }
 
-// writersLease checks when the writer's lease ended. The only group of its pattern is TIME.
+// writersLease checks when the writer's lease ended. The only regexp group in m is TIME.
 func (p *proof) writersLease(m []string) string {
 	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// writerReleased checks when the writer called release. The only group of its pattern is TIME.
+// writerReleased checks when the writer called release. The only regexp group in m is TIME.
 func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// workedOn checks when the writer called release and when it called its write, and that the write had not been answered
-// by then. The groups of its pattern are TIME "and the write only at" TIME.
+// workedOn checks when the writer called release and when it called its write. The write must not have been answered
+// when the writer called release. The regexp groups in m are TIME, the words between the times, and TIME.
 func (p *proof) workedOn(m []string) string {
 	wrote := &p.History.Events[p.At]
 	for _, s := range p.sections {
@@ -244,8 +244,8 @@ func (p *proof) workedOn(m []string) string {
 	return "it called no release then"
 }
 
-// releaseCalled checks when release was called, and that the lease would have lasted longer. The groups of its pattern
-// are WHO TIME.
+// releaseCalled checks when release was called, and that the lease would have lasted longer. The regexp groups in m are
+// WHO and TIME.
 func (p *proof) releaseCalled(m []string) string {
 	for _, s := range p.sections {
 		if s.Release < 0 || !is(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
@@ -272,8 +272,8 @@ var (
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
 )
 
-// keyWent checks how and when a key was removed. The groups of its pattern are extension WHO NAMED how TIME, down
-// because, by WHO. The group down says how the server had been stopped before.
+// keyWent checks how and when a key was removed. The regexp groups in m are extension, WHO, NAMED, how, TIME, down,
+// because, by and WHO. The group down says how the server had been stopped before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
@@ -311,7 +311,7 @@ func (p *proof) together(a, b string) bool {
 		})
 }
 
-// wentDown returns a text that says how the server in the event at index at last went down before that event.
+// wentDown returns a text that says how the server in the event with the given index last went down before that event.
 func (p *proof) wentDown(at int) string {
 	how, server := "never did", p.History.Events[at].Process
 	for i := range p.History.Events[:at] {
@@ -344,8 +344,8 @@ func (p *proof) due(i int) (due history.Time) {
 
 func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
 
-// takenForOver checks that a client treated the key of another attempt as expired. The groups of its pattern are NAMED
-// WHO NAMED TIME.
+// takenForOver checks that a client treated the key of another attempt as expired. The regexp groups in m are NAMED,
+// WHO, NAMED and TIME.
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
 		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
@@ -363,22 +363,22 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// early checks by how much a key expired too early. The groups of its pattern are TIME TIME.
+// early checks by how much a key expired too early. The regexp groups in m are TIME and TIME.
 func (p *proof) early(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
 }
 
-// counted checks until when a client considered its lease valid. The groups of its pattern are NAMED TIME.
+// counted checks until when a client considered its lease valid. The regexp groups in m are NAMED and TIME.
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated checks when a lease was granted, and until when the client was told that it would last. The groups of its
-// pattern are NAMED TIME TIME. If the second time is missing, the lease had ended when it was granted.
+// stated checks the beginning and the end of a lease, as the client was told. The regexp groups in m are NAMED, TIME
+// and TIME. If the second time is missing, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
@@ -387,7 +387,7 @@ func (p *proof) stated(m []string) string {
 }
 
 // overBefore checks that a lease was over before it was granted: the client had been told of an earlier end, or its key
-// was gone or expired by then. The groups of its pattern are NAMED TIME TIME.
+// was gone or expired by then. The regexp groups in m are NAMED, TIME and TIME.
 func (p *proof) overBefore(m []string) string {
 	if p.stated(m) == "" {
 		return ""
@@ -410,7 +410,7 @@ func (p *proof) likewise(m []string) string {
 }
 
 // undone checks that a key expired at the first time, and not at the later time to which it had been extended. The
-// groups of its pattern are TIME TIME.
+// regexp groups in m are TIME and TIME.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
 		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {
@@ -427,14 +427,14 @@ func (p *proof) keySet(server, whose, when string) string {
 	})
 }
 
-// twoMasters checks that two masters set keys of two clients. The groups of its pattern are NAMED NAMED TIME NAMED
-// NAMED TIME.
+// twoMasters checks that two masters set keys of two clients. The regexp groups in m are NAMED, NAMED, TIME, NAMED,
+// NAMED and TIME.
 func (p *proof) twoMasters(m []string) string {
 	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), unless(m[1] != m[4], "they are one"))
 }
 
-// prolongedByDeposed checks that a master that had been replaced extended a key. The groups of its pattern are NAMED
-// NAMED TIME NAMED TIME TIME.
+// prolongedByDeposed checks that a master that had been replaced extended a key. The regexp groups in m are NAMED,
+// NAMED, TIME, NAMED, TIME and TIME.
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -445,9 +445,9 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a member extended a lease, but that a new leader ended the lease anyway. The groups of
-// its pattern are NAMED NAMED TIME (member, client, extension) NAMED TIME TIME (new leader, its start, end of the
-// lease).
+// prolongedInVain checks that a member extended a lease, but that a new leader ended the lease anyway. The regexp
+// groups in m are the member and the client, the time of the extension, the new leader, the time at which it took over,
+// and the end of the lease.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -461,7 +461,7 @@ func (p *proof) prolongedInVain(m []string) string {
 		}))
 }
 
-// spells checks that each fault lasted for the stated time. The groups of its pattern are a list of times, and FAULTS.
+// spells checks that each fault lasted for the stated time. The regexp groups in m are a list of times, and FAULTS.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
 	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
@@ -491,8 +491,8 @@ func (p *proof) spell(place string) (from, to history.Time) {
 	return struck.Time, p.History.Events[over].Time
 }
 
-// heldUp checks that a client's operation took effect later than it was called. The groups of its pattern are op NAMED
-// TIME TIME.
+// heldUp checks that a client's operation took effect later than it was called. The regexp groups in m are op, NAMED,
+// TIME and TIME.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"
@@ -509,7 +509,7 @@ func (p *proof) heldUp(m []string) string {
 	})
 }
 
-// waited checks how long a client waited for another lock. The groups of its pattern are NAMED LOCK TIME TIME.
+// waited checks how long a client waited for another lock. The regexp groups in m are NAMED, LOCK, TIME and TIME.
 func (p *proof) waited(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	if call == Open {

@@ -117,14 +117,14 @@ var clauses = []clause{
 // stays matches the phrases that say why a key remains.
 const stays = `(never expires|stays as long as the session does|keeps being extended, for example at TIME|is due to expire at TIME)`
 
-// is reports whether a name in an explanation stands for the process p. If the explanation also states an attempt, it
-// must be a. Case is ignored, because the name may begin a sentence.
+// is reports whether a name in an explanation stands for the process p. If attempt is not empty, the explanation also
+// names an attempt, which must be a. Case is ignored, because the name may begin a sentence.
 func is(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// of reports whether attempt a belongs to the process that an explanation names. If the explanation also states an
-// attempt, it must be a.
+// of reports whether a is an attempt of the process that an explanation names. If attempt is not empty, a must be that
+// attempt.
 func of(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
 	return is(history.Process(p), a, name, attempt)

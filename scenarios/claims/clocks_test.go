@@ -119,9 +119,10 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	return &c
 }
 
-// timeless reports whether every time that matters to the scenario and the plan is set by a key of the scenario. This
-// is so if there are no replicas, no consensus among servers, and no once-per-second fsync that could matter. The lock
-// must not be fair either, because the places in its queue end after a time that only the package of the lock knows.
+// timeless reports whether every time that matters to the scenario and the plan is a setting of the scenario. It
+// returns false if there are replicas, a consensus among servers, or a once-per-second fsync that could matter. It also
+// returns false if the lock is fair, because the places in its queue expire after a time that only the package of the
+// lock knows.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	first := s.Clients[0].Lock.Protocol
 	if s.Servers.Replicas > 0 || locks.Define(first).Service.Kind().OneLog || first == locks.Fair {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame applies a change to plans that should make no difference. It checks that effects, verdicts and causes stay
-// the same.
+// asTheSame changes plans in a way that should make no difference. It checks that effects, verdicts and causes stay the
+// same.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -37,8 +37,8 @@ func asTheSame(t *testing.T, relation string, few, many int,
 	}
 }
 
-// splittable reports whether a fault can be replaced by two consecutive faults. A drift cannot: a clock is read in
-// whole nanoseconds, so setting its rate again rounds once more.
+// splittable reports whether a fault can be replaced by two consecutive faults. A drift cannot be split: its rate would
+// be set once more in the middle, and each time the clock is rounded to whole nanoseconds.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)

@@ -7,8 +7,9 @@ import (
 )
 
 // TestFaultsThatAStoryNamesAreNecessary runs the plan of each story again without the faults that the story's
-// explanation names. The comment of Necessity defines two kinds of mistakes: unnecessary and missing faults. Of each
-// kind, the test tolerates one in a hundred names. FENCEPOST_FULL=1 continues until a thousand names have been tried.
+// explanation names. The comment of Necessity defines two kinds of mistakes: unnecessary and missing faults. The test
+// tolerates one mistake of each kind in a hundred names. FENCEPOST_FULL=1 continues until a thousand names have been
+// tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := 60, 10, 1
 	if testkit.Full() {

@@ -108,7 +108,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 // alone matches the sentence of an explanation that says that the violation does not occur without a certain fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
-// repeated reports whether the plan has another fault with the same text in a history.
+// repeated reports whether the ith fault of the plan has the same text in a history as another fault of the plan.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
@@ -148,11 +148,11 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. A fault counts as missing only if the law is violated in at least
-// often more runs with the fault than without it.
+// others is the number of other seeds that are tried. A fault counts as missing only if the law is violated in more
+// runs with the fault than without it. The constant often is the minimum difference between these numbers of runs.
 const others, often = 10, 5
 
-// unnamed looks for a fault that should have been named in an explanation that names no fault.
+// unnamed looks for a fault that the explanation of s should have named. The explanation names no fault.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
 		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {

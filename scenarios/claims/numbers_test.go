@@ -61,7 +61,7 @@ type proof struct {
 	said     map[string]int // how often each clause occurred
 }
 
-// explained yields everything that a verdict explains: its findings and the further breaches in them.
+// explained yields every finding of a verdict and, after each, the further breaches in it.
 func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	return func(yield func(checker.Finding) bool) {
 		for _, f := range v.Findings {
@@ -110,7 +110,8 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
-// whole returns the beginning and the end of all leases of a section that adjoin l.
+// whole returns the beginning and the end of the unbroken period that l and its adjoining leases form, among all leases
+// of a section.
 func (p *proof) whole(l lease) (from, to history.Time) {
 	all := p.leases(l.of)
 	from, to = l.from, l.to
@@ -165,7 +166,7 @@ var (
 	number     = regexp.MustCompile(`\d+(\.\d+)?`)
 )
 
-// check returns the number of numbers in the explanation, and the wrong ones.
+// check returns how many numbers the explanation contains, and which of them are wrong.
 func (p *proof) check() (numbers int, all []wrong) {
 	text := p.marked()
 	rest := []byte(text)

@@ -7,7 +7,7 @@ import (
 )
 
 // Section is one hold of a lock as its client saw it, computed from the history independently of the checker. The
-// numbers are indices of events, or Open if there was no such event.
+// numeric fields are indices of events, or Open if there was no such event.
 type Section struct {
 	Process history.Process
 	Lock    history.Lock
@@ -77,8 +77,8 @@ func Overlaps(h *history.History) (pairs [][2]*Section) {
 	return pairs
 }
 
-// Crowds returns a crowd for each section that began while all permits of its lock were in use. A crowd is a list of
-// the sections that used the permits, and this section, in the order in which they began.
+// Crowds returns a crowd for each section that began while all permits of its lock were in use. A crowd lists the
+// sections that used the permits, in the order in which they began, and then the new section.
 func Crowds(h *history.History) (crowds [][]*Section) {
 	all := Sections(h)
 	for i, b := range all {

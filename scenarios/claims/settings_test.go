@@ -39,8 +39,8 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy returns a copy of the verdict later. If a law holds in later but was not judged in before, the copy contains
-// the finding from before.
+// asSeenBy returns a copy of the second verdict. If a law holds in the second verdict but was not judged in the first,
+// the copy contains the finding of the first.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
@@ -71,8 +71,7 @@ func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	}
 }
 
-// renamedCommand returns the plan after renaming a command, from its name in from to its name in to, in each fault that
-// names it.
+// renamedCommand returns the plan with the command from renamed to the command to, in each fault that names it.
 func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {

@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// describing lists the keys of a scenario file that do not affect a run with a given plan.
+// describing lists the settings of a scenario file that do not affect a run with a given plan.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
-// fixed lists the keys that a variation does not change. They say how long a run lasts and what is required of the
+// fixed lists the settings that a variation does not change. They say how long a run lasts and what is required of the
 // lock.
 var fixed = []string{"limit", "bound"}
 
@@ -54,7 +54,7 @@ func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) 
 	return varied, err
 }
 
-// value returns a random value of the given form: one of its words, or a number. It avoids numbers that would make a
+// value returns a random value that the form allows: one of its words, or a number. It avoids numbers that would make a
 // run too long.
 func value(dice *rand.Rand, f *format.Form) string {
 	length := func() int64 { return (10 << dice.IntN(10)) * int64(time.Millisecond) } // 10 ms to 5 s

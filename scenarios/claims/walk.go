@@ -59,8 +59,9 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	return o
 }
 
-// accepted returns the usage lines of the kinds of faults that the scenario accepts. They depend only on the names of
-// its processes. Finding them takes thousands of attempts, so walks with the same names share the result.
+// accepted returns the usage lines of the kinds of faults that the scenario accepts. These lines depend only on the
+// names of the scenario's processes. Finding them takes thousands of attempts, so walks with the same names share the
+// result.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -97,7 +98,7 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 }
 
 // tries is the maximum number of times that a line is drawn until the scenario accepts it. This is enough even for a
-// kind with two names that belong together, for which only one random pair in twenty is accepted.
+// kind of fault with two names, if only one random pair of names in twenty is accepted.
 const tries = 300
 
 // fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts no such fault.
@@ -159,7 +160,7 @@ func (w *Walk) line(usage string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
 }
 
-// when returns a random time, or a random point that a client passes in the run. Both are equally likely.
+// when returns a random time, or a random step of a client's work that occurs in the run. Both are equally likely.
 func (w *Walk) when() string {
 	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
 		return w.passed[w.dice.IntN(len(w.passed))]
@@ -174,8 +175,8 @@ func (w *Walk) length() string {
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
-// doubling returns a random number from least to most. It divides the range into parts that end at twice their start,
-// and chooses each part with the same probability.
+// doubling returns a random number from least to most. It divides this range into subranges, each twice as long as the
+// one before, and chooses each of them with the same probability.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

@@ -172,7 +172,7 @@ func (c *Contender) tasks(row *Lock, runs int) []task {
 	return tasks
 }
 
-// survive returns the task for one cell.
+// survive returns the task that measures how often the lock survives the trouble, for one cell of the table.
 func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
 	keep := func(laws campaign.Laws, made int) {
@@ -190,7 +190,7 @@ func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 }
 
 // expectation returns the outcomes that a scenario file should expect: one for each law that had the same outcome in
-// all runs. So a later run of the file reveals any difference.
+// all runs. If the outcomes change later, a run of the file shows it.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -207,8 +207,8 @@ func expectation(laws campaign.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time returns a task that measures clients that only acquire and release one lock. If ctx is done before all runs are,
-// there are no figures.
+// time returns a task that measures clients that only acquire and release one lock. If ctx is done before all runs have
+// ended, there are no figures.
 func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {

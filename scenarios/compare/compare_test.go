@@ -216,7 +216,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 }
 
 // TestEveryProtocolIsCompared checks that every protocol has a row, except setnx-expire and those whose keys never
-// expire. Without expiry, clients cannot be as careful as the others, which check the validity of their lock.
+// expire. The clients of the other protocols check the validity of their lock, which is not possible without expiry.
 func TestEveryProtocolIsCompared(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		compared := slices.ContainsFunc(contenders, func(c Contender) bool {
@@ -228,8 +228,8 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks how much slower a Redlock is if its servers fsync before each answer: by
-// the time of one fsync for each server.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks that a Redlock whose servers fsync before each answer is slower by the
+// time of one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {

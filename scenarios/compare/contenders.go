@@ -257,8 +257,8 @@ func (c *Contender) outOfReach(clients int, lasting string) []string {
 	return lines
 }
 
-// survival returns the scenario of a cell. When the trouble strikes, one client is working on the data while it holds
-// the lock, and another client is waiting for the lock.
+// survival returns the scenario that measures whether the lock survives the given trouble. When the trouble strikes,
+// one client is working on the data while it holds the lock, and another client is waiting for the lock.
 func (c *Contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.Servers, "3s", "off"
 	switch {

@@ -15,7 +15,7 @@ import (
 
 // Odds is the probability that a Redlock loses mutual exclusion if each of its servers loses the lock with a given
 // probability. It is both measured and computed by a formula. A server is either a master-replica pair that may lose
-// the lock in a failover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in
+// the lock in a failover (a claim of Alibaba Cloud in STATEMENTS.md), or a server without persistence that loses it in
 // a restart.
 type Odds struct {
 	Servers int     // N: number of servers, 1 to MaxOddsServers
@@ -53,7 +53,8 @@ func (o *Odds) Formula() float64 {
 	return p
 }
 
-// Article returns k^N, the article's formula: the probability that all servers lose the lock at once.
+// Article returns k^N, the formula in Alibaba Cloud's article for the probability that Redlock loses the lock: all
+// servers lose it at once.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
 // measured returns the fraction of runs in which mutual exclusion was lost.

@@ -43,7 +43,7 @@ func (r *Report) Document() *document.Document {
 	}
 }
 
-// signs explains the marks.
+// signs explains the marks that the report uses.
 var signs = document.Facts{
 	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some; never broken, but undecided " +
 		"or unchecked in some; not run"},

@@ -34,8 +34,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each law and trouble, but a single mark for a trouble that was not run. Only the law that
-// decides survival has a colored mark.
+// marks returns a mark for each pair of a trouble and a law. A trouble that was not run gets a single mark. Only the
+// law that decides survival has a colored mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {

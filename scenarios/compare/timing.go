@@ -177,8 +177,8 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation returns what a scenario file should expect: the observed ranges of the metrics of single runs. So a later
-// run of the file reveals any difference.
+// expectation returns what a scenario file should expect: the observed ranges of the metrics of single runs. If the
+// metrics change later, a run of the file shows it.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

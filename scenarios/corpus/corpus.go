@@ -60,7 +60,8 @@ type Mutant struct {
 	Breaks []checker.Law // one of these must be the first promised law that the mutant breaks
 }
 
-// Edit is one change to a lock's file. It either sets a key or permits a fault that the lock excludes.
+// Edit is one change to a lock's scenario file. It either sets a key of the file or permits a fault that the lock
+// excludes.
 type Edit struct {
 	Path, Value string // sets Path to Value; a value such as [a, b] is a list
 	Admit       string // removes this line from mix.without: the defect is that nobody considered this fault

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The interval contains the true mean at least as often as it claims, whether all searches end with a catch or some
-// reach their limit. It is narrow enough to be useful.
+// TestTheIntervalCoversTheMean checks the confidence interval of an estimate. It must contain the true mean in at least
+// 90 % of the cases, whether or not some searches reach their limit. It must also be narrow enough to be useful.
 func TestTheIntervalCoversTheMean(t *testing.T) {
 	const (
 		cases, starts = 500, 8

@@ -22,9 +22,9 @@ const (
 )
 
 // TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
-// of the report. Some mutants that are caught after a few runs are measured again, and the results must agree with the
-// table. At full size, these are all mutants that are caught within 100 runs. With FENCEPOST_ESTIMATES=1 all mutants
-// are measured again, which takes 15 minutes of processor time, and with -update the table is also rewritten.
+// of the report. Some mutants that need only a few runs are measured again, and the results must agree with the table.
+// A full test measures all mutants again that are caught within 100 runs. With FENCEPOST_ESTIMATES=1 all mutants are
+// measured again, which takes 15 minutes of processor time, and with -update the table is also rewritten.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	file, err := os.ReadFile(estimatesFile)
 	if err != nil {
@@ -79,8 +79,8 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
-// telling reports whether a few runs of a row's mutant are enough to show that the search has become worse: its mutant
-// is caught soon, but later if no fault is aimed.
+// telling reports whether a few searches for a row's mutant show if the search has become worse. That is so if the
+// mutant is caught within few runs, and later in searches without aimed faults.
 func telling(row string) bool {
 	is := interval.FindAllString(row, 2)
 	return len(is) == 2 && ends(is[0])[1] <= 30 && ends(is[0])[1] < ends(is[1])[0]

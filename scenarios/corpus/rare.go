@@ -31,8 +31,8 @@ type Rare struct {
 // Struck is a fault of a plan, with how often the same promise is still broken if another fault replaces it.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts replacements by the same fault at other places: at instants spread evenly over the run or, for a
-	// fault of one message, at messages spread evenly over the fault-free run.
+	// Places counts replacements by the same fault at other times, spread evenly over the run. A fault of one message
+	// is moved to other messages, spread evenly over the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
@@ -128,7 +128,7 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 	return f.By(t.cause) != nil
 }
 
-// replace tries to replace the ith fault of a plan.
+// replace runs the plan with other faults in place of its ith fault, and counts how often the promise is still broken.
 func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
 	s.Fault = p.Faults[i]
 	places := instants(s.Fault, within)

@@ -11,8 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The explanation of a rare mutant is correct. Its smallest plan breaks the promise, needs each of its faults, and has
-// no fault that the mix excludes. If a fault is moved to other places, the plan breaks the promise as often as stated.
+// TestWhyAMutantIsRare checks the explanation of a rare mutant. Its smallest plan must break the promise, need each of
+// its faults, and have no fault that the mix excludes. The stated counts of other plans that break the promise must be
+// possible.
 func TestWhyAMutantIsRare(t *testing.T) {
 	names := []string{"zookeeper-session-expired", "token-read-later"}
 	if testkit.Full() {

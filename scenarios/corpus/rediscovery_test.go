@@ -117,9 +117,9 @@ func rediscoveryRow(s stated, e estimate) string {
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
 // the catalogue expects. A row contains the number of runs until the default search, without the scenario's own faults,
-// finds the violation with its law and its cause. Some violations that are found soon are searched for again and must
-// agree with the table. With FENCEPOST_FULL=1 all of them are searched for again, which takes half an hour of processor
-// time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
+// finds the violation with its law and its cause. Some violations that need few runs are searched for again, and the
+// result must agree with the table. With FENCEPOST_FULL=1 all of them are searched for again, which takes half an hour
+// of processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	file, err := os.ReadFile(rediscoveryFile)
 	if err != nil {
@@ -220,7 +220,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. of names the group of violations that it is about.
+// String returns the summary as a sentence. The words in of name the group of violations that the summary is about.
 func (s *summary) String(of string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

@@ -149,7 +149,8 @@ func (c *Corpus) caught() []MutantResult {
 	return list
 }
 
-// median returns the nearest-rank median of a value of the mutants. The function of returns the value of one mutant.
+// median returns the nearest-rank median of a value of the mutants. The argument of is a function that returns this
+// value for one mutant.
 func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
@@ -295,7 +296,7 @@ func (c *Corpus) rarest() document.Table {
 	return t
 }
 
-// caughtFacts summarizes the searches of the mutants.
+// caughtFacts summarizes the searches for the mutants.
 func (c *Corpus) caughtFacts() document.Facts {
 	list, of := c.caught(), text.Count(len(c.Mutants), "mutant")
 	if len(list) == 0 {

@@ -55,8 +55,9 @@ type place struct {
 	unaimed        bool
 }
 
-// searches returns the number of searches. In order of their positions, the searches of all mutants from the first
-// start seed come first, then all from the next one, and so on. The searches without aimed faults come last.
+// searches returns the number of searches. The searches of all mutants from the first start seed come first, then all
+// searches from the second start seed, and so on. The searches without aimed faults (faults that strike at an event of
+// the fault-free run) come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -114,7 +115,7 @@ type outcome struct {
 	Took   time.Duration         `json:"took"`
 }
 
-// search performs the search number i.
+// search performs the search with the number i.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	start, at := o.now(), o.place(i)
 	m := &mutants[at.mutant]
@@ -132,7 +133,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search identified by at.
+// take stores the result of the search at the given place.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	list := m.Searches
@@ -150,7 +151,7 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the name of the stage whose positions are the searches for mutants. The stages of each sound lock's
+// mutantsStage is the name of the stage that performs the searches for mutants. The stages of each sound lock's
 // exploration come after it.
 const mutantsStage = "mutants"
 
@@ -235,7 +236,7 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do makes hands carry out the stage, after adding the name of the lock to the stage's name.
+// Do performs the stage with h's hands. Before that, it adds the name of the lock to the stage's name.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
@@ -258,7 +259,7 @@ type worker struct {
 	locks map[string]*search.Worker
 }
 
-// Make carries out positions first to first+size-1 of a stage.
+// Make performs size items of a stage, beginning with the position first.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants(ctx, first, size)

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// few are options that run the corpus with few runs.
+// few are options for a short run of the corpus.
 var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
 func strangers(t *testing.T, o Options) *campaigntest.Strangers {

@@ -50,7 +50,7 @@ type try struct {
 	until   history.Time // end of the attempt's validity
 }
 
-// key is a key of a lock on one server. If several attempts can hold the key at once, it is one of the key's members.
+// key is a key of a lock on one server, or one member of a key that several attempts can hold at once.
 type key struct {
 	server history.Process
 	member string
@@ -59,12 +59,13 @@ type key struct {
 	until  history.Time
 }
 
-// closely lists intervals, in ns. If one event follows another within such an interval, this is a separate feature for
-// each interval.
+// closely lists intervals, in ns. If one event follows another within one of these intervals, this counts as a feature.
+// Each interval has a feature of its own.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds a feature if after is within one of the intervals in closely: the feature for the shortest such
-// interval. e is the feature for the first interval, and the features for the other intervals have the next numbers.
+// follows adds a feature if the given delay is at most the longest interval in closely. It adds the feature for the
+// shortest interval that contains the delay. e is the feature for the first interval, and the features for the other
+// intervals have the next numbers.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -152,7 +153,7 @@ func (r *Reader) read(e *history.Event) {
 	}
 }
 
-// happensIf adds feature e if happens is true.
+// happensIf adds feature e if the condition is true.
 func (r *Reader) happensIf(happens bool, e Feature) {
 	if happens {
 		r.met.add(e)
@@ -160,8 +161,8 @@ func (r *Reader) happensIf(happens bool, e Feature) {
 }
 
 // try returns the index of the attempt with the given name. If the name is empty, the attempt has the name of the
-// process. If the attempt is new, try adds it, and marks the process's earlier attempts that were not granted as
-// abandoned.
+// process. If the attempt is new, try adds it. It then marks earlier attempts of the process as abandoned, unless they
+// were granted.
 func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	if name == "" {
 		name = history.Attempt(by)
@@ -177,7 +178,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp marks those attempts of a process as abandoned that were not granted.
+// giveUp marks the attempts of a process as abandoned, except those that were granted.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
@@ -207,8 +208,8 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether another attempt's key exists on another server than k's, or on any server if k is nil. It
-// ignores keys with members, which several attempts can hold at once.
+// another reports whether a key of another attempt exists. If k is not nil, it looks only for keys other than k, on
+// other servers. It ignores keys with members, which several attempts can hold at once.
 func (l *lock) another(of int, k *key) bool {
 	for i := range l.keys {
 		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {

@@ -24,7 +24,7 @@ type Campaign struct {
 	digests        map[sim.Digest]struct{}
 }
 
-// Group is a difference from the expectation that several runs share.
+// Group is a set of runs that differ from the expectation in the same way.
 type Group struct {
 	Mismatch        // Mismatch without Got if it concerns a metric, since its value differs from run to run
 	Runs     int    // runs with this difference; one run may be in several groups

@@ -148,8 +148,8 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. It creates mappings on the path that are missing. A mapping may also replace a scalar
-// such as none. List entries on the path must exist.
+// Set writes a scalar at a path. It creates the mappings on the path that do not exist yet. If the path contains a
+// scalar such as none, a mapping may replace it. List entries on the path must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
 // SetList writes a list of scalars at a path, in the same way as Set.
@@ -196,7 +196,7 @@ func (t *tree) remove(path []string) {
 	}
 }
 
-// Rename changes the last key of a path to name.
+// Rename renames the last key of a path.
 func (d *Document) Rename(path, name string) {
 	keys := strings.Split(path, ".")
 	last := len(keys) - 1
@@ -292,8 +292,9 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted returns a scalar as YAML text. It adds quotes if YAML would otherwise read the scalar as something else.
-// inside says that the text will be between { } or [ ]. Quoted prefers single quotes, which need no escapes.
+// Quoted returns a scalar as YAML text. It adds quotes if YAML would otherwise read the scalar as something else. The
+// Boolean argument says whether the text will be between { } or [ ]. Quoted prefers single quotes, which need no
+// escapes.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&

@@ -88,7 +88,7 @@ func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	return Value{}, false
 }
 
-// Listed joins names with commas. The last two names are joined with the word last.
+// Listed joins names with commas, except the last two. It puts the given word, such as "and", between these.
 func Listed[T ~string](names []T, last string) string {
 	var list []string
 	for _, n := range names {

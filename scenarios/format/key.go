@@ -38,7 +38,7 @@ type Form struct {
 	Zero string
 }
 
-// shortestPeriod is the shortest period of a value with Form.Recurs.
+// shortestPeriod is the minimum of a duration with Form.Recurs.
 const shortestPeriod = time.Millisecond
 
 // Recurring returns the key with Form.Recurs set.
@@ -65,7 +65,8 @@ type Key[T any] struct {
 	Meaning  string
 	Example  string // a value to show in the example of the mapping; empty if another key is a better example
 	Set      func(*T, Value)
-	// returns the current value; for a Group that is not used, and for its keys, the word "none"
+	// Get returns the current value. If the value is a Group that is not used, or a key in such a Group, Get returns
+	// the word "none".
 	Get func(*T) Value
 	// Wall is the word that makes the client use its wall clock, so that a jump of that clock can have an effect. It is
 	// empty if there is no such word.
@@ -79,7 +80,7 @@ func (k Key[T]) With(change func(*Form)) Key[T] {
 	return k
 }
 
-// Only returns a copy of the key that accepts only these of its words.
+// Only returns a copy of the key that no longer accepts all of the key's words, but only the given ones.
 func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	return k.With(func(f *Form) {
 		f.Words = nil
@@ -107,7 +108,7 @@ func (k Key[T]) Showing(value string) Key[T] {
 	return k
 }
 
-// Depending returns the key with a default that depends on other keys. words describes this default.
+// Depending returns the key with a default that depends on other keys. The given words describe this default.
 func (k Key[T]) Depending(words string) Key[T] {
 	k.Depends = words
 	return k
@@ -129,7 +130,8 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest returns the duration of this form that is nearest to n, in ns. It rounds up to a multiple of Step.
+// Nearest returns the duration that this form accepts instead of n, in ns. It rounds n up to a multiple of Step and
+// keeps it between Least and Most.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step

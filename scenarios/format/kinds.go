@@ -12,7 +12,7 @@ type Option[V any] struct {
 	Value V
 }
 
-// Options returns options for words. Each word stands for itself.
+// Options returns an option for each of the given words. The value of an option is the word itself.
 func Options[V ~string](words ...V) []Option[V] {
 	options := make([]Option[V], len(words))
 	for i, w := range words {
@@ -21,8 +21,8 @@ func Options[V ~string](words ...V) []Option[V] {
 	return options
 }
 
-// Choice returns a key that accepts one of several words. The first word is the default. where returns the field in
-// which the value is stored.
+// Choice returns a key that accepts one of several words. The first word is the default. The given function returns the
+// field in which the value is stored.
 func Choice[T any, V comparable](path string, where func(*T) *V, meaning string, options ...Option[V]) Key[T] {
 	k := Key[T]{Path: path, Meaning: meaning, Standard: Value{Word: options[0].Word}}
 	for _, o := range options {
@@ -67,7 +67,7 @@ func Positive[T any](path string, where func(*T) *time.Duration, standard time.D
 	return Time(path, where, standard, meaning, words...).With(func(f *Form) { f.Least = 1 })
 }
 
-// Number returns a key that accepts a count from least to most.
+// Number returns a key that accepts a whole number between least and most.
 func Number[T any](path string, where func(*T) *int, standard, least, most int, meaning string,
 	words ...string) Key[T] {
 	k := number(path, Count, where, int64(standard), meaning, words)

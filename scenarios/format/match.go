@@ -21,11 +21,15 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Name, m.Want, m.Got)
 }
 
-// Match compares the outcome of a run with what the scenario expects. A law that the scenario does not name must not be
-// violated, except for causes that the promise excuses. A law that it names must have the expected outcome, unless any
-// outcome is accepted. If a law is expected to be violated by one cause, other causes may violate it as well. undecided
-// reports that a named law could not be fully judged. This is not a mismatch, and neither is a cause that the servers
-// did not record. Mismatches are in the order of checker.Laws, followed by those of the file's metrics.
+// Match compares the outcome of a run with what the scenario expects.
+//
+// A law that the scenario does not name must not be violated, except by causes that the promise excuses. A law that the
+// scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be violated by
+// one cause, other causes may violate it as well.
+//
+// undecided reports that a named law could not be fully judged. That is not a mismatch. A cause that the servers did
+// not record is not a mismatch either. The mismatches of laws come first, in the order of checker.Laws, and then those
+// of metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -77,7 +81,7 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
-// outcome returns an outcome in the words of a scenario file, with the first cause.
+// outcome returns the outcome of a finding and its first cause, as a scenario file would write them.
 func outcome(got *checker.Finding) string {
 	return Law{Outcome: got.Outcome, Cause: got.Cause}.String()
 }
@@ -108,8 +112,8 @@ func metricText(m checker.Metric) string {
 	return text
 }
 
-// above returns the smallest number greater than x, and below the greatest number less than x. They are used to make
-// open bounds closed.
+// above and below return the neighbors of x among the floating-point numbers: the next greater number and the next
+// smaller number. They turn open bounds into closed bounds.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

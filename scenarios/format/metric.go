@@ -60,7 +60,8 @@ func metricOf(name string) (m *metric, process history.Process) {
 	return nil, process
 }
 
-// ReadMetrics reads a mapping from metrics to bounds. It checks the names of clients unless names is nil.
+// ReadMetrics reads a mapping from metrics to bounds. If names is not nil, it also checks the names of clients in the
+// keys.
 func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	r.Entries(n, "expect.metrics", "{lock_timeout_rate: 0}", func(key string, place Place, value ast.Node) {
 		m, ok := readMetric(r, key, place, names)
@@ -75,7 +76,7 @@ func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	return bounds
 }
 
-// readMetric finds the metric that a key names. It checks the client's name unless names is nil.
+// readMetric finds the metric that a key names. If names is not nil, it also checks the name of the client in the key.
 func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metric, bool) {
 	m, process := metricOf(key)
 	switch {

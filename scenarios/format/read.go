@@ -1,6 +1,6 @@
 // Package format reads scenario files. They are YAML with plain mappings, lists and scalars, and each key determines
-// how its value is interpreted. The package also reads what a file expects of a run, and compares this with the
-// outcome. Each key is declared once, next to the setting that it controls. The declaration contains the syntax of the
+// how its value is interpreted. The package also reads the expectations in a file, and compares them with the outcome
+// of a run. Each key is declared once, next to the setting that it controls. The declaration contains the syntax of the
 // value, the default, the meaning, and where the value is stored. The reader with its errors, the reference of the
 // format and the keys of a sweep are all generated from these declarations, so none of them can omit a key.
 //
@@ -58,8 +58,8 @@ type Field struct {
 // Given maps the keys that are present in a mapping to their positions.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. name is the mapping's name in messages, and is empty for the whole file. words
-// are the words that may be written instead of the mapping.
+// Mapping reads the keys of a mapping. In messages, the mapping has the given name. The name is empty for the whole
+// file. A file may contain one of the given words instead of the mapping.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
@@ -94,8 +94,8 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string
 	return keys
 }
 
-// Entries calls entry for each key of a mapping. It reports keys that occur twice. It also reports a value that is not
-// a mapping, and suggests example instead.
+// Entries calls the given function for each key of a mapping. It reports keys that occur twice. If the value is not a
+// mapping, it reports that and shows the given example of a mapping.
 func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
 	switch {
@@ -126,7 +126,7 @@ func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string
 	}
 }
 
-// List calls entry for each entry of a list.
+// List calls the given function for each entry of a list.
 func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
 	s, ok := n.(*ast.SequenceNode)
 	if !ok {
@@ -138,7 +138,7 @@ func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
 	}
 }
 
-// Scalar returns the text of a scalar. what describes the expected value in an error.
+// Scalar returns the text of a scalar. In errors, the second argument describes the expected value.
 func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	text, ok := ScalarText(n)
 	if !ok {
@@ -203,7 +203,7 @@ func lookup(known []Field, key string) *Field {
 	return nil
 }
 
-// names returns the keys that a file may use. It omits those with Instead.
+// names returns the keys that a file may use. It omits keys with Instead, because they are not allowed.
 func names(known []Field) (names []string) {
 	for _, k := range known {
 		if k.Instead == "" {

@@ -28,7 +28,7 @@ func (r *Reader) unknown(key string, place Place, name string, known []Field, n 
 	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
 }
 
-// unknownKey reports a name that does not exist, and suggests similar names from others.
+// unknownKey reports a name that does not exist, and suggests similar names from the given list.
 func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
@@ -47,8 +47,8 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns the mappings that accept a key that is unknown in the mapping here. If the mapping here accepts the
-// key in other files (for example, lock with another protocol), it is not included.
+// elsewhere returns the mappings that accept a key, except the mapping in which the key was found. That mapping is left
+// out even if it accepts the key in other files (for example, in a lock with another protocol).
 func (r *Reader) elsewhere(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -69,7 +69,7 @@ func (r *Reader) elsewhere(key, here string) (places []string) {
 // "renewal".
 const longWord = 4
 
-// about returns those keys of left whose description contains a word.
+// about returns those of the given keys whose description contains a word.
 func about(word string, known []Field, left []string) (about []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
@@ -124,7 +124,8 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// rank returns the rank of a key in an example: required keys come first, then the key with Shown, then the others.
+// rank returns the rank of a key in an example. Required keys come first, then the key whose sample is the best
+// example, then all others.
 func rank(k Field) int {
 	switch {
 	case k.Required:

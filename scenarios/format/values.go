@@ -34,8 +34,8 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant returns the most similar of some words. A YAML 1.1 word for true or false counts as "on" or "off" if that is
-// one of the words.
+// meant returns the word of a list that is most similar to a text. A YAML 1.1 word for true or false counts as "on" or
+// "off" if that is in the list.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
 	for _, w := range list {
@@ -52,7 +52,7 @@ func (r *Reader) OnOff(n ast.Node) (bool, bool) {
 	return word == "on", ok
 }
 
-// Whole returns a function that reads a whole number from least to most.
+// Whole returns a function that reads a whole number between least and most.
 func (r *Reader) Whole(least, most int) func(ast.Node) (int, bool) {
 	return func(n ast.Node) (int, bool) {
 		text, ok := r.Scalar(n, "a whole number")
@@ -84,7 +84,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : /")
 }
 
-// name reads a name that consists of the given letters. what describes these letters in messages.
+// name reads a name that consists of the given letters. In messages, the last argument describes these letters.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -158,7 +158,7 @@ func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
 	return r.delayIn(n, text, 0)
 }
 
-// delayIn parses a delay from text[offset:]. text is the text of n.
+// delayIn parses a delay from the text of n, beginning at the given offset.
 func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
 	lo, hi, isRange := strings.Cut(text[offset:], "..")
 	first, okFirst := r.durationFrom(r.withinRange(n, text, offset), strings.TrimSpace(lo))

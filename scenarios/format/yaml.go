@@ -62,8 +62,8 @@ func (r *Reader) document(parsed *ast.File) ast.Node {
 	return body
 }
 
-// checkText reports bytes that text editors do not write, so that the error for a file of another type does not say
-// that it is an invalid scenario.
+// checkText reports bytes that text editors do not write. A file that is not text is therefore not reported as an
+// invalid scenario.
 func (r *Reader) checkText(text []byte) {
 	place := Place{1, 1}
 	for len(text) > 0 {

@@ -19,8 +19,8 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
-// given lists the scenario keys whose values work passes on to a user's client. The client does not get any other value
-// under lock and work.
+// given lists the settings of the scenario that the environment variables from work contain. Of the settings under lock
+// and work, a user's client gets no others.
 var given = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold", "work.locks", "work.take"}
 
 // work returns the environment variables that describe the work of a user's client.
@@ -44,7 +44,7 @@ func (k *client) work() []string {
 }
 
 // reached maps the addresses of servers in the simulated world to the ports through which the client reaches them. It
-// returns nil for Fencepost's own clients, and if no reply of a server can name another server.
+// returns nil for Fencepost's own clients. It also returns nil if no server's reply can name another server.
 func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
 		return nil

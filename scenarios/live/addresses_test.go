@@ -120,7 +120,8 @@ func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentDescribesAClientsWork checks that each client's environment variables describe its own work.
+// TestTheEnvironmentDescribesAClientsWork checks that a client's environment variables describe the work of this client
+// and not of another.
 func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
 		"work: {compute: 300ms, hold: 70ms, cycles: 3, locks: [a, b]}",
@@ -138,8 +139,9 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseCountsOn checks that a lease is counted from the latest grant that a master or its replicas have given.
-// If there were several attempts, it must be the grant to the last one.
+// TestWhatALeaseCountsOn checks which grants determine a client's lease. If a master and its replicas have granted the
+// lock several times, the latest grant counts. If the client made several attempts, only grants to its last attempt
+// count.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {

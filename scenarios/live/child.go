@@ -16,8 +16,8 @@ import (
 
 // Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. Another
 // process of this program, the parent, starts it and runs the servers. The child's world contains only this client and
-// uses the same clock as the parent. The child sends the client's records to the parent, and the points that the client
-// passes. It waits until the parent has acknowledged each of these reports.
+// uses the same clock as the parent. The child sends the client's records to the parent. It also reports each step of
+// the client's work at which a fault may strike. It waits until the parent has acknowledged each of these reports.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)

@@ -84,7 +84,7 @@ func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
 		started: make(chan struct{}), ports: map[sim.ProcessID]redisserver.Address{}, holds: map[history.Lock]*hold{}}
 }
 
-// start starts the process.
+// start starts the client's process.
 func (k *client) start() error {
 	defer close(k.started)
 	if of := k.stage.callers; of != nil {
@@ -146,20 +146,21 @@ func (st *stage) inherited() []string {
 // isReady reports whether the client is waiting to begin.
 func (k *client) isReady() bool { return k.first != nil }
 
-// begin starts the first section. i is the client's index among all clients.
+// begin lets the client start its first section. i is the client's index among all clients.
 func (k *client) begin(i int) {
 	if k.stage.Command == "" {
 		k.control.reply(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// The plan starts at this time. The first client must also pass the points at which faults may strike.
+	// The plan of faults starts at the stage's zero. The first client begins after that, so that faults can strike at
+	// its first steps, too.
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// These are the maximum delays of a client's start of work. A client starts later than planned if the servers have not
-// yet served the clients before it, because in virtual time those are served first. patient applies to Redis, and
-// morePatient to services in which an acquire needs several requests.
+// patient and morePatient limit how long a client's start of work is delayed. A client waits until the servers have
+// served the clients before it, because virtual time has this order. patient applies to Redis, and morePatient to
+// services in which an acquire needs several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -172,8 +173,8 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn calls f, which starts the client's first section, once each client before it is served or paused, or has taken
-// too long.
+// inTurn calls f, which starts the client's first section, once it is the client's turn. Each earlier client must be
+// served, paused or down by then. inTurn waits for them only for a limited time.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&
@@ -259,7 +260,7 @@ func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
 
-// end ends the process.
+// end ends the client's process.
 func (k *client) end() {
 	if k.process != nil {
 		if err := k.process.Kill(); err == nil {
@@ -290,7 +291,9 @@ func (k *client) Resume() {
 	})
 }
 
-// Jumped notifies the client that its wall clock has jumped by d, if it is one of Fencepost's own.
+// Jumped makes the client's wall clock jump by d. In virtual time, the clock of the client's process jumps. In real
+// time, one of Fencepost's own clients is notified. The clocks of a user's process cannot be changed in real time, so
+// the run fails.
 func (k *client) Jumped(d time.Duration) {
 	if k.traced != nil {
 		k.traced.Jump(d)
@@ -299,7 +302,9 @@ func (k *client) Jumped(d time.Duration) {
 	k.clock("JUMP", int64(d))
 }
 
-// Drifted notifies the client that its clocks now run at another rate, if it is one of Fencepost's own.
+// Drifted makes the client's clocks run at another rate. In virtual time, the clocks of the client's process do so. In
+// real time, one of Fencepost's own clients is notified. The clocks of a user's process cannot be changed in real time,
+// so the run fails.
 func (k *client) Drifted(ppm int64) {
 	if k.traced != nil {
 		k.traced.Drift(ppm)

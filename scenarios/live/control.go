@@ -20,7 +20,7 @@ func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	return k, err
 }
 
-// say sends a report. When the answer arrives, say passes it to the function then.
+// say sends a report. When the answer arrives, say passes it to the given function.
 func (k *control) say(then func(answer []byte), args ...string) {
 	k.waiting = append(k.waiting, then)
 	k.Say(args)

@@ -3,9 +3,9 @@
 // scenarios/live/realtime.
 //
 // [Reporting] describes what a client is given and what it must report. A report that is malformed or out of order is
-// answered with an error, which ends the run; the events until then are kept and judged. The first ACQUIRING of each
-// client is answered only when all clients have sent theirs. A client that ends before its work is done counts as
-// crashed, and the run continues.
+// answered with an error and ends the run. The events before it are kept and judged. The first ACQUIRING of each client
+// is answered only when all clients have sent theirs. A client that ends before its work is done counts as crashed, and
+// the run continues.
 //
 // Each client has a password for the run. Its URLs contain the password, and nobody can use its ports without it.
 // Libraries of etcd and ZooKeeper cannot send a password; for them, the process that opens a connection must be in the
@@ -31,13 +31,14 @@
 //
 //   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
 //     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
-//   - A client may end by itself, or may already have ended when the plan is due to crash it. The end may then have
+//   - A client may end by itself, or may already have ended when the plan is due to crash it. The end may have
 //     happened at any time since the client was last known to be alive. The last such time is when the run sent an
 //     answer for which the client waited before it sent its last command to the resource. The recorded crash states
-//     this time as its until. Mutual exclusion is violated only if it is violated for every possible time of the end.
-//     If it is violated only for some, it is undecided. An answer that is not known to have arrived does not show that
-//     the client was alive, because its bytes may have been read long after they were sent.
-//   - A crash of the plan finds the process alive, stops it and kills it. It is recorded no later than that.
+//     this time as its until. Mutual exclusion counts as violated only if it is violated for every possible time of
+//     the end. If it is violated only for some, it is undecided. An answer that is not known to have arrived does not
+//     show that the client was alive, because its bytes may have been read long after they were sent.
+//   - A crash of the plan finds the process alive, stops it and kills it. The crash is recorded no later than the
+//     process ends.
 //   - A pause begins when every thread has stopped, and what was sent by then counts as sent before the pause.
 //   - The end of a connection decides nothing by itself. If a real server ended by itself, the run is undecided.
 //

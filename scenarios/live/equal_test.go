@@ -23,7 +23,7 @@ import (
 // value is the number of seeds.
 const equalVariable = "FENCEPOST_TEST_EQUAL"
 
-// equalCommand is the environment variable that contains the command.
+// equalCommand is the environment variable that contains the command whose runs are compared.
 const equalCommand = "FENCEPOST_TEST_COMMAND"
 
 // onOne, onCluster and onThree are the scenarios of the runs that are compared.
@@ -129,11 +129,11 @@ func runsOf(t *testing.T, command string, seeds int) string {
 	return runs.String()
 }
 
-// firstEqual is the first seed of the runs that are compared. The programs are started again after 256 seeds in a row.
+// firstEqual is the first seed of the runs that are compared. After every 256 seeds, the programs are started anew.
 const firstEqual = 156
 
-// printRuns runs a command three times with each of some seeds, and prints a line for each seed with a hash of its
-// calls.
+// printRuns runs a command three times with each of several seeds. For each seed, it prints a line with a hash of the
+// run's calls.
 func printRuns(t *testing.T, command string, seeds int) {
 	text := onOne
 	if strings.HasSuffix(command, " cluster") {

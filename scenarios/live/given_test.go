@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// TestAProgramIsGivenWhatIsListed: if a key under lock or work is listed in given, its value affects the environment of
-// a client's program. No other key does.
+// TestAProgramIsGivenWhatIsListed checks the list in the variable given. It must contain exactly those settings under
+// lock and work whose values affect the environment of a client's program.
 func TestAProgramIsGivenWhatIsListed(t *testing.T) {
 	const text = "name: lock\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 7s}\n"
 	work := func(path, value string) (env string, s *scenarios.Scenario) {

@@ -147,9 +147,9 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of servers that keep one log and grant a lock together. The client requested the lock at the
-// start of the attempt, has had it at the latest since its report, and keeps it for the stated validity. If no validity
-// was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
+// agreed returns the grant of a lock that all servers grant together, because they keep one log. It counts from the
+// client's request for the lock, is granted by the time of the client's report, and lasts for the stated validity. If
+// no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -173,9 +173,9 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session,
-// unless the session is over: it then lasts for one TTL from the time at which the request was sent. The answer also
-// tells the client which keys the client has set.
+// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session until
+// one TTL after the request was sent, unless the session has already ended. The answer also tells the client which keys
+// the client has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -200,8 +200,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines the grants that the servers have given so far into one grant. ok is false if there are none. The
-// client may have decided as soon as a quorum had granted the lock.
+// grant combines the grants that the servers have given so far into one grant. The lock counts as granted when a quorum
+// had granted it, because the client may have decided then. ok is false if no server has granted it.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

@@ -23,8 +23,8 @@ import (
 )
 
 // scenario returns a scenario with two clients of a lock with a TTL of one second, and with the given lines. The
-// clients check the elapsed time. Without that check, their lease would count from the reply, and a stall of the host
-// would make it outlast the key.
+// clients check the elapsed time. Otherwise, their lease would begin when they receive the reply, so a stall of the
+// host could make the lease outlast the key.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
@@ -59,8 +59,8 @@ func start(t testing.TB) *process.Keeper {
 	return k
 }
 
-// run runs a scenario. The clients are processes of the test binary: if how is not empty, they are user's clients that
-// behave as it says, otherwise they are Fencepost's own.
+// run runs a scenario with processes of the test binary as clients. If how is empty, they are Fencepost's own clients.
+// Otherwise, they act as a user's clients, and how selects what they do.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	return runOn(t, s, how, Simulated{})
@@ -123,7 +123,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		// client-2 acquires the lock after client-1, at the latest in the second cycle
+		// client-2 acquires the lock after client-1, in the first or the second cycle
 		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
 		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs checks that one of Fencepost's own clients sees on its clock, after a pause in its
-// work, that its lease is over.
+// TestAClientOfOurOwnSeesHowLateItIs pauses one of Fencepost's own clients during its work for longer than its lease.
+// The client must not write if it checks its clock.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -257,8 +257,8 @@ func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	}
 }
 
-// TestGrantsAreWhatTheServersGave checks the times of grants (since, granted and until) if the client states no
-// validity.
+// TestGrantsAreWhatTheServersGave checks that the times of a grant (since, granted and until) agree with the servers'
+// records if the client does not report the validity of its lock.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "work: {cycles: 2, writes: 1}"), "works")
@@ -286,7 +286,8 @@ func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	}
 }
 
-// TestAllBeginTogether checks that the first sections begin once all clients are ready, one client after another.
+// TestAllBeginTogether checks that no section begins before all clients are ready, and that the clients then begin one
+// after another.
 func TestAllBeginTogether(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "clients: 3"), "works")
@@ -357,8 +358,8 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 }
 
 // TestAFaultThatNamesAMessageStrikesIt checks faults that name a message, with a user's client and with Fencepost's
-// own. Such a fault must strike the request or the reply, or another target at the same time. If the message is never
-// sent, the report must list the messages that were sent.
+// own. Such a fault must strike the request or the reply itself, or another target at the time of the message. If the
+// message is never sent, the report must list the messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -455,8 +456,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTheFirstAttemptPassesPointsOfThePlan checks that a fault at a point can strike even the first attempt of the
-// first client.
+// TestTheFirstAttemptPassesPointsOfThePlan checks that a fault that is triggered by a step of a client's work can
+// strike even the first attempt of the first client.
 func TestTheFirstAttemptPassesPointsOfThePlan(t *testing.T) {
 	r, err := run(t, scenario(t, "set-nx-px", "faults: [pause client-1 for 1ms after acquire-start]"), "works")
 	if err != nil {

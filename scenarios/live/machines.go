@@ -66,8 +66,8 @@ func (v *Virtual) hire() (*machinist, error) {
 	number, began := v.all, make(chan error)
 	v.all++
 	go func() {
-		// The goroutine never unlocks the thread: the thread ends with the goroutine, and so do the processes that it
-		// started.
+		// The goroutine never unlocks the thread. Therefore, the thread and the processes that it started end with the
+		// goroutine.
 		runtime.LockOSThread()
 		defer close(m.done)
 		t, err := traced.NewTracer(number, 0)
@@ -94,7 +94,7 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// everyTwice is how often a run is repeated to check that equal seeds give equal runs: one in everyTwice runs.
+// everyTwice says how many runs are made twice, to check that equal seeds give equal runs: one in everyTwice.
 const everyTwice = 32
 
 // carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a
@@ -175,8 +175,8 @@ func differs(seed uint64, a, b *traced.Call) error {
 		"client depends on something on the host that differs from run to run", seed, show(a), show(b))}
 }
 
-// wordsOf splits a command into words. It understands quotes. It returns an error for any other character that is
-// special to a shell.
+// wordsOf splits a command into words. It understands quotes. It returns an error for any character, other than a
+// quote, that is special to a shell.
 func wordsOf(command string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune

@@ -13,7 +13,7 @@ import (
 )
 
 // mostArgument is the maximum length, in bytes, of an argument of a command in a run. A history contains a value and a
-// member in one line of at most 1 MiB, and may need six bytes for each of their bytes.
+// member in one line of at most 1 MiB. Each of their bytes may take up to six bytes in that line.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -105,8 +105,8 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns the first characters of a text on one line, at most most, without control characters and the passwords
-// of URLs.
+// shown returns the beginning of a text on one line, up to the maximum length in bytes. It omits control characters and
+// the passwords of URLs.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {

@@ -68,9 +68,9 @@ var seen = []struct{ faults, sees []string }{
 }
 
 // TestEachKindOfFaultStrikesAProgram checks that a program observes the effects of each kind of fault on itself, on its
-// server and on the network. The program reads a key that its server keeps for 3.5 s, five times, and waits for a
-// second each time. It prints how far its monotonic clock and its wall clock have advanced, how long the reply took,
-// and the reply.
+// server and on the network. The program sets a key that expires after 3.5 s. It reads this key five times, and waits
+// for a second each time. It prints how far its monotonic clock and its wall clock have advanced, how long the reply
+// took, and the reply.
 func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 	redisPy(t) // what the program needs
 	const text = "name: seen\nservers: {redis: 1, replicas: 1, reconfigure-after: 200ms, persistence: " +

@@ -38,7 +38,7 @@ type record struct {
 	Grant *grant `json:",omitempty"`
 }
 
-// grant is a sim.Grant that contains times in place of marks.
+// grant is the form of a sim.Grant in a report: it contains times instead of the marks of the client's world.
 type grant struct {
 	Since, Granted sim.Time
 	Until          sim.Deadline
@@ -93,7 +93,7 @@ func (s *state) acknowledge() { s.reply(nil) }
 
 func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
-// recorded adds an event that one of Fencepost's own clients has reported to the history.
+// recorded adds to the history an event that one of Fencepost's own clients has reported.
 func (k *client) recorded(r *record) {
 	if r.Grant == nil {
 		k.record(r.Event)

@@ -24,7 +24,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed lists the points that a user's client passes, as its reports show.
+// passed lists the steps of a client's work that the reports of a user's client show. A fault can be triggered by one
+// of them.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 

@@ -240,8 +240,8 @@ func TestClientsBeginInTurn(t *testing.T) {
 	}
 }
 
-// TestOwnerValuesAreForgotten checks that only a few owner values are stored, however long a run is, and that a value
-// used for all attempts stays known.
+// TestOwnerValuesAreForgotten checks that only a few owner values are stored, however long a run is. A value that is
+// used for all attempts must still be recognized.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	h := &hold{}
 	for i := range 100 {

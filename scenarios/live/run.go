@@ -40,10 +40,10 @@ type Simulated struct{}
 // Can accepts any fault.
 func (Simulated) Can(*nemesis.Fault) error { return nil }
 
-// Front returns own.
+// Front returns the simulated front end unchanged.
 func (Simulated) Front(own sim.Front) sim.Front { return own }
 
-// Server returns own.
+// Server returns the simulated server unchanged.
 func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
 // Begin does nothing, because there is nothing to start.
@@ -254,7 +254,7 @@ const (
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings returns warnings that a stall of the host may change the outcome of a run of s, and why.
+// warnings returns warnings about stalls of the host that may change the outcome of a run of s, with the reasons.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

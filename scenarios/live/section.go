@@ -82,7 +82,7 @@ var before = map[word][]word{
 	released:  {releasing},
 }
 
-// allows returns the reason why a report is not allowed now, or nil if it is.
+// allows returns nil if the client may send the report now, and otherwise an error with the reason.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(before[r.word], h.step) {
 		if h.attempt == "" {

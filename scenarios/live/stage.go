@@ -77,7 +77,7 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the server that the fleet uses instead of own.
+// Server returns the server that the fleet uses instead of the simulated server own.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -158,15 +158,15 @@ func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is n
 // ErrInterrupted reports that the context of a run was canceled.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
-// wholeSecond returns the next time at which the wall clocks show a whole second, as they do at the start of a run in
-// virtual time. The fraction of a second affects when the fsync once a second takes place, and TTLs, which are in ms.
+// wholeSecond returns the next time at which the wall clocks show a whole second. In virtual time, a run starts at a
+// whole second. The fraction of a second affects the TTLs, which are in ms, and the time of an fsync that takes place
+// once a second.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is the minimum time between the notification of Fencepost's own clients when the scenario starts, and that
-// start.
+// notice is the minimum time between the notification of Fencepost's own clients and the start of the scenario.
 const notice = 50 * time.Millisecond
 
 // ready reports whether the scenario can begin: all clients are ready, and all their connections are set up.

@@ -119,8 +119,8 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	}
 }
 
-// attemptOf returns the attempt to which a request of the user's client belongs. It is an earlier attempt if the
-// request contains an owner value of that attempt and the server still has a key with this value. Otherwise it is the
+// attemptOf returns the attempt to which a request of the user's client belongs. If the request contains the owner
+// value of an earlier attempt, and the server still has a key with this value, it is that attempt. Otherwise it is the
 // latest attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client

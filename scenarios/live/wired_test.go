@@ -91,7 +91,8 @@ func queues(resource *wire) {
 }
 
 // TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. The client's lease must be
-// its session, which its requests extend. Its znode must be recorded as its own. Unsupported requests must be reported.
+// its session, and its requests must extend this session. The record of its znode must name this client. Unsupported
+// requests must be reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

@@ -51,7 +51,7 @@ func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
 	return reply
 }
 
-// routedOnce sends a request to the server that serves a slot, as far as the client knows.
+// routedOnce sends a request to the server that, as far as the client knows, serves a slot.
 func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	if l.slots == nil {
 		l.slots = l.askForSlots(env)

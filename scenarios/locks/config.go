@@ -21,7 +21,7 @@ type Reentry string
 
 const (
 	CountedReentry Reentry = "counted" // the holds are counted, and the last release gives up the lock
-	// the first release gives up the lock, whatever the number of holds (go-zero 1338)
+	// the first release gives up the lock, regardless of the number of holds (go-zero 1338)
 	UncountedReentry Reentry = "uncounted"
 	// the client compares the owner, then sets the key again, even if another client owns it by then (redisson 84)
 	OverwritingReentry Reentry = "overwrite"
@@ -32,7 +32,7 @@ type Release string
 
 const (
 	ReleaseScript     Release = "script"       // compare and delete in one script, as the documents require
-	ReleaseDel        Release = "del"          // plain DEL, whoever owns the key
+	ReleaseDel        Release = "del"          // plain DEL, even if another client owns the key
 	ReleaseGetThenDel Release = "get-then-del" // compare, then DEL: another client may get the lock in between
 	ReleaseCAD        Release = "cad"          // Tair's compare and delete (Alibaba Cloud)
 	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
@@ -146,7 +146,7 @@ type Wait struct {
 	SameConnection bool
 }
 
-// Disks determines on which servers' disks a write must be before the lock counts as acquired.
+// Disks determines which servers must have written a lock to disk before the lock counts as acquired.
 type Disks string
 
 const (
@@ -192,7 +192,7 @@ type Config struct {
 	// its key, and follows redirections.
 	Cluster bool
 
-	// The next fields are for locks on Redis with an expiry only.
+	// The next fields are only for locks on Redis that have an expiry.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
 	// step 3 of the Redlock document; default: on, but with one Redis only if the client checks the validity or extends
 	// the lock

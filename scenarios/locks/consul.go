@@ -71,7 +71,7 @@ type unlocking string
 
 const (
 	releasesKey unlocking = "release" // PUT with ?release, which only the session that holds the key can do
-	deletesKey  unlocking = "delete"  // DELETE, whichever session holds the key
+	deletesKey  unlocking = "delete"  // DELETE, even if another session holds the key
 )
 
 // sequencer determines which index of the key a Consul client uses as its fencing token.

@@ -41,7 +41,7 @@ type consulCaller struct {
 	conn     int           // number of the caller's connection to each server
 	at       int           // index of the server asked last
 	blocking time.Duration // how long the server may wait before it answers
-	// The next fields describe the latest request: when it was last sent, and whether it was repeated.
+	// time at which the latest request was last sent, and whether it was repeated
 	sent     time.Duration
 	repeated bool
 }

@@ -82,14 +82,14 @@ type etcdConfig struct {
 	compareRevision bool
 }
 
-// leaseCount determines from when a client counts the time of an etcd lease.
+// leaseCount determines the time from which a client counts an etcd lease.
 type leaseCount string
 
 const (
-	// from when the client sent the request that extended the lease: the client's count never ends later than the
-	// server's lease
+	// the time at which the client sent the request that extended the lease: the client's count never ends later than
+	// the server's lease
 	fromSending leaseCount = "sending"
-	// from when the reply arrived; the client checks the lease twice a second, as the released client does
+	// the time at which the reply arrived; the client checks the lease twice a second, as the released client does
 	fromReceipt leaseCount = "receipt"
 )
 
@@ -134,7 +134,7 @@ var etcdKeys = []format.Key[etcdConfig]{
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
 }
 
-// withoutRedis explains why a lock on a coordination service does not have certain settings of Redis locks.
+// withoutRedis maps settings of Redis locks to the reason why a lock on a coordination service does not accept them.
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
@@ -236,7 +236,7 @@ func created(key string, revision int64) []rpc.Compare {
 	return []rpc.Compare{{Target: "CREATE", Key: key, Rel: '=', Number: revision}}
 }
 
-// putting returns the operation that puts a key with the session's lease. The value is the attempt.
+// putting returns the operation that puts a key with the session's lease. The key's value is the name of the attempt.
 func (l *etcd) putting(h *Hold, key string) rpc.Op {
 	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
 }
@@ -268,8 +268,9 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return false, true
 }
 
-// waitInLine waits until fewer than permits of the keys under the lock's name are older than the client's own key. It
-// returns false if it had to stop before that.
+// waitInLine waits until the client's own key is among the oldest keys under the lock's name, so that it holds the
+// lock. With several permits, several keys may hold the lock at once. waitInLine returns false if it had to stop before
+// that.
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
@@ -335,7 +336,7 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 }
 
 // giveUp deletes the client's key. If the deletion was not confirmed, or if a late request may put the key again, it
-// also closes the session. A late request of this attempt can then no longer affect the key of the next one.
+// also closes the session. A late request of this attempt can then no longer affect the key of the next attempt.
 func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	left := l.leave(env, h)
 	if s := h.own.(*etcdSession); left != Confirmed || s.stray {

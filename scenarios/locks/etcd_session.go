@@ -27,7 +27,7 @@ type etcdCaller struct {
 	config *Config
 	conn   int // number of the caller's connection to each member
 	at     int // index of the member asked last
-	// The next fields describe the latest request: when it was last sent, and whether it was repeated.
+	// time at which the latest request was last sent, and whether it was repeated
 	sent     time.Duration
 	repeated bool
 	calls    uint64 // number of calls that consisted of a single request

@@ -11,7 +11,7 @@ import (
 )
 
 // Fair is a lock on one Redis with a queue of waiting clients, like Redisson's RedissonFairLock. A list contains their
-// places in the order in which they asked. A sorted set contains the time at which each place ends, by the server's
+// places in the order in which they asked. A sorted set contains the time at which each place expires, by the server's
 // clock.
 const Fair Protocol = "fair"
 
@@ -84,15 +84,15 @@ func fairMeasures(c *Config) []history.Measure {
 	return ms
 }
 
-// placeTimes determines when a place in the queue ends.
+// placeTimes determines when a client's place in the queue expires.
 type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
 	// place-timeout after its client first asked, even if the client is still waiting (redisson 3004)
 	fixedPlaces placeTimes = "fixed"
-	// place-timeout after the end of the place before it, so the timeouts of clients that are gone add up (redisson
-	// 1104, 6150)
+	// place-timeout after the preceding place expires, so the timeouts of clients that are gone add up (redisson 1104,
+	// 6150)
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )
@@ -116,7 +116,7 @@ var fairKeys = []format.Key[fairConfig]{
 }
 
 // queueOf returns the key of the list of places. placesOf returns the key of the sorted set with the times at which the
-// places end.
+// places expire.
 func queueOf(key history.Lock) string  { return string(key) + ":queue" }
 func placesOf(key history.Lock) string { return string(key) + ":places" }
 
@@ -171,7 +171,7 @@ end
 return 1`
 )
 
-// placeScripts are the last parts of the script that asks for the lock, one for each way in which places end.
+// placeScripts are the last parts of the script that asks for the lock, one for each way in which places expire.
 var placeScripts = map[placeTimes]string{renewedPlaces: renewPlace, fixedPlaces: fixPlace, addedPlaces: addPlace,
 	keptPlaces: fixPlace}
 

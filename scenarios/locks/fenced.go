@@ -58,8 +58,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"fenced "+
 		"lock)", format.Options(tokenInStep, tokenLater)...)
 
-// sameKey explains why locks a and b conflict if the name of lock b equals key, which lock a uses for the given
-// purpose. Otherwise it returns "".
+// sameKey explains a conflict between two locks. Lock a uses key for the given purpose, and the name of lock b is the
+// same. If the name of lock b is different, sameKey returns "".
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""

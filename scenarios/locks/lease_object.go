@@ -81,19 +81,20 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// it reads the record and writes it without a holder, even if another client leads by then, because it compares its
-	// identity with the holder that it saw earlier and not with the one that it has just read (client-go from v0.34 on)
+	// it reads the record and writes it without a holder, even if another client leads by then: it compares its
+	// identity with the holder that it saw earlier instead of the holder that it has just read (client-go from v0.34
+	// on)
 	clearsRecord electionEnd = "on"
 	// it writes only if the record still has the version that it knows (client-go v0.32)
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation determines from when a candidate counts the time of another client's lease.
+// observation determines the time from which a candidate counts another client's lease.
 type observation string
 
 const (
-	sightOfChange observation = "change" // from when the candidate saw the record change, as in client-go
-	// from the time in the record, which the leader took from its wall clock
+	sightOfChange observation = "change" // the time at which the candidate saw the record change, as in client-go
+	// the time in the record, which the leader took from its wall clock
 	renewTime observation = "renew-time"
 )
 
@@ -150,7 +151,7 @@ func jittered(period time.Duration) time.Duration {
 	return time.Duration(jitterFactor * float64(period))
 }
 
-// withoutLeaseObject explains why this lock does not have certain settings of other locks.
+// withoutLeaseObject maps settings that other locks have to the reason why this lock does not accept them.
 func withoutLeaseObject() map[string]string {
 	all := withoutRedis(LeaseObject, "record")
 	all["release"] = "a leader of lease-object clears the record or leaves it: set release-on-cancel"
@@ -205,9 +206,8 @@ func badObjectName(name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// leaseObject elects a leader as client-go does. It sends its requests to the etcd member on a node, in the form in
-// which the API server on that node would send them. An update is a transaction that depends on the revision of the
-// key.
+// leaseObject elects a leader as client-go does. It sends its requests to the etcd member on a node, as the API server
+// on that node would send them. An update is a transaction that depends on the revision of the key.
 type leaseObject struct {
 	requester
 	own leaseObjectConfig
@@ -410,7 +410,8 @@ func (e *election) key() string {
 	return rpc.LeaseObjects + rpc.DefaultNamespace + string(e.config.Key)
 }
 
-// givesUpAt returns the time, on its monotonic clock, at which a leader gives up if it begins to renew now and fails.
+// givesUpAt returns the time at which a leader gives up if it begins to renew now and fails. The time is that of the
+// leader's monotonic clock.
 func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	if c.renewDeadline == 0 {
 		return sim.Forever

@@ -39,7 +39,7 @@ const (
 	Confirmed                // enough servers released the lock, or no server needed to be asked
 )
 
-// answered returns the outcome of a release on one server. r is the server's reply; nil: there was none.
+// answered returns the outcome of a release on one server. r is the server's reply, or nil if there was none.
 func answered(r *sim.Reply) Answer {
 	switch {
 	case r.Status == sim.NoReply || r.Status == sim.Reset:
@@ -103,7 +103,7 @@ func (h *Hold) Remaining(env sim.Env) time.Duration {
 	}
 }
 
-// read reads a clock and returns the time in the form that a Deadline uses.
+// read reads a clock and returns the time as a Deadline stores it.
 func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	if kind == sim.Wall {
 		return time.Duration(env.Wall().UnixNano())
@@ -120,8 +120,8 @@ func New(c *Config, of *Library) Lock {
 	return &reentrant{protocol: p, config: c}
 }
 
-// object is a lock object that the tasks of a client share. It stores the owner value in a field, where the task that
-// acquired the lock last has put it. Releases and extensions send this value.
+// object is a lock object that the tasks of a client share. It stores an owner value in a field. Each task that
+// acquires the lock overwrites this value. Releases and extensions send it.
 type object struct {
 	protocol
 	value *string // empty if, as far as the object knows, the lock is not held
@@ -269,16 +269,16 @@ func (l *Library) counted(taken bool) {
 // An acquire that retries makes several attempts. An acquire that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged sets the deadline of those holds for which of returns true. These holds depend on a session that now lasts
-// until the given deadline. If the client was paused and read the reply only after that deadline, nothing is extended.
-// For a hold that its client has not received yet, only the deadline is updated. In real time, holds may be added or
-// removed while the client of a hold is being notified.
-func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
+// prolonged extends the holds that depend on a session, after the session was extended until the given deadline. The
+// function depends selects these holds. If the client was paused and read the reply only after the deadline, nothing is
+// extended. For a hold that its client has not received yet, only the deadline is updated. In real time, holds may be
+// added or removed while the client of a hold is being notified.
+func (l *Library) prolonged(env sim.Env, until sim.Deadline, depends func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
 	}
 	for _, h := range slices.Clone(l.holds) {
-		if !slices.Contains(l.holds, h) || !of(h) {
+		if !slices.Contains(l.holds, h) || !depends(h) {
 			continue
 		}
 		if h.Grant.Until = until; h.Prolonged != nil {
@@ -332,7 +332,7 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 
 func newValue(env sim.Env) string { return strconv.FormatUint(env.Rand(), 36) }
 
-// resting is how a client waits between two attempts. delay is a random delay, and left is the remaining patience.
+// resting is a function that waits between two attempts. delay is a random delay, and left is the remaining patience.
 type resting func(env sim.Env, delay, left time.Duration)
 
 // left returns the remaining patience of a client, measured on its monotonic clock, for an acquire that began at start.
@@ -343,7 +343,8 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls try until it returns a hold or patience ends. try may wait for at most left.
+// retryFor calls try until try returns a hold or the client's patience ends. The argument of try is the remaining
+// patience.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)
@@ -385,7 +386,7 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	}
 }
 
-// sleep is the resting function of most clients: they sleep for the delay.
+// sleep is the resting function of most clients: they sleep for the given delay.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
 // Draw returns a uniformly distributed random duration from the range d. It uses the random numbers of the process.

@@ -40,7 +40,7 @@ func (s *scripted) Serve(r *sim.Incoming) {
 	}
 }
 
-// brief returns a command as short text: it replaces scripts and owner values by names.
+// brief returns a command as short text: it replaces scripts and owner values with names.
 func brief(args []string) string {
 	out := slices.Clone(args)
 	for i, a := range out {

@@ -19,9 +19,9 @@ func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessa
 // channel returns the channel on which a holder publishes its release of the lock.
 func (l *single) channel() string { return string(l.config.Key) + ":released" }
 
-// rest waits between two attempts. If another client has the lock, it waits for a message, otherwise for the delay. A
-// client that is not subscribed yet subscribes and immediately tries again, because the lock may have been released
-// before it was subscribed.
+// rest waits between two attempts. If another client has the lock, rest waits for a message. Otherwise it waits for the
+// given delay. A client that is not subscribed yet subscribes and immediately tries again, because the lock may have
+// been released before it was subscribed.
 func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if !l.config.Wake.byMessage() || !l.taken {
 		sleep(env, delay, left)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// NameProblem explains why a lock of the protocol cannot have the given name. problem is empty if it can. right is the
-// most similar name that is possible, or empty if there is none.
+// NameProblem explains why a lock of the protocol cannot have the given name, and suggests the most similar possible
+// name (right). problem is empty if the name is allowed. right is empty if no similar name is possible.
 func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	if d := Define(p); d != nil && d.badName != nil {
 		return d.badName(name)
@@ -17,8 +17,9 @@ func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	return "", ""
 }
 
-// PairProblem explains why two locks of the protocol cannot have these names at the same time, and what to write
-// instead. It returns "" if they can. Names that conflict here would also conflict on the real servers.
+// PairProblem explains why two locks of the protocol cannot have the given names at the same time, and what to write
+// instead. It returns "" if the locks can have these names. Names that conflict here would also conflict on the real
+// servers.
 func PairProblem(p Protocol, a, b history.Lock) string {
 	if d := Define(p); d != nil && d.clash != nil {
 		return cmp.Or(d.clash(a, b), d.clash(b, a))
@@ -27,7 +28,7 @@ func PairProblem(p Protocol, a, b history.Lock) string {
 }
 
 // SlotProblem explains why a lock of the protocol cannot have the given name on a Redis Cluster, and what to write
-// instead. It returns "" if it can.
+// instead. It returns "" if the name is allowed.
 func SlotProblem(p Protocol, name history.Lock) string {
 	d := Define(p)
 	if d == nil || d.beside == nil {

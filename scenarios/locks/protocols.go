@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Setting is a key under lock in a scenario file.
+// Setting is one setting of a lock in a scenario file: a key under lock.
 type Setting = format.Key[Config]
 
-// Backend is the kind of servers that a protocol uses. Its name is the key under servers that configures them.
+// Backend is the kind of servers that a protocol uses. Its name is that of the setting under servers that selects it.
 type Backend string
 
 // These are the kinds of servers.
@@ -42,12 +42,13 @@ type Definition struct {
 	// by default, a client does not delete its key when it releases the lock, but lets the key expire
 	Leaves bool
 	Shares bool // the protocol is a semaphore, which is useful only with several permits
-	// Settings are the keys that the protocol accepts, each with its words and its default for this protocol.
+	// Settings are the settings that the protocol accepts. Each includes its allowed words and its default for this
+	// protocol.
 	Settings []Setting
-	// Without maps keys that only other protocols accept to explanations: why this protocol does not accept the key,
-	// and what to write instead.
+	// Without maps settings that only other protocols accept to explanations: why this protocol does not accept the
+	// setting, and what to write instead.
 	Without map[string]string
-	// Alike maps keys that must be equal for all clients to explanations: why they must be equal, and what to write
+	// Alike maps settings that must be equal for all clients to explanations: why they must be equal, and what to write
 	// instead of an override.
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
@@ -67,9 +68,9 @@ type Definition struct {
 
 	make  func(requester) protocol
 	lasts func(*Config) time.Duration // see Lasts; nil: the TTL
-	// number of servers that must grant a lock; nil: a majority if Several, otherwise 1
+	// number of servers that must grant a lock; if it is nil, a majority if Several is set, otherwise 1
 	quorum func(*Config) int
-	// sets the protocol's own settings that depend on the number of servers; nil: none
+	// sets the protocol's own settings that depend on the number of servers; nil if there are none
 	complete func(c *Config, servers int)
 	// badName explains why a lock cannot have a name, and returns the most similar possible name, if any. If badName is
 	// nil, all names are possible.
@@ -81,10 +82,11 @@ type Definition struct {
 	beside func(history.Lock) string
 }
 
-// Refusal is a key whose value is not possible, with the reason.
+// Refusal is a setting whose value the protocol does not accept, with the reason.
 type Refusal struct{ Key, Why string }
 
-// definitions lists all protocols in the order of the reference, and settings the keys of all protocols.
+// definitions lists all protocols in the order of the reference documentation. settings lists the settings of all
+// protocols.
 var (
 	definitions []*Definition
 	settings    []Setting
@@ -113,8 +115,8 @@ func Register(d *Definition) {
 	}
 }
 
-// Definitions returns the protocols in the order of the reference, except FromLibrary. Callers must not change the
-// slice.
+// Definitions returns the protocols in the order of the reference documentation, except FromLibrary. Callers must not
+// change the slice.
 func Definitions() []*Definition { return definitions }
 
 // Define returns the definition of a protocol, or nil if there is no protocol with that name.
@@ -130,7 +132,7 @@ func Define(p Protocol) *Definition {
 	return nil
 }
 
-// Setting returns the key at a path, or nil if the protocol does not accept it.
+// Setting returns the setting at a path, or nil if the protocol does not accept it.
 func (d *Definition) Setting(path string) *Setting {
 	for i := range d.Settings {
 		if d.Settings[i].Path == path {
@@ -140,11 +142,12 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings returns the keys of all protocols in the order of the reference. If several protocols define a key, it
-// returns the first definition. Callers must not change the slice.
+// Settings returns the settings of all protocols in the order of the reference documentation. If several protocols
+// define a setting, it returns the first definition. Callers must not change the slice.
 func Settings() []Setting { return settings }
 
-// Taking returns the protocols that accept the key at a path and, if word is not empty, that accept word as its value.
+// Taking returns the protocols that accept the setting at a path. If word is not empty, it returns only those that
+// accept word as the setting's value.
 func Taking(path, word string) (takers []Protocol) {
 	for _, d := range definitions {
 		if s := d.Setting(path); s != nil && (word == "" || slices.Contains(s.Form.Words, word)) {
@@ -180,7 +183,7 @@ func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
 
-// Misses reports whether Lacks contains a safety measure for a lock with these settings.
+// Misses reports whether a safety measure is among those that Lacks returns for a lock with these settings.
 func (d *Definition) Misses(c *Config, m history.Measure) bool {
 	return d.Lacks != nil && slices.Contains(d.Lacks(c), m)
 }
@@ -190,8 +193,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults sets every key to its default, except the keys of an optional mapping. Those are set when the mapping is
-// present. Complete sets defaults that depend on other keys.
+// Defaults sets every setting to its default, except the settings in an optional mapping. They are set when the mapping
+// is present. Complete sets defaults that depend on other settings.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -203,8 +206,9 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete sets the defaults that depend on other keys, for a client of a run with n servers. given reports whether the
-// file states a key. careful is set if the client checks the validity of its lock or extends the lock.
+// Complete sets the defaults that depend on other settings, for a client of a run with n servers. The function given
+// reports whether the file states a setting. careful is set if the client checks the validity of its lock or extends
+// the lock.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)

@@ -110,7 +110,7 @@ const (
 	askUntilQuorum asking = "until-quorum"
 )
 
-// redlockKeys are the keys that determine how a client sends requests to several servers.
+// redlockKeys are the settings that determine how a client sends requests to several servers.
 var redlockKeys = []format.Key[redlockConfig]{
 	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
@@ -173,7 +173,7 @@ type ballot struct {
 	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
 	says     func(*sim.Reply) bool // reports whether a reply grants the request
-	// returns true if the remaining servers need not be asked; nil: all servers are asked
+	// reports whether the remaining servers need not be asked; if it is nil, all servers are asked
 	enough func(*ballot) bool
 	next   func(int, *sim.Reply) bool // the method value settle, created once
 }
@@ -266,7 +266,8 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal returns the reason why an extension failed that yes servers have granted, or nil if it succeeded.
+// refusal returns the reason why an extension failed, or nil if it succeeded. yes is the number of servers that granted
+// the extension.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -314,8 +315,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns the masters in set whose replicas also have the lock, if the client is configured to wait for
-// replicas and to act on the reply to WAIT. Otherwise it returns set unchanged.
+// replicated returns those of the given masters whose replicas also have the lock. If the client is not configured to
+// wait for replicas and to act on the reply to WAIT, it returns all of them.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -389,8 +390,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops as soon as
-// enough returns true.
+// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops when the
+// function enough returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough

@@ -31,7 +31,7 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart returns a validity that is counted from now on, however long the round took.
+// restart returns a validity that is counted from now on, no matter how long the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.of(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}

@@ -48,7 +48,8 @@ func init() {
 
 const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
 
-// withoutOneKey explains why a semaphore on Redis does not have settings of locks with a single key.
+// withoutOneKey lists settings that make sense only for a lock with a single key. Each has the reason why a semaphore
+// on Redis does not accept it.
 var withoutOneKey = map[string]string{
 	"release": "a release gives back only the permit of its own holder: leave release out",
 	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: use " +
@@ -61,7 +62,7 @@ type semaphoreConfig struct {
 	admit admission // default count
 }
 
-// timeOf determines whose clock decides when a permit ends.
+// timeOf determines whose clock decides when a permit expires.
 type timeOf string
 
 const (
@@ -102,7 +103,7 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit ends after the millisecond in its score, so that it lasts for the whole TTL.
+	// A permit is valid until the end of the millisecond in its score, so that it lasts for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
 	// keepSet makes the set last at least as long as its longest permit.

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file contains the keys that several protocols accept. The keys of a single protocol are in that protocol's file.
+// This file contains the settings that several protocols accept. The settings of a single protocol are in that
+// protocol's file.
 
 // These are the maximum values of counts. Larger values serve no purpose.
 const (
@@ -173,13 +174,13 @@ var (
 				"`off`: send it to the current master, which may have changed after a failover"))
 )
 
-// common are the keys above, in the order of the reference.
+// common are the settings above, in the order of the reference documentation.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
 	patienceEnds, retryWake, timeoutKey, releaseOnFailure, reentrantKey,
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// own returns the keys that only one protocol accepts. Config.Own stores their values in a value of type T.
+// own returns the settings that only one protocol accepts. Config.Own stores their values in a value of type T.
 func own[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
@@ -206,14 +207,14 @@ func ownOf[T any](c *Config) T {
 // limitNotGiven is the value of Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
 
-// group returns a key whose value is a mapping that contains other keys.
+// group returns a setting whose value is a mapping that contains other settings.
 func group(path, meaning string) Setting {
 	return Setting{Path: path, Form: format.Form{Kind: format.Mapping}, Depends: "the keys below", Meaning: meaning,
 		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
-// optional returns a key whose value is a mapping, or none by default. If a file contains the mapping, the keys in it
-// get their defaults.
+// optional returns a setting whose value is a mapping. By default there is no mapping. If a file contains the mapping,
+// the settings in it have their own defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -243,7 +244,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within changes the keys of an optional mapping so that their value is none while the mapping is none.
+// within changes the settings of an optional mapping so that their value is none while the mapping is none.
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

@@ -41,7 +41,7 @@ type expiry struct {
 // after returns an expiry that the server computes from its own clock.
 func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne returns a constructor of a protocol on one Redis that sets its key with set.
+// onOne returns a constructor of a protocol on one Redis. The protocol sets its key with the given function.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }
@@ -51,7 +51,7 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
 }
 
-// onOneRedis returns the keys that all locks with an expiry on one Redis accept, followed by own.
+// onOneRedis returns the settings that all locks with an expiry on one Redis accept, followed by the given settings.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -136,9 +136,9 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks whether enough replicas or disks have the writes of the client's connection. After a failover, the client
-// has a new connection to the new master. Nothing has been written on it, so the new master replies that all have
-// everything.
+// wait asks whether enough replicas or disks have the writes that were made on the client's connection. After a
+// failover, the client has a new connection to the new master. Since nothing has been written on that connection, the
+// new master replies that every replica has all writes.
 func (l *single) wait(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// The ticket lock is defined only in ticket_test.go. The tests in this file use it with all other packages.
+// The ticket lock is defined only in ticket_test.go. The tests in this file check that all other packages can use it.
 
 const onTicket = `name: ticket
 servers: {redis: 1, persistence: none}
@@ -74,7 +74,7 @@ func TestATicketLockIsRunAndJudged(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsSwept sweeps over a key that only the ticket lock has, and over protocols.
+// TestATicketLockIsSwept sweeps over a setting that only the ticket lock has, and over protocols.
 func TestATicketLockIsSwept(t *testing.T) {
 	bare := strings.Replace(onTicket, ", poll: 5ms", "", 1)
 	for axis, want := range map[string][]sweep.State{
@@ -105,8 +105,8 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed checks that the parser of scenario files accepts the protocol and its keys, and refuses keys
-// that it does not have. A first scenario can be generated for the protocol and parsed.
+// TestATicketLockIsListed checks that the parser of scenario files accepts the ticket protocol with its settings and
+// refuses the settings of other protocols. A starter file can be generated for the protocol and parsed.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {

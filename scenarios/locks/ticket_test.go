@@ -44,7 +44,7 @@ type ticketLock struct {
 }
 
 // Acquire gets a number and waits until this number is served. If the reply with a number is lost, no client waits for
-// that number, so the lock stays blocked from there on.
+// that number. The lock is then blocked forever.
 func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -93,7 +93,7 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 }
 
 // TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: in reverse, and by name. The order
-// of the reference must stay the same.
+// of the protocols in the reference documentation must stay the same.
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
@@ -132,7 +132,7 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 	Register(&Definition{Name: ticket})
 }
 
-// TestKeysOfOneProtocolAreOfOneProtocol: if several protocols accept a key, it must be stored in Config itself. If it
+// TestKeysOfOneProtocolAreOfOneProtocol: a setting that several protocols accept must be stored in Config itself. If it
 // were stored in one protocol's own settings, the other protocols would lose it.
 func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
 	tried := 0

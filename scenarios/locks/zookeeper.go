@@ -83,9 +83,9 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badPath returns a function that explains why something cannot have the name of a lock, and suggests another name. No
-// part of a path may be empty, "." or "..". ZooKeeper refuses such a path (PathUtils.validatePath), and an HTTP server
-// in Go redirects its clients to another path.
+// badPath returns a function that explains why a name is not allowed, and suggests another name. The argument is the
+// kind of object that has the name, for the explanation. No part of a path may be empty, "." or "..". ZooKeeper refuses
+// such a path (PathUtils.validatePath), and an HTTP server in Go redirects its clients to another path.
 func badPath(what string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(what, name) }
 }
@@ -247,9 +247,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a waiting client must create a new znode. This is so if its session has ended, or if its
-// znode is gone although the session is alive. The latter happens if another client deleted the znode by mistake, or if
-// the znode belonged to the previous session.
+// mayBeGone reports whether a waiting client must create a new znode. It must if its session has ended, or if its znode
+// is gone although the session is alive. A znode can disappear during a session if another client deleted it by
+// mistake, or if it belonged to the previous session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -303,8 +303,8 @@ func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	return l.kind() + "-" + h.value + "-", ""
 }
 
-// enqueue creates the client's znode, or finds the znode that an earlier request of the attempt has created without a
-// reply. It returns false if the caller must try again.
+// enqueue creates the client's znode. If an earlier request of the attempt got no reply but has created the znode,
+// enqueue finds that znode. It returns false if the caller must try again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
@@ -403,8 +403,8 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted is like first, but for a lock with several permits: it reports whether fewer znodes than permits are lower
-// than the client's own.
+// admitted is like first, but for a lock with several permits. It reports whether the number of znodes that are lower
+// than the client's own is smaller than the number of permits.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)
@@ -432,9 +432,9 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode that the client should watch: the nearest znode before its own that excludes it or, if all
-// waiting clients watch the same znode (a herd), the lowest one. before is empty if no znode excludes the client. there
-// is false if the client's own znode is gone.
+// ahead returns the znode that the client should watch (before). This is the nearest znode before the client's own that
+// excludes the client. If all waiting clients watch the same znode (a herd), it is the lowest one. before is empty if
+// no znode excludes the client. The second result reports whether the client's own znode still exists.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -473,8 +473,8 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is gone
-// afterwards, that request deleted it. With bare names, Release deletes the znode whichever session created it, and
-// also deletes the folder if it is empty.
+// afterwards, that request deleted it. With bare names, Release deletes the znode no matter which session created it,
+// and also deletes the folder if it is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)

@@ -25,8 +25,8 @@ import (
 // to a new process.
 const frozenCrowd = 160
 
-// settling is how long the goroutines of a finished run may take to end. After that, their bubble is frozen. patience
-// is how long they may take before they are reported as leaked. Both are virtual time.
+// settling is how long the goroutines of a finished run may take to end. After that, their synctest bubble is frozen.
+// patience is how long they may take before they are reported as leaked. Both are virtual time.
 const settling, patience = 10 * time.Second, 10 * time.Minute
 
 // muchGarbage is the minimum amount of garbage, in bytes, that is collected before a run. The garbage must also exceed
@@ -40,12 +40,12 @@ type left struct {
 	leak      string
 	counts    map[string]int  // number of goroutines that remain after the latest run, by kind
 	everyRun  map[string]bool // kinds of goroutines that some run has left behind
-	// Some run left no further goroutine of a kind in everyRun, so the library may keep one such goroutine for the
-	// whole process.
+	// kept is set if the library may keep one goroutine of a kind for the whole process: after a first run, a later run
+	// left no further goroutine of that kind.
 	kept bool
 }
 
-// Within performs a run in its own bubble.
+// Within performs a run in its own synctest bubble.
 func (w *worker) Within(run func()) {
 	switch w.runs++; {
 	case w.serves:
@@ -79,8 +79,8 @@ func collect() {
 	}
 }
 
-// inBubble performs a run. If the run leaves no goroutine behind, inBubble closes over. Otherwise it closes frozen and
-// never returns.
+// inBubble performs a run in a synctest bubble. If the run leaves no goroutine behind, it closes the channel over.
+// Otherwise it closes the channel frozen and never returns.
 func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	defer close(over)
 	synctest.Test(w.t, func(*testing.T) {
@@ -165,11 +165,12 @@ func kinds() map[string]int {
 	return by
 }
 
-// ours reports whether goroutines with the given first function belong to locktest itself rather than to the library.
+// ours reports whether goroutines belong to locktest itself rather than to the library. kind is the name of their first
+// function.
 func ours(kind string) bool {
 	return kind == "runtime.corostart" || strings.HasSuffix(kind, "/bubble.(*Driver).work.func1") ||
 		strings.HasSuffix(kind, "/locktest.(*worker).inBubble")
 }
 
-// nameOf returns the name of the function at pc, a return address from a stack in the profile.
+// nameOf returns the name of the function at pc, a return address from a stack in the goroutine profile.
 func nameOf(pc uintptr) string { return runtime.FuncForPC(pc - 1).Name() }

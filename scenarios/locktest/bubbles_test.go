@@ -48,7 +48,7 @@ func (l *shared) Lock(ctx context.Context) error {
 
 // TestLeftoversOfARunMakeNoDifferenceToTheNext: goroutines and global state that a library leaves behind do not change
 // later runs. These runs equal the runs of a lock that leaves nothing behind. Global state must not belong to the
-// bubble of an earlier run.
+// synctest bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), SkipTrial: true,

@@ -51,7 +51,7 @@ type Config struct {
 	Locks []string
 	// Permits is the number of clients that may hold the lock at the same time; default 1. With more, the lock is a
 	// semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once, and
-	// resource-safety is not judged. There must be fewer permits than tasks of all clients together. The trial run is
+	// resource-safety is not judged. The clients together must have more tasks than there are permits. The trial run is
 	// for locks with one holder, so it is omitted.
 	Permits int
 	// PlaceTimeout, if set, says that the lock is fair: clients must get it in the order in which they ask for it
@@ -78,8 +78,8 @@ type Config struct {
 	// kinds are drawn only if they are listed here: "evict key", "delete key", "flush" and "client pause", which come
 	// from a lack of memory and from operators.
 	Faults Faults
-	// Without lists faults that are never drawn, because the lock does not promise to survive them. They have the form
-	// of mix.without in a scenario: "jump of servers", "crash losing everything".
+	// Without lists faults that are never drawn, because the lock does not promise to survive them. The syntax is that
+	// of mix.without in a scenario file: "jump of servers", "crash losing everything".
 	Without []string
 	// Plan lists faults that strike in every run, one per line, instead of random ones. If it is empty but not nil, no
 	// faults strike.
@@ -107,7 +107,7 @@ type Config struct {
 	// exercise them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
 	// Availability makes the test fail for a violation of deadlock-freedom even if too few servers for a quorum remain
-	// and none of the others will come back. No lock can survive that.
+	// and the servers that are down never come back. No lock can survive that.
 	Availability bool
 
 	plan     *nemesis.Plan // the faults of every run; nil: random faults, or those of the scenario
@@ -210,16 +210,20 @@ var (
 // These are the sets of laws that different kinds of locks can keep. They are values for Config.Laws. No lock with a
 // lease keeps mutual-exclusion under Pauses, since a paused holder cannot know that its lease has ended.
 //
-// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts if its servers have no replicas and sync every
-// write, if each attempt uses its own value, if it compares that value and deletes the key in one step (a script), and
-// if it reports how long it is valid ([Expiring], [LossNotifier]). A pause exposes locks that compare in one request
-// and delete in another. A lock whose tokens the resource compares keeps FencedLaws under these families, and under
-// Clocks as well. Restarts includes faults in which a server loses its data. No lease and no token counter survives
-// them; put ServerDataLoss into Config.Without to exclude them.
+// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts under these conditions:
+//
+//   - Its servers have no replicas and sync every write.
+//   - Each attempt uses its own value. The release compares that value and deletes the key in one step (a script).
+//   - It reports how long it is valid ([Expiring], [LossNotifier]).
+//
+// A pause exposes locks that compare in one request and delete in another. A lock whose tokens the resource compares
+// keeps FencedLaws under these families, and under Clocks as well. Restarts includes faults in which a server loses its
+// data. No lease and no token counter survives such a loss; put ServerDataLoss into Config.Without to exclude it.
 //
 // A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
-// Sentinel or a Cluster replaces a master by a replica that has not received all its writes. Under such faults, and
-// under every family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the data.
+// Sentinel or a Cluster replaces a master with a replica that has not received all of the master's writes. Under such
+// faults, and under every family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the
+// data.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
 	FencedLaws     = checker.LawsKeptBy(checker.Fenced)
@@ -343,7 +347,7 @@ func (c *Config) promised() string {
 	return strings.Join(list, ", ")
 }
 
-// mix describes the faults to draw from, in the syntax of scenario files.
+// mix returns the mix from which the runs draw their faults, in the syntax of scenario files.
 func (c *Config) mix() string {
 	var parts []string
 	if len(c.Faults) > 0 {

@@ -27,20 +27,20 @@
 // Then several clients acquire the lock, work, write to a resource and release the lock, while faults strike at random.
 // There is one run for each seed. Package checker judges each run, as it judges every run of Fencepost. For each
 // distinct violation, the test fails and prints the smallest run that shows it, with a timeline. It names a folder that
-// contains the plan, the scenario and an HTML page, and two commands that repeat the run. A table of the laws and an
-// index of the findings come first. Failures of the lock's own code come first, and violations that no lock with a
-// lease can prevent come last.
+// contains the plan, the scenario and an HTML page, and two commands that repeat the run. The output begins with a
+// table of the laws and an index of the findings. In the index, failures of the lock's own code come first, and
+// violations that no lock with a lease can prevent come last.
 //
 // # Every single fault
 //
 // With Config.EachFault no fault is drawn at random. Instead, each single fault of the fault-free run of seed 1 is
 // tried, as fencepost verify --requests does. Each request and each answer is lost and, in another run, delayed. Each
-// client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and Without
-// permit. Each such fault is tried with several lengths, so that it ends soon after each timeout or lease that it can
-// outlast. The log says what was enumerated, in how many runs, and what was left out: other seeds, two faults at once,
-// kinds that cannot be enumerated. Two clients that acquire the lock twice need a few thousand runs; clients that retry
-// often while they wait need many more. The name of a subtest contains the number of a fault: fault=168 stands for one
-// start and target of a fault, with all its lengths. With -short only the first 20 are tried.
+// client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and
+// Config.Without permit it. Each such fault is tried with several lengths, so that it ends soon after each timeout or
+// lease that it can outlast. The log says what was enumerated, in how many runs, and what was left out: other seeds,
+// two faults at once, kinds that cannot be enumerated. Two clients that acquire the lock twice need a few thousand
+// runs; clients that retry often while they wait need many more. The name of a subtest contains the number of a fault:
+// fault=168 stands for one start and target of a fault, with all its lengths. With -short only the first 20 are tried.
 //
 // If two runs without faults differ, the log says so. Then only faults that name a message are tried, and the others
 // are counted.
@@ -49,20 +49,20 @@
 //
 // The flags of go test have their usual meanings. -run 'TestMyLock/seed=168' performs one run, without the trial run.
 // With -short there are at most 20 runs. -v prints the outcome of each law and, for a single run that breaks nothing,
-// the timeline. -locktest.plan FILE runs the plan that a failure has saved. -race reports a race as a failure of the
-// seed that shows it, in full. -cover counts the code covered in the processes of the runs, except in processes that
-// the lock's code ended or left goroutines in. The runs end after four fifths of the time set by -timeout, and the test
-// says how many there were. -parallel runs tests at the same time; they share one process per core for their runs.
-// -fuzz is refused: the runs take place in other processes, which cannot rerun an input of the fuzzer, since such an
-// input has no name.
+// the timeline. -locktest.plan FILE runs the plan that a failure has saved. -race reports each race in full, as a
+// failure of the seed that shows it. -cover includes the code that is executed in the processes of the runs. It omits a
+// process that the lock's code ended, or in which the lock's code left goroutines behind. The runs end after 80 % of
+// the time set by -timeout, and the test reports how many runs it made. -parallel runs tests at the same time; they
+// share one process per core for their runs. -fuzz is refused, because the runs take place in other processes, which
+// cannot repeat an input of the fuzzer.
 //
 // # What a pause can stop
 //
 // A paused client does nothing. Its requests, dials and closes wait, and so do its reads, even if answers arrive. When
 // the pause ends, all answers and all read deadlines that have passed take effect at once, and the seed decides which
-// the client sees first. After a SIGSTOP on a real machine, chance decides that. A pause begins at a random time, or
-// between an answer and the client's next request ("pause client-1 for 10s after the answer to its GET"). The latter
-// exposes a lock that first checks and then acts.
+// the client sees first. On a real machine, the order after a SIGSTOP is random. A pause begins at a random time, or
+// between an answer and the client's next request ("pause client-1 for 10s after the answer to its GET"). A pause of
+// the second kind exposes a lock that first checks and then acts.
 //
 // A pause cannot begin between two instructions with no request or answer between them, for example between reading the
 // clock and returning from Lock. A lock that fails only if it is paused there is not found. Also, timers that the
@@ -71,11 +71,11 @@
 //
 // # Determinism
 //
-// The test executes its own binary again, in one single-threaded process per core. Goroutines in it run in a bubble of
-// testing/synctest; package sim/bubble says what remains random then. Each of these processes also executes the code
-// that precedes Run in the test, with the test's own flags and -short. They end when the test ends, however it ends.
-// crypto/rand and math/rand are seeded for each run. Each seed that fails is run twice; if the two runs differ, the
-// failure says so.
+// The test executes its own binary again, in one single-threaded process per core. The goroutines of a run are in a
+// bubble of testing/synctest; package sim/bubble says what remains random in a bubble. Each of these processes also
+// executes the code that precedes Run in the test, with the test's own flags and -short. The processes end when the
+// test ends, even if it ends abnormally. crypto/rand and math/rand are seeded for each run. Each seed that fails is run
+// twice; if the two runs differ, the failure says so.
 //
 // Virtual time stands still while a goroutine runs. It also stands still while a goroutine is blocked by anything other
 // than a channel or a timer of the run, a mutex, a sync.Cond or WaitGroup, or a connection of the client: for example,
@@ -84,7 +84,7 @@
 // it, and the other seeds continue. Config.IgnoredGoroutines names goroutines of a library that are known to block;
 // their runs are counted but not judged. For virtual time to pass while a goroutine waits for a mutex, the processes of
 // the runs modify a table of Go's runtime (package sim/bubble). That works with Go 1.26 and 1.27. With another version,
-// the test ends at the first run that a mutex stops, and says why.
+// the test ends at the first run in which a wait for a mutex stops virtual time, and says why.
 //
 // A goroutine that a run leaves behind cannot affect another run: its connections are closed, and every dial fails.
 // When there are many such goroutines, the process ends, and another one continues with the remaining seeds. On Linux
@@ -94,8 +94,8 @@
 // # Compatibility
 //
 // The exported names of this package follow semantic versioning. Before 1.0 an exported name may change in a minor
-// version, and the release notes say so. From 1.0 on, none changes within a major version. Fields may be added to
-// structs in any minor version, so a test should write a Config with field names.
+// version, and the release notes say so. From 1.0 on, no exported name changes within a major version. Fields may be
+// added to structs in any minor version, so a test should write a Config with field names.
 //
 // Runs of equal seeds are equal only within one version of this module: another version may draw other faults for a
 // seed. The wording of reports, stories and errors is not covered either: a test that needs a result should take it

@@ -53,8 +53,8 @@ type listed struct {
 }
 
 // enumerate makes a worker list every place (start and target) at which it can inject a single fault. It returns the
-// numbers of all places, of the first few with -short, or only asked if that is not empty. If the worker fails, it
-// returns nil.
+// numbers of all places, or of the first few with -short. If the caller asks for certain numbers, it returns only
+// these. It returns nil if the worker fails or if a requested number does not exist.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()
@@ -207,14 +207,16 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errDoubt stops the remaining runs at a place because the result of one of them cannot be trusted.
+// errDoubt stops the remaining runs at a place (start and target of faults) because the result of one of them cannot be
+// trusted.
 var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
-// errNoCourse stops the remaining runs at a place because a run failed and the other runs depend on its history.
+// errNoCourse stops the remaining runs at a place (start and target of faults) because a run failed and the other runs
+// depend on its history.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace performs and reports the runs of the single faults at a place (start and target). ok is false if the result
-// of a run cannot be trusted.
+// tryPlace performs and reports one run for each single fault at a place, which is the start and the target of faults.
+// ok is false if the result of a run cannot be trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ

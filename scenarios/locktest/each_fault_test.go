@@ -104,7 +104,7 @@ func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	_ = os.RemoveAll("_runs")
 }
 
-// fickle is a lock whose library behaves differently in every second run: it acquires the lock one more time.
+// fickle is a lock whose library behaves differently in every other run: it acquires the lock one more time.
 type fickle struct{ plain }
 
 var fickleClients int
@@ -121,7 +121,7 @@ func (l *fickle) Lock(ctx context.Context) error {
 }
 
 // TestALibraryWhoseRunsDifferIsReported: if equal runs of a library differ, faults that name a message are still tried.
-// The other faults are skipped, and the report says how many they are.
+// The other faults are skipped, and the report says how many there are.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {

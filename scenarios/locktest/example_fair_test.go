@@ -13,7 +13,7 @@ import (
 const placeTimeout = 2 * time.Second
 
 // fairMutex is a mutex with a queue on one Redis. A list contains the waiting clients in order. A sorted set contains
-// the time at which each place ends, by the server's clock. A client keeps its place by asking again.
+// the time at which each place expires, by the server's clock. A client keeps its place by asking again.
 type fairMutex struct {
 	*mutex
 	ask string // the script that asks for the lock

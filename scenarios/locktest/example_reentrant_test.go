@@ -19,8 +19,8 @@ type reentrant struct {
 	enter, leave string // scripts
 }
 
-// Each of these scripts returns the number of holds that the owner has or, in the case of release, had before. They
-// return 0 if the owner has none.
+// The acquiring script returns the number of holds that the owner then has. The releasing script returns the number
+// that the owner had before. Both return 0 if another client has the lock.
 const (
 	enterHold = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0

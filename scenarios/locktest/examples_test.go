@@ -55,7 +55,7 @@ func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	}
 }
 
-// TestWhatTheLocksOfTheExamplesCannotKeep: some examples demand fewer laws because, as their comments say, no lease
+// TestWhatTheLocksOfTheExamplesCannotKeep: some examples require fewer laws because, as their comments say, no lease
 // survives their faults. This test shows that their locks break lease-exclusion. It also finds a reentrant lock whose
 // inner release deletes the key.
 func TestWhatTheLocksOfTheExamplesCannotKeep(t *testing.T) {

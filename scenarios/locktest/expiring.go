@@ -41,7 +41,7 @@ func (v *validity) watch(env sim.Env) {
 	}
 }
 
-// ask asks the lock until when it is valid, and records the answer if it has changed. An answer in the past is recorded
+// ask asks the lock how long it is valid, and records the answer if it has changed. An answer in the past is recorded
 // as the current time, or ignored if the recorded validity has ended already.
 func (v *validity) ask(env sim.Env) {
 	if v.over.Raised() || v.busy {

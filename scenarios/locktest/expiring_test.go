@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// watchdog is a lock that renews its key every two seconds, or only claims to, and reports until when it is valid.
+// watchdog is a lock that renews its key every two seconds, or only claims to do so. It reports how long it is valid.
 type watchdog struct {
 	plain
 	renews bool // asks the server to extend the key
@@ -100,8 +100,8 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client asks its lock again until
-// when it is valid. It writes only if the lock has renewed itself.
+// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client asks its lock again how
+// long it is valid. It writes only if the lock has renewed itself.
 func TestAClientThatChecksItsLockAsksItAnew(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {
 		t.Run(want, func(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Report is the result of the runs of an Explore.
+// Report is the result of a call of Explore.
 type Report struct {
 	// Runs is the number of runs: one for each seed, or for each single fault (Config.EachFault). It is 0 if the trial
 	// run (RunTrial) failed. In that case the test fails.
 	Runs int
-	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then the others in the
-	// order of the laws, and last those that no lock with a lease can prevent.
+	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then violations of the
+	// other laws in the order of the laws, and last those that no lock with a lease can prevent.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
@@ -42,8 +42,8 @@ type Report struct {
 	// CPU is the processor time of the processes that performed the runs, including their start. It is measured by the
 	// host.
 	CPU time.Duration
-	// PeakMemory is the largest peak memory use of these processes, in bytes. It is measured by the host, and 0 if it
-	// is unknown.
+	// PeakMemory is the largest peak memory use, in bytes, of the processes that performed the runs. It is measured by
+	// the host, and 0 if it is unknown.
 	PeakMemory int64
 
 	parent *parent
@@ -68,7 +68,7 @@ type Failure struct {
 	Text string
 }
 
-// ShrunkRun is the smallest run found that shows a breach.
+// ShrunkRun is the smallest run that Shrink has found for a breach.
 type ShrunkRun struct {
 	Plan, Scenario string // contents of the plan file and the scenario file
 	Text, Page     string // the report of the run, for a terminal and as HTML
@@ -142,7 +142,7 @@ func (p *parent) groupOf(b Breach) group {
 	return group{broken: broken{finding: finding{Law: b.Law, Cause: b.Cause}}, first: ran{Seed: b.Seed}}
 }
 
-// Violated returns the number of runs in which a law was violated, whatever the cause.
+// Violated returns the number of runs in which a law was violated, for any cause.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
 // Held returns the number of runs in which a law held. Runs in which the law was not exercised count neither as Held
@@ -169,7 +169,7 @@ func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {
 	return n
 }
 
-// Digests returns the digests of the runs that could be judged, by seed. Two runs are equal if their digests are.
+// Digests returns the digests of the runs that could be judged, by seed. Equal digests mean that the runs are equal.
 func (r *Report) Digests() map[uint64]sim.Digest {
 	all := map[uint64]sim.Digest{}
 	for _, run := range r.parent.runs {

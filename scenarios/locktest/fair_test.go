@@ -19,8 +19,8 @@ func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 }
 
 // TestFairLocksKeepTheirOrder: a sound queue keeps its order. The test catches a queue that gives the lock to whichever
-// client asks first, a queue whose places never end, and a queue whose places end while their clients still wait. A
-// lock without a queue promises no order. Its order is judged only if the test sets PlaceTimeout.
+// client asks first, a queue whose places never expire, and a queue whose places expire while their clients still wait.
+// A lock without a queue promises no order. Its order is judged only if the test sets PlaceTimeout.
 func TestFairLocksKeepTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -48,8 +48,8 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// unmatched returns an error if a fault of the runs would remove a key that is named like a lock, such as "evict key of
-// lock on redis-1 at 3s", although Config.Keys gives the lock's keys other names.
+// unmatched returns an error if Config.Keys gives the lock's keys other names than the lock, but a fault of the runs
+// would remove a key that is named like the lock. An example of such a fault is "evict key of lock on redis-1 at 3s".
 func (c *Config) unmatched(s *scenarios.Scenario) error {
 	if c.keys == nil {
 		return nil
@@ -75,7 +75,7 @@ func (c *Config) unmatched(s *scenarios.Scenario) error {
 	return nil
 }
 
-// connect sets the lock and the member of a key event to those of the key in Config.Keys.
+// connect replaces the lock and the member of a key event with those that Config.Keys assigns to the key.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
 // lockOf returns the lock of a recorded key and the key's member name. If the key belongs to no lock, it returns a name

@@ -15,7 +15,7 @@ import (
 type several struct {
 	plain
 	key   []string
-	steal string // key that each release deletes, whoever owns it
+	steal string // key that each release deletes, even if another client owns it
 }
 
 func threeKeys(lock string) []string { return []string{"my:0:" + lock, "my:1:" + lock, "my:2:" + lock} }

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// goroutines returns the goroutines of the bubble, except those of locktest itself.
+// goroutines returns the goroutines of the synctest bubble, except those of locktest itself.
 func goroutines() []*remote.Goroutine {
 	stacks := make([]byte, 64<<10)
 	n := runtime.Stack(stacks, true)
@@ -27,13 +27,13 @@ func (c *Config) ignores(g *remote.Goroutine) bool {
 	return slices.ContainsFunc(c.IgnoredGoroutines, g.In)
 }
 
-// strangers returns the goroutines of the bubble that neither belong to locktest nor are named by
+// strangers returns the goroutines of the synctest bubble that neither belong to locktest nor are named by
 // Config.IgnoredGoroutines.
 func (w *worker) strangers() []*remote.Goroutine {
 	return slices.DeleteFunc(goroutines(), w.config.ignores)
 }
 
-// leakOf returns a report on goroutines that are still running ten minutes after their run, or "" if there are none.
+// leakOf returns a report of goroutines that are still running ten minutes after their run, or "" if there are none.
 func (w *worker) leakOf(all []*remote.Goroutine) string {
 	if len(all) == 0 {
 		return ""
@@ -47,8 +47,8 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
-// leaked returns the report on the goroutines that the runs have left behind. It returns "" if there are fewer of them
-// than runs.
+// leaked returns the report on the goroutines that the runs have left behind. It returns "" if there are fewer
+// goroutines than runs.
 func (w *worker) leaked() string {
 	if w.failed || w.later || w.left.strangers < w.runs {
 		return ""

@@ -126,7 +126,7 @@ func holdAt(h *history.History, at int) *hold {
 }
 
 // holdsOf returns the holds among the witnesses of a finding, in chronological order. If a witness is a request that
-// took effect at the resource, the hold in which the request was made is returned for it.
+// took effect at the resource, holdsOf includes the hold during which the request was made.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	shown := map[history.Attempt]bool{}
 	for i := range h.Events {
@@ -153,7 +153,7 @@ func (g *hold) over(h *history.History, other *hold) bool {
 
 // leftInTime reports whether a write that was stale, or that overwrote an update, was sent in time: the client sent it
 // while it still held the lock, and the next client was granted the lock only after the release or the end of the
-// lease. No lock can stop such a write. Only a resource that compares fencing tokens can.
+// lease. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
@@ -178,8 +178,8 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 }
 
 // keptInside reports whether a holder was still in the critical section after the end of its lease only because an
-// answer of the resource was late. It had sent the request in time, and was waiting for the answer when the other
-// client entered.
+// answer of the resource was late. The holder had sent the request in time, and was waiting for the answer when the
+// other client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -240,8 +240,8 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// notified reports whether a lock notified its holder of the loss although the clients are not configured to stop
-// working then.
+// notified reports whether the lock told its holder that it was lost, but the clients are not configured to stop
+// working in that case.
 func notified(h *history.History, f *checker.Finding) bool {
 	return !h.Header.Applies(history.StopWhenLost) && slices.ContainsFunc(holdsOf(h, f), func(g *hold) bool {
 		return g.Process == f.About && (g.Grant.Open || g.Grant.Told)
@@ -262,8 +262,9 @@ func ended(h *history.History, at int) history.Time {
 // usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1 % of the TTL.
 const usualAllowance = 10_000
 
-// clockLimit receives the indexes of the events that explain why a key expired early. If they are clock faults and the
-// usual allowance does not cover all of them, it returns the limit that applies to the others: jumps, or drift.
+// clockLimit returns the limit that the clock faults among the given events exceed: jumps of a clock, or drift beyond
+// the usual allowance. indexes are the events that explain why a key expired early. If these events contain no such
+// fault, clockLimit returns "".
 func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })

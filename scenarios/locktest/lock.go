@@ -21,18 +21,18 @@ import (
 // [LossNotifier], [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the
 // client's work or of the run. It must close connections and end goroutines.
 type Lock interface {
-	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
-	// wait for at least a second, or an eighth of the TTL if that is shorter. After that it may return an error. When
-	// ctx is done, it must return an error. ctx is done at the latest when the run ends. If Lock returns an error, the
-	// client skips this cycle.
+	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, Lock
+	// must wait for at least a second, or an eighth of the TTL if that is shorter. After that it may return an error.
+	// When ctx is done, it must return an error. ctx is done when the run ends or earlier. If Lock returns an error,
+	// the client skips this cycle.
 	Lock(ctx context.Context) error
-	// Unlock releases the lock. When ctx is done, it must return, with an error if it has not released the lock. ctx is
-	// done at the latest when the run ends. An Unlock that continues to retry servers that do not answer is reported as
-	// hanging.
+	// Unlock releases the lock. When ctx is done, Unlock must return, with an error if it has not released the lock.
+	// ctx is done when the run ends or earlier. An Unlock that continues to retry servers that do not answer is
+	// reported as hanging.
 	Unlock(ctx context.Context) error
 }
 
-// Expiring is a Lock that reports until when it is valid, by its client's wall clock (time.Now). ValidUntil is called
+// Expiring is a Lock that reports how long it is valid, by its client's wall clock (time.Now). ValidUntil is called
 // when Lock or Extend has returned nil, when a server's answer has reached the client, at the time that it returned
 // last, and whenever the client checks its lock. So a lock that renews itself counts as valid for exactly as long as it
 // says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
@@ -77,7 +77,7 @@ type Sharer interface {
 	Shared() bool
 }
 
-// Client is the client for which New creates a Lock.
+// Client is one client of the lock under test. New creates a Lock for it.
 type Client struct {
 	Name string // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
 	Key  string // name of the lock, and its key on the servers unless Config.Keys says otherwise
@@ -88,9 +88,9 @@ type Client struct {
 	shared *common
 }
 
-// TaskLock is a Lock that gives each task of its client (Config.Tasks) its own Lock. This is a handle that holds what
-// belongs to one acquisition, such as its owner value. ForTask is called when a task, from 1 to Config.Tasks, first
-// needs the lock. If a Lock has no ForTask, all tasks call its own methods.
+// TaskLock is a Lock that gives each task of its client (Config.Tasks) a Lock of its own: a handle that holds what
+// belongs to one acquisition, such as the owner value. ForTask is called when a task first needs the lock. Tasks are
+// numbered from 1. If a Lock has no ForTask, all tasks call its own methods.
 type TaskLock interface {
 	ForTask(task int) Lock
 }
@@ -181,7 +181,7 @@ type unopened struct{ err error }
 func (u unopened) Lock(context.Context) error   { return u.err }
 func (u unopened) Unlock(context.Context) error { return u.err }
 
-// Prepare makes the simulated world of a run record the stacks of the bubble and use its clock.
+// Prepare makes the simulated world of a run record the stacks of the synctest bubble and use its clock.
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Nameless = h.stacks, h.Wall(), true
 	o.Keep = h.keep
@@ -227,7 +227,7 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign returns the lock of one task of a client, in the form that the simulation calls.
+// foreign returns the lock of one task of a client as an object that the simulation can call.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	l := &foreign{answers: h.answer, guest: h.Guest(client), config: c, library: of, together: h.together}
 	l.caller = l.guest
@@ -277,7 +277,7 @@ type foreign struct {
 	library *locks.Library
 	task    int  // number of the task; 0 if the client has only one
 	lock    Lock // the lock of the task
-	// validity is nil if the lock does not report until when it is valid, or if it is not held.
+	// validity is nil if the lock does not report how long it is valid, or if it is not held.
 	validity *validity
 	// together is set if all servers form one service that grants a lock.
 	together bool
@@ -443,7 +443,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered returns yes if err shows that a server has answered, and no otherwise.
+// answered returns its argument yes if err shows that a server has answered. Otherwise it returns its argument no.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no

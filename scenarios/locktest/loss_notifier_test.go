@@ -15,7 +15,7 @@ type telling struct {
 	lost  chan struct{}
 }
 
-// announcing is a telling lock without the ValidUntil method that telling inherits from plain.
+// announcing is a telling lock without a ValidUntil method, which telling inherits from plain.
 type announcing struct{ l *telling }
 
 func (l announcing) Lock(ctx context.Context) error {
@@ -95,8 +95,8 @@ type ending struct{ announcing }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
-// TestALossReportedAfterTheRunIsNotRecorded: even if locks report their loss at the end of a run, equal seeds give
-// equal runs.
+// TestALossReportedAfterTheRunIsNotRecorded: equal seeds give equal runs even if locks report a loss at the end of a
+// run.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, SkipTrial: true,
 		New: making(func(c *Client) Lock {

@@ -11,10 +11,11 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver returns a Resolver that gets the addresses of host names from h. It must be called outside a bubble.
+// resolver returns a Resolver that gets the addresses of host names from h. It must be called outside a synctest
+// bubble.
 func resolver(h *host) *net.Resolver {
-	// The first lookup in a process makes a channel that later lookups share. If a bubble made it, no other bubble
-	// could use it.
+	// The first lookup in a process creates a channel that later lookups share. No other synctest bubble could use the
+	// channel if it were created inside a bubble.
 	none := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
 	first := net.Resolver{PreferGo: true, Dial: none}
 	first.LookupHost(context.Background(), "redis-1")

@@ -96,9 +96,9 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 }
 
 // exploreShare runs the seeds in one worker after another. It replaces a worker that dies or in which too many
-// goroutines remain. If a run fails and is not the first of its process, it is repeated in a separate process. If it
-// succeeds there, the library must have kept state from one run to the next. From then on, each run gets its own
-// process.
+// goroutines remain. If a run fails and is not the first of its process, exploreShare repeats it in a separate process.
+// If the repeated run succeeds, the library must have kept state from one run to the next. From then on, each run gets
+// its own process.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	s := share{parent: p, seeds: seeds}
 	for len(s.seeds) > 0 && ctx.Err() == nil {
@@ -210,15 +210,15 @@ func (s *share) finish(seed uint64) {
 	delete(s.plans, seed)
 }
 
-// block contains the results of the runs in a worker's current block of seeds, in order from the block's first seed, as
-// far as later plans depend on them.
+// block contains what later plans need to know about the runs in a worker's current block of seeds. The runs are in
+// order from the block's first seed.
 type block []search.Shown
 
 // add records the run of the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
-// save writes the results that a worker needs to continue with a seed to a file in folder, and returns the file's path.
-// It returns "" if there are no such results.
+// save writes a file in folder with the results that a worker needs to continue with a seed. It returns the file's
+// path, or "" if there are no such results.
 func (b *block) save(folder string, seed uint64) (file string, err error) {
 	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
 	if len(known) == 0 {
@@ -322,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do is like start, but does not use reports from runs whose results cannot be trusted. In that case another worker
-// repeats the task, with a separate process for each run.
+// do performs a task in a worker and calls take with the worker's reports, like start. If it cannot trust the results,
+// it discards the reports, and another worker repeats the task with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	for {
 		var all []report
@@ -344,8 +344,8 @@ func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// start starts a worker process for a task, passes its reports to take, and returns the error with which the process
-// ended. When ctx is done, it kills the process.
+// start starts a worker process for a task, calls take with each report of the process, and returns the error with
+// which the process ended. When ctx is done, start kills the process.
 func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -400,8 +400,8 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 // passedOn returns the command-line arguments of this process that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the seed in the pattern of the flag -run, if that selects the subtest WORD=SEED of the test. one
-// reports whether it does.
+// seedAsked returns the seed in the pattern of the flag -run if the pattern selects the subtest WORD=SEED of the test.
+// If the pattern selects no such subtest, one is false.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

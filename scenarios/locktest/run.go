@@ -256,7 +256,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 // guides reports whether the plans of runs depend on the results of earlier runs.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
-// drawn returns the number of seeds whose plans are drawn when no single seed is requested.
+// drawn returns the number of seeds for which the test draws plans if no single seed is requested.
 func (c *Config) drawn() int {
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
@@ -397,8 +397,8 @@ func save(folder string, files map[string]string) error {
 // timeUp is the reason that is reported if the time limit set by -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker perform task k with a run that was already made once. It passes the worker's reports to take,
-// which returns whether a report contains the result. If no report does, why states the reason.
+// onceMore makes a worker repeat a run that was already made once, as part of task k. It calls take with each report of
+// the worker. take returns true if the report contains the result. If no report does, why states the reason.
 func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {

@@ -40,7 +40,7 @@ func making(lock func(*Client) Lock) constructor {
 	return func(c *Client) (Lock, error) { return lock(c), nil }
 }
 
-// wrapped returns a New function that wraps the locks of another one.
+// wrapped returns a New function that creates a lock with inner and wraps it.
 func wrapped[L Lock](inner constructor, wrap func(L) Lock) constructor {
 	return func(c *Client) (Lock, error) {
 		l, err := inner(c)
@@ -115,7 +115,7 @@ func (l *plain) Close() error {
 	return nil
 }
 
-// careless is a lock whose Unlock deletes the key, whoever holds the lock.
+// careless is a lock whose Unlock deletes the key even if another client holds the lock.
 type careless struct{ plain }
 
 func (l *careless) Unlock(ctx context.Context) error {
@@ -429,8 +429,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, that call of Lock fails with the error, and the next
-// call of Lock calls New again. The run can be judged.
+// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, the current call of Lock fails with the error, and
+// the next call of Lock calls New again. The run can be judged.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	// each client acquires the lock 3 times
 	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {
@@ -477,7 +477,7 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// stranded is a lock that dials a server whose host is down before its first Lock.
+// stranded is a lock that dials a server before its first Lock. The server's host is down.
 type stranded struct {
 	*plain
 	dialed bool

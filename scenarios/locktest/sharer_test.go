@@ -42,7 +42,7 @@ func (l *alternating) Unlock(ctx context.Context) error {
 	return err
 }
 
-// of returns a New function that creates a readWrite lock and passes it to change.
+// of returns a New function that creates a readWrite lock and changes it with the given function.
 func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReadWrite(c)

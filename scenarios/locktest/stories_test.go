@@ -37,7 +37,7 @@ func (l *prefixed) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// seizing is a lock that waits for a second and then overwrites the key, whoever holds it.
+// seizing is a lock that waits for a second and then overwrites the key, even if another client holds the lock.
 type seizing struct{ plain }
 
 func (l *seizing) Lock(ctx context.Context) error {

@@ -119,7 +119,7 @@ func (p *parent) ignored() (n int) {
 	return n
 }
 
-// summary lists the outcomes of each law, in the form of fencepost explore, and the failures.
+// summary lists the outcomes of each law, in the format of fencepost explore, and the failures.
 func (p *parent) summary() string {
 	failures := p.failures()
 	size := text.Count(len(p.runs), "run")
@@ -243,8 +243,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided returns the number n of runs in which every law was decided. free is the number of those runs whose plans did
-// not depend on other runs.
+// decided returns the number of runs in which every law was decided (n). It also returns how many of these runs had
+// plans that did not depend on other runs (free).
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// RunTrial performs only the trial run, which has no faults, and fails the test for whatever is wrong in it. Three
+// RunTrial performs only the trial run, which has no faults, and fails the test for every problem that it shows. Three
 // clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the servers' records
 // and by the results of calls. It checks the following:
 //
@@ -29,7 +29,7 @@ import (
 //     make them for clients whose names begin with "worker".
 //   - A Lock whose context is cancelled while another client has the lock does not return nil.
 //   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
-//     lock must change before that key expires: it is deleted, or overwritten by whatever the lock writes for "free".
+//     lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
 //     If the next client acquires the lock before the key expires, the lock was released in some other way, which is
 //     accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
 //   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
@@ -347,7 +347,8 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits for Lock to return nil when the lock is free, and reports whether it did.
+// have waits until Lock returns nil. It reports a problem if Lock gives up or does not return in time although the lock
+// is free. It returns whether the client has the lock.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)
@@ -441,7 +442,7 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a LossNotifier has closed Lost at the latest half a TTL after its key expired.
+// tells checks that a LossNotifier has closed Lost within half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
 	_, loses := h.lock.(LossNotifier)
 	keys, ended := t.expired(h)

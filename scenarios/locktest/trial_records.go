@@ -30,7 +30,7 @@ func (t *trial) place(e *history.Event) string {
 	return strings.Join([]string{string(e.Process), string(e.Lock), e.Member}, "\x00")
 }
 
-// standing returns the last record of each key that attempt a still holds after the events.
+// standing returns the last record of each key that an attempt still holds after the given events.
 func (t *trial) standing(a history.Attempt, events []history.Event) (keys []history.Event) {
 	for i := range events {
 		e := &events[i]
@@ -142,9 +142,9 @@ func quoted(names []string) string {
 	return text.Join(all, " and ")
 }
 
-// keyInUse returns the problem that a holder deleted its own key, or that a key belongs to the clients that wait. It
-// returns "" if neither is the case. The first problem comes first because, if a holder deletes its own key and another
-// client then sets it, that client has the lock and does not wait.
+// keyInUse returns the problem that a holder deleted its own key, or that a key belongs to waiting clients. It returns
+// "" if there is neither problem. It checks for deleted keys first: if a holder deletes its own key and another client
+// then sets that key, the other client has the lock and does not wait.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
@@ -176,9 +176,9 @@ func (t *trial) givenAway(events []history.Event) string {
 const onlyInUnlock = "delete it only in Unlock. If a function that runs under the lock acquires it again, count the " +
 	"holds"
 
-// deletedItself returns the last key of an attempt, if the attempt itself deleted that key between from and to, and the
-// time of the deletion. It returns "" if the attempt has a key at the end, or if the last one was removed in another
-// way.
+// deletedItself reports whether an attempt itself deleted its last key in the given period. If so, it returns that key
+// and the time of the deletion. It returns "" if the attempt has a key at the end, or if its last key was removed in
+// another way.
 func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
 	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
 		events = events[:n]
@@ -197,8 +197,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client whose Lock returned nil while client h had the lock, in the part of period x that
-// begins at time after. It returns nil if there is no such client.
+// gotMeanwhile returns a client whose Lock returned nil during period x, in which client h had the lock. It ignores the
+// part of the period before the given time. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {
@@ -241,9 +241,9 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 	return held
 }
 
-// signalKey returns the problem that Config.Keys names a key that Unlock sets to wake a waiting client. No client has
-// such a key when it gets the lock, and the first client, which need not wait, does not consume it. It returns "" if
-// there is no such key.
+// signalKey returns the problem that Config.Keys names a key that Unlock sets to wake a waiting client. Such a key is
+// not a key of the lock: no client has it when it gets the lock, and the first client, which need not wait, does not
+// consume it. signalKey returns "" if there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -304,8 +304,8 @@ func (t *trial) otherTTL(events []history.Event) string {
 }
 
 // misused returns the problem that a client deleted, extended or overwrote the key of another client that had the lock.
-// It returns "" if no client did so, or if ownership is not promised. If it was Lock that overwrote the key, the
-// problem is reported elsewhere, because two clients have the lock then.
+// It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock overwrote. In that case
+// two clients have the lock, which is reported elsewhere.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -339,7 +339,7 @@ func (t *trial) misused(events []history.Event) string {
 	return ""
 }
 
-// gaveBack reports whether a client caused a record after it had called Unlock.
+// gaveBack reports whether a record was caused by a client that had called Unlock before.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
@@ -354,8 +354,8 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareOwn suggests how a client can make sure that a key is its own before it deletes or extends it (do). e is the
-// event in which a client did that to another client's key.
+// compareOwn suggests how a client can make sure that a key is its own before it deletes or extends the key. e is the
+// event in which a client deleted or extended another client's key. do is the verb: to delete or to extend.
 func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
@@ -402,7 +402,7 @@ func (t *trial) unreleased(events []history.Event) string {
 	return ""
 }
 
-// leftBy reports the keys that one Unlock of a client left unchanged.
+// leftBy reports the keys that a client's Unlock left unchanged although it should have changed them.
 func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	called := countUntil(events, x.to)
 	var keys, servers []string

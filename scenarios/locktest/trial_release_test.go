@@ -12,7 +12,8 @@ import (
 )
 
 // TestTheTrialRunSeesWhatUnlockDoes: the trial run reports an Unlock that returns nil and changes nothing. It reports
-// nothing if a lock is released in an unusual way, or if other clients do not acquire it for another reason.
+// nothing if a lock is released in an unusual way, or if there is another reason why other clients do not acquire the
+// lock.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
@@ -28,7 +29,7 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 			_, err := l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, "not "+l.value())
 			return err
 		})}, still + "until it expired"},
-		"does not stop renewing": {Config{New: never(renewing)}, still + "and was extended "},
+		"does not stop renewing": {Config{New: unreleased(renewing)}, still + "and was extended "},
 		"has no expiry, and does nothing": {Config{New: made(setnx, nop)},
 			still + "and it has not been changed since: Unlock must delete it"},
 		"of five servers, tells two": {Config{New: fifth, Servers: Redis(5)},
@@ -36,7 +37,7 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 				"nil, until it expired 7s later"},
 
 		"writes that the lock is free": {Config{New: made(takeFree, evaluating(setFree, "lock"))}, ""},
-		"writes so, and asks seldom":   {Config{New: made(seldom(takeFree), evaluating(setFree, "lock"))}, ""},
+		"writes so, and asks seldom":   {Config{New: made(briefly(takeFree), evaluating(setFree, "lock"))}, ""},
 		"deletes a while later": {Config{New: made(nil, func(ctx context.Context, l *trying) error {
 			value := l.value()
 			time.AfterFunc(300*time.Millisecond, func() {
@@ -199,7 +200,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	}
 }
 
-// saying is an announcing lock that also has ValidUntil.
+// saying is an announcing lock that also has a ValidUntil method.
 type saying struct{ announcing }
 
 func (l saying) ValidUntil() time.Time { return l.l.until }
@@ -217,8 +218,8 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// never returns a constructor of locks with the same Lock, and with an Unlock that does nothing and returns nil.
-func never(lock constructor) constructor { return both(lock, nop) }
+// unreleased returns a constructor of locks with the same Lock, and with an Unlock that does nothing and returns nil.
+func unreleased(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.
 func evaluating(script, key string) func(context.Context, *trying) error {
@@ -256,8 +257,8 @@ var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end red
 const giveHash = `local n = redis.call("hdel",KEYS[1],ARGV[1])
 	if redis.call("hlen",KEYS[1]) == 1 then redis.call("del",KEYS[1]) end return n`
 
-// seldom returns a Lock that makes a short attempt every seven seconds.
-func seldom(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
+// briefly returns a Lock that calls the given one for 50 ms every seven seconds.
+func briefly(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		for ctx.Err() == nil {
 			moment, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
@@ -282,7 +283,7 @@ func setnx(ctx context.Context, l *trying) error {
 	return ctx.Err()
 }
 
-// numbered acquires the lock and then increments a counter, like a lock with tokens.
+// numbered acquires the lock and then increments a counter, as a lock with fencing tokens does.
 func numbered(ctx context.Context, l *trying) error {
 	err := l.plain.Lock(ctx)
 	if err == nil {
@@ -313,8 +314,8 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing returns a constructor of locks whose clients first wait for each other within the process, before they send a
-// request to a server.
+// sharing returns a constructor of locks whose clients first wait for each other within the process, and only then send
+// requests to a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}
 	return wrapped(lock, func(l Lock) Lock {
@@ -441,7 +442,7 @@ var signaling = made(func(ctx context.Context, l *trying) error {
 	redis.call("rpush", KEYS[1] .. ":signal", "1")
 	return redis.call("pexpire", KEYS[1] .. ":signal", 8000)`, "lock"))
 
-// fifth makes a lock on five servers that Unlock releases on the first two only.
+// fifth creates a lock on five servers. Its Unlock releases it on only the first two.
 func fifth(c *Client) (Lock, error) {
 	l := &partial{}
 	for i := range 5 {

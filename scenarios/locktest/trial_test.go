@@ -305,7 +305,7 @@ func outliving(c *Client) (Lock, error) {
 // TestRunTrialIsATestOfItsOwn checks that RunTrial passes for a sound lock.
 func TestRunTrialIsATestOfItsOwn(t *testing.T) { RunTrial(t, Config{New: newPlain}) }
 
-// TestARunWithoutFaults: if the plan is empty but not nil, there are no faults.
+// TestARunWithoutFaults: a plan that is empty but not nil stands for a run without faults.
 func TestARunWithoutFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
 		Laws: checker.Laws})
@@ -331,8 +331,8 @@ type sharer struct{ *plain }
 
 func (sharer) Shared() bool { return true }
 
-// TestASemaphoreHasNoSharedHolds: it is an error if a lock with several permits is a Sharer, or if its scenario asks
-// for shared holds. The error says what to do.
+// TestASemaphoreHasNoSharedHolds: a lock with several permits must not be a Sharer, and its scenario must not ask for
+// shared holds. The error says what to do.
 func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	p := examine(t, Config{Permits: 2, Seeds: 1, New: making(func(c *Client) Lock {
 		return sharer{&plain{c: c, ttl: 8 * time.Second}}
@@ -379,7 +379,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 }
 
 // TestFindingsAreListedByRank: failures of the lock's code come first, then changes to another client's keys, then
-// violations of the other laws, and last the limits of every lease. Each entry states the number of runs that show it.
+// violations of the other laws, and finally the limits of every lease. Each entry states the number of runs that show
+// it.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
 	p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}}

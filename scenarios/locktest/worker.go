@@ -115,10 +115,10 @@ type ran struct {
 	Ignored bool `json:",omitempty"`
 	// Kind is the kind of the fault that the run injects. It is set only for Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is the plan of a run that broke a law or failed, with Config.EachFault. If runs guide plans, the plan is in
-	// Shown instead.
+	// Plan is set only for Config.EachFault. It is the plan of a run that broke a law or failed. If runs guide plans,
+	// the plan is in Shown instead.
 	Plan string `json:",omitempty"`
-	// Shown is the information about the run on which later plans depend, if runs guide plans.
+	// Shown is set if runs guide plans. It contains what later plans need to know about this run.
 	Shown *search.Shown `json:",omitempty"`
 	// Missed lists the messages that faults name but that were never sent, if the faults were not drawn.
 	Missed []nemesis.Missed `json:",omitempty"`
@@ -148,7 +148,7 @@ func say(r report) {
 	_ = remote.Say(os.Stdout, os.Stderr, b)
 }
 
-// serve performs runs for another process until that process requests no more.
+// serve performs runs for another process until that process sends no more requests.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	collectBetweenRuns()
 	offline()
@@ -196,7 +196,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	}
 }
 
-// goElsewhere makes each further run take place in a process of its own. end stops these processes.
+// goElsewhere makes each further run take place in a separate process. end stops these processes.
 func (w *worker) goElsewhere(test string) (end func(), err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -270,7 +270,8 @@ func (w *worker) turnTo(text string) error {
 type worker struct {
 	*host
 	t *testing.T
-	// a channel made outside any bubble: if a goroutine waits for it, the clock of the goroutine's bubble stops
+	// a channel made outside any synctest bubble: if a goroutine waits for it, the clock of the goroutine's bubble
+	// stops
 	never    chan struct{}
 	left     left
 	random   *source
@@ -382,8 +383,9 @@ func (w *worker) explore(seeds []uint64) {
 	w.passOn(seeds)
 }
 
-// runSeed performs and reports the run of a seed or, with Config.EachFault, the runs of the single faults at the place
-// with that number. ok is false if the result cannot be trusted.
+// runSeed performs and reports the run of a seed. With Config.EachFault, seed is the number of a place (the start and
+// the target of faults), and runSeed performs the runs of all single faults there. ok is false if the result cannot be
+// trusted.
 func (w *worker) runSeed(seed uint64) (ok bool) {
 	if w.config.EachFault {
 		return w.tryPlace(seed)

@@ -51,8 +51,9 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed records the first grant of a lock that is stored by groups or by one service. It gets the largest margin
-// that the way Deposed can have: nothing has happened yet, but the master could still be replaced.
+// undeposed records a call with the largest margin of the way Deposed: nothing has happened, but the master that made
+// the lock's first grant could still have been replaced. It applies only to a lock that is stored by groups of servers
+// or by one service.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -65,8 +66,9 @@ func (r *Reader) undeposed(lock *trace.LockTrace) {
 	}
 }
 
-// apart returns how far the lease that key event e granted is from the nearest grant of another attempt. The result is
-// between 0.05 and 0.65, or 0.8 if the lease is unknown or has no end.
+// apart looks at the lease that was granted when the key of event e was set. It returns how far in time this lease is
+// from the nearest grant of another attempt: from 0.05 (they overlap) to 0.65, or 0.8 if the lease is unknown or has no
+// end.
 func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
 	n, ok := r.t.GrantAt(e.Of, r.t.LockNumber[lock.Name])
 	if !ok {

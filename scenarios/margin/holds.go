@@ -79,7 +79,7 @@ func (r *Reader) promote(f *trace.Fault) {
 	}
 }
 
-// note updates the holds with a server's record of a key.
+// note applies a server's record of a key to the list of holds.
 func (r *Reader) note(e *history.Event) {
 	at := place{r.t.Keeper(e.Process), e.Member}
 	n, stands := r.live[at]
@@ -108,7 +108,8 @@ func (r *Reader) note(e *history.Event) {
 	}
 }
 
-// end records that a key is gone. If the key was due to expire before at, end records that it expired when it was due.
+// end records that a key was gone at the given time. If the key was due to expire earlier, end records that it expired
+// when it was due.
 func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	if h.due <= at {
 		at, way, by = h.due, Expires, ""
@@ -116,7 +117,7 @@ func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	h.gone, h.way, h.by = at, way, by
 }
 
-// wayOf returns the way in which a key was lost if it disappeared for the reason why.
+// wayOf returns the way in which a key was lost, given the reason why it disappeared.
 func wayOf(why history.Why) Way {
 	switch why {
 	case history.LostUnsynced, history.LostUnpersisted, history.LostDisk:
@@ -150,7 +151,7 @@ func (r *Reader) add(e *history.Event) int32 {
 	return n
 }
 
-// overtake finds, for each hold, the next hold on the same unit that belongs to another attempt.
+// overtake finds, for each key, the next key that another attempt set on the same unit (a server or a group).
 func (r *Reader) overtake() {
 	latest := map[history.Process]int32{}
 	for i := len(r.holds) - 1; i >= 0; i-- {

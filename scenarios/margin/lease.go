@@ -112,8 +112,8 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// again reports whether the attempt that set the key of h set it on the same unit (a server or a group) again, no later
-// than until. An attempt that retries sets and removes its keys each time.
+// again reports whether the attempt that set the key h set a key on the same unit (a server or a group) again, by the
+// given time. An attempt that retries sets and removes its keys each time.
 func (r *Reader) again(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
 		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {
@@ -123,9 +123,9 @@ func (r *Reader) again(h *hold, until history.Time) bool {
 	return false
 }
 
-// by returns the keys that were lost in way w (in any way, if w is Mixed), at most one for each unit. It also returns a
-// sorted list of times at which units could grant the lock to the next client: the units that lost such a key and the
-// units that never had one.
+// by returns the keys that were lost in way w, at most one for each unit. If w is Mixed, it returns those lost in any
+// way. It also returns the times from which units could grant the lock to the next client, in ascending order. These
+// are the units that lost such a key and the units that never had one.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -284,9 +284,9 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 	return false
 }
 
-// late returns how close in time a delayed request of another attempt came to reaching one of the servers between the
-// grant and end. Such a request may remove the key on that server. A smaller result means closer. The result is 1 if
-// there was no such request.
+// late looks for delayed requests of other attempts to one of the servers, because such a request may remove the key
+// there. It returns how close in time the closest of them arrived to the period from the grant to the given end. A
+// smaller result means closer. The result is 1 if there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -312,8 +312,8 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected is for a lease that its keys have not protected since the given instant. It returns how close in time the
-// next grant came to the lease, from 0 to 1.
+// unprotected measures a lease that its keys have not protected since the given time. It returns a number from 0 to 1,
+// which is smaller the closer another client came to acquiring the lock before the lease ended.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // by then, the holder had already released the lock
@@ -326,9 +326,10 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest returns how far the nearest other grant is outside a period, as a fraction of the TTL. It also looks at the
-// attempts within that period and returns the smallest fraction of a quorum that one of them lacked. If the lock has n
-// permits, the results are those for the nth nearest grant or attempt (see nth).
+// nearest measures how close other clients came to the lock in the period between from and to. far is the time between
+// this period and the nearest other grant, as a fraction of the TTL. missing is the fraction of a quorum that the most
+// successful other attempt in the period lacked. If the lock has n permits, both are those of the nth nearest grant or
+// attempt (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {

@@ -70,7 +70,7 @@ func (w *Way) UnmarshalText(text []byte) error {
 // protected it, and the client that could have entered the critical section during that lease.
 type Call struct {
 	Way Way `json:"way"`
-	// 0 if the law was violated in this way; otherwise a positive number, which is smaller if the run came closer
+	// 0 if the law was violated in this way; otherwise a positive number: the smaller it is, the closer the run came
 	Value float64      `json:"value"`
 	Lock  history.Lock `json:"lock"`
 
@@ -89,16 +89,17 @@ type Call struct {
 
 	// how many units (servers or groups of servers) grant the lock
 	Units int `json:"units"`
-	// how many more units would have had to grant the lock to another client
+	// number of further units that another client would have needed to be granted the lock
 	Missing int `json:"missing"`
 	// number of units with the holder's key, minus the number needed for a quorum
 	Spare    int               `json:"spare"`
 	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
-	// At is the time of the act that made the call close. For Outlives, the holder left its critical section then. For
-	// Writes, it made its last write. For Overstated, it was told a new end of its lease or released it. For Deposed,
-	// it was served. For Requests, its last request arrived. At is 0 if there was no such act.
+	// At is the time of the act that made the call close. For Outlives, this is when the holder left its critical
+	// section. For Writes, it is the holder's last write. For Overstated, the holder was told a new end of its lease,
+	// or released the lease. For Deposed, the holder was served. For Requests, its last request arrived. At is 0 if
+	// there was no such act.
 	At history.Time `json:"at"`
 	// After is the time from At until the next holder entered its critical section, used the resource, or set its key.
 	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the end of
@@ -215,8 +216,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a close call if it is the closest call of its way so far. Only then does it call more, which fills in the
-// other fields.
+// take keeps a close call if it is the closest call of its way so far. In that case, it calls the given function, which
+// fills in the other fields.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return
@@ -246,8 +247,8 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to a margin if no other client requested the lock during that time. Such a close call then ranks
-// behind contended ones.
+// uncontended is added to the margin of a close call if no other client requested the lock at that time. The call then
+// ranks behind contended ones.
 const uncontended = 2
 
 // about fills in the lock, the holder and the next client of a close call, given the i-th grant of the lock.

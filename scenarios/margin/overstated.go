@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is one end of the lease that a holder was told. It includes the time until which the holder's keys
-// protected the lease, as far as was known at that time.
+// statement is an end of the lease that its holder was told. It includes the time until which the holder's keys
+// protected the lease, as far as was known when the holder was told.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the statement at the beginning of a lease window, together with the state of the holder's keys at that
-// time.
+// state records the end of the lease that the holder was told at the beginning of w, and the time until which the
+// holder's keys protected the lease, as far as was known then.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]

@@ -7,12 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A lock with N permits is violated when N+1 clients hold it at the same time. So the next client after a grant is the
-// one with which there are N other holders. Likewise, a time or a number that says how close other clients came is that
-// of the Nth of them.
+// A lock with N permits is violated when N+1 clients hold it at the same time: the holder of a grant and N other
+// clients. Therefore, the next client after a grant means the Nth of these other clients. Likewise, a time or a number
+// that says how close other clients came is that of the Nth closest client.
 
-// beyond returns the first grant after the i-th with which the number of other clients that hold the lock at the same
-// time as the i-th reaches the number of permits. ok is false if there is none. With one permit, it is the next grant.
+// beyond returns the first later grant that would break the lock if the ith grant were still held. With that grant, as
+// many other clients hold the lock as it has permits. If the lock has one permit, this is the next grant. ok is false
+// if there is none.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Telling reports whether a close call is worth reporting. No law may have been violated, another client must have
-// requested the lock during that time, and either something went wrong or little time was left. An act of the holder
-// (release, end of its critical section, write) is close if it came in or after the last tenth of its lease or of its
-// keys' lifetime. A request is close if it arrived after the key of its own attempt was gone.
+// Telling reports whether a close call is worth reporting. The law must not have been violated, and another client must
+// have requested the lock during the close call. In addition, something must have gone wrong, or the holder must have
+// acted late: it released the lock, left its critical section, or wrote in the last tenth of its lease (or of its keys'
+// lifetime), or later. A request counts as late if it arrived after the key of its own attempt was gone.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false
@@ -30,7 +30,7 @@ func (c *Call) Telling() bool {
 	return len(c.Gone) > 0
 }
 
-// String describes a call for which Telling is true, in one or two sentences.
+// String describes a close call that is worth reporting (see Telling), in one or two sentences.
 func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
@@ -57,8 +57,8 @@ func (c *Call) String() string {
 // lease had ended.
 func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
 
-// past says how long before or after the end of its lease a holder did something, and how much later the next client
-// did something.
+// past says how long before or after the end of its lease a holder acted, and how much later the next client acted. did
+// and next name the two acts.
 func (c *Call) past(did, next string) string {
 	if c.overtaken() {
 		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s still ran.", c.Holder, did,

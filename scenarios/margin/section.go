@@ -46,8 +46,8 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// within returns the first time at which another client was granted the lock before the lease of the i-th grant had
-// ended and its release had begun. It returns history.Never if this did not happen.
+// within returns the first time at which another client was granted the lock while the lease of the ith grant was
+// running and its release had not begun. It returns history.Never if this did not happen.
 func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]

@@ -90,8 +90,8 @@ func testLibrary(t *testing.T) {
 	locktest.Run(t, locktest.Config{New: newClient, Scenario: "testdata/library.yaml", Seeds: 40})
 }
 
-// testRealTime checks that a program that speaks lockd's protocol finds the servers by their environment variable. Its
-// grants must be those that the servers recorded, and a session must end as in virtual time.
+// testRealTime checks that a program that speaks lockd's protocol finds the servers by their environment variable. The
+// servers must have recorded the same grants as the program, and a session must end as in virtual time.
 func testRealTime(t *testing.T) {
 	for faults, want := range map[string]string{
 		"": "holds ",

@@ -1,9 +1,9 @@
-// Package newbackend contains, in tests only, an invented kind of lock server called lockd. It shows how to add a kind
-// of server. Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows) and
-// recipe_test.go (its lock). In everything that the program asks about a kind of server, lockd differs from the
-// existing kinds: its servers are independent, although clients have sessions on them; they never read their wall
-// clock, write nothing to disk and speak a protocol of their own; and owners are distinguished by a ticket.
-// backend_test.go then uses lockd in a scenario, a library, a program in real time, an explanation and a comparison.
+// Package newbackend shows how to add a kind of lock server. It contains, in tests only, an invented kind called lockd.
+// Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows in tables) and
+// recipe_test.go (its lock). lockd differs from the existing kinds in everything that the program asks about a kind of
+// server. Its servers are independent, although clients have sessions on them; they never read their wall clock, write
+// nothing to disk and speak a protocol of their own; and owners are distinguished by a ticket. backend_test.go then
+// uses lockd in a scenario, a library, a program in real time, an explanation and a comparison.
 package newbackend
 
 import (
@@ -163,7 +163,7 @@ func (front) Begin() sim.Callers { return callers{} }
 // callers maps the names of the clients of a run to the clients.
 type callers map[sim.ProcessID]*caller
 
-// Caller returns a client.
+// Caller returns the client with the given name.
 func (c callers) Caller(client sim.ProcessID) sim.Caller {
 	c[client] = &caller{}
 	return c[client]

@@ -136,7 +136,7 @@ func (o *opened) has(number int) error {
 	return nil
 }
 
-// change calls how for one fault and updates the fault's line.
+// change edits one fault with the given function, and updates the fault's line.
 func (o *opened) change(number int, how func(*nemesis.Fault)) error {
 	if err := o.has(number); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (o *opened) change(number int, how func(*nemesis.Fault)) error {
 	return o.setFaults(lines)
 }
 
-// linesOf returns the lines of faults.
+// linesOf returns each fault as a line of a plan.
 func linesOf(faults []nemesis.Fault) []string {
 	lines := make([]string, len(faults))
 	for i, f := range faults {

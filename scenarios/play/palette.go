@@ -48,8 +48,8 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	return f, nemesis.Validate(f, names)
 }
 
-// on returns a fault of a kind that strikes the given process or one of its links. ok is false if there is no such
-// fault.
+// on returns a fault of the given kind. The fault strikes the given process or one of its links. ok is false if there
+// is no such fault.
 func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
 	if !targets.Has(k) {
 		return f, false

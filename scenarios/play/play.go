@@ -126,7 +126,8 @@ func (p *Player) open(s State) (*opened, error) {
 	return o, err
 }
 
-// unexpecting returns a scenario without its expect and promise keys. less is false if it has neither.
+// unexpecting returns a copy of a scenario without the keys expect and promise. less reports whether the scenario had
+// any of these keys.
 func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
 	bare = doc.Clone()
 	bare.Remove("expect")
@@ -223,8 +224,8 @@ func (o *opened) messages() (all []timeline.Message) {
 	return all
 }
 
-// numberOf returns the number on the timeline of the request with the given index. If answer is set, it returns the
-// number of the answer.
+// numberOf returns the number of a request on the timeline, given the index of the request. If answer is set, it
+// returns the number of the answer.
 func numberOf(sent int, answer bool) int {
 	if answer {
 		return 2*sent + 1

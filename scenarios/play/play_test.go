@@ -56,7 +56,7 @@ func shown(t testing.TB, s State, e *gesture) *view {
 	return a.Shown
 }
 
-// each calls visit for every scenario of the catalog.
+// each calls the given function for every scenario of the catalog.
 func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state State)) {
 	for i, name := range scenarios.Names() {
 		if i%testkit.Size(8, 1) != 0 {
@@ -231,8 +231,8 @@ func TestAMessageIsPulled(t *testing.T) {
 	}
 }
 
-// TestMistakes sends requests that cannot be carried out. Each answer must say why, and name the part of the page in
-// which the mistake is. It must contain nothing else.
+// TestMistakes sends requests that cannot be carried out. Each answer must give the reason and name the part of the
+// page that contains the mistake. It must contain nothing else.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
@@ -274,8 +274,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnOwnTextIsMended: a reader can replace a text that has a mistake. The page ignores expectations, but does not
-// remove them from a text that the reader has written.
+// TestAnOwnTextIsMended checks that a reader can replace a text that contains a mistake. The page ignores expectations,
+// but does not remove them from a text that the reader has written.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
 	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
@@ -288,8 +288,8 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong: the downloaded scenario expects the present outcome, the downloaded plan is valid for the
-// scenario, and the downloaded Go test fails with the message that it announces.
+// TestWhatIsTakenAlong checks the files that a reader can download. The scenario must expect the present outcome, the
+// plan must be valid for the scenario, and the Go test must fail with the message that it announces.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})

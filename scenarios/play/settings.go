@@ -18,7 +18,7 @@ type setting struct {
 	Value string `json:"value"`
 	Given bool   `json:"given"` // whether the text states the value; otherwise, it is the default
 	Main  bool   `json:"main"`  // whether this is one of the keys that readers change first
-	// words that the key accepts; unless its value can be a number, it accepts nothing else
+	// words that the key accepts; if Unit is empty, the key accepts only these words
 	Words []string `json:"words"`
 	// Unit is "ns" or "1" if the value is a single number N. Otherwise, it is empty. Least is the smallest valid
 	// number.

@@ -4,8 +4,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// tourStop is a stop of the guided tour: a scenario, what the debate says about it, and a question that the reader
-// answers by experiment.
+// tourStop is a stop of the guided tour. It has a scenario, a paraphrase of a document about the problem, and a
+// question that the reader answers by experiment.
 type tourStop struct {
 	Title    string `json:"title"`
 	Scenario string `json:"scenario"` // name of a scenario of the catalog

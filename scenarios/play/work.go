@@ -23,7 +23,7 @@ type request struct {
 	Do string `json:"do"`
 	State
 	Edit *gesture `json:"edit"` // edit that is applied before the request is answered
-	// whether to skip finding out which faults a violation needs; set while a fault is dragged
+	// whether to skip the search for the faults that are necessary for a violation; set while a fault is dragged
 	Rough    bool   `json:"rough"`
 	Messages bool   `json:"messages"` // whether to show the messages as well
 	Vary     string `json:"vary"`     // used by the task edge: KEY=FROM..TO/STEP
@@ -156,7 +156,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut shrinks the plan as far as it still causes the most serious violation.
+// cut makes the plan as small as possible while it still causes the most serious violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // process.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
-// own implements Flags. set was parsed from args.
+// own implements the function Flags. The flags in set were parsed from args.
 func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, whole := strings.Cut(strings.TrimPrefix(args[0][1:], "-"), "=")
@@ -37,8 +37,8 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	return append(kept, args...)
 }
 
-// EndWithParent makes this process end when its parent process has ended for any reason. When the parent ends, in is
-// closed, which is this process's standard input. If other code never lets another goroutine run, the end is delayed.
+// EndWithParent makes this process end when its parent process has ended for any reason. in is this process's standard
+// input, which is closed when the parent ends. If other code never lets another goroutine run, the end is delayed.
 func EndWithParent(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // wait for the end of the input, since the parent sends nothing

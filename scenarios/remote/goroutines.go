@@ -21,7 +21,7 @@ type Goroutine struct {
 	frames  []frame // innermost first, without frames of the runtime; the last is the call that created the goroutine
 }
 
-// frame is a call of a function.
+// frame is one call on a goroutine's stack.
 type frame struct {
 	function string // name of the function, including the path of its package
 	args     string
@@ -115,7 +115,8 @@ func (g *Goroutine) Idle() bool {
 		strings.HasPrefix(at.function, "iter.Pull[") || strings.Contains(at.function, "fencepost/sim.(*Stacks)"))
 }
 
-// In reports whether a goroutine runs in a function, or was created by one, whose name contains the given text.
+// In reports whether a goroutine runs in a function whose name contains the given text, or was created by such a
+// function.
 func (g *Goroutine) In(name string) bool {
 	return slices.ContainsFunc(g.frames, func(f frame) bool {
 		return strings.Contains(f.function+"(", name)
@@ -247,8 +248,8 @@ func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }
 
-// StandsStill reports whether a wait for a mutex has stopped virtual time. This is so if all goroutines of the latest
-// bubble in a dump are blocked, and only goroutines of that bubble could wake one of them.
+// StandsStill reports whether a wait for a mutex has stopped virtual time. It looks only at the goroutines of the
+// latest bubble in a dump: one of them waits for a mutex, and none of them is running.
 func StandsStill(dump string) bool {
 	latest, runs, stops := 0, false, false
 	for _, head := range goroutine.FindAllStringSubmatch(dump, -1) {

@@ -59,7 +59,6 @@ func busiest(pid int) (thread int) {
 	return thread
 }
 
-// thread is a thread of a process.
 type thread struct {
 	id    int
 	state string // R: running, S: sleeping

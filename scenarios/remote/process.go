@@ -17,16 +17,16 @@ import (
 // host does not report processor time, real time counts instead. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is how long, in real time, a process may do nothing at all, as far as the host can see. A run waits only for
-// virtual time, which advances immediately. overdue is the maximum real time in any case.
+// idle is the maximum real time for which a process may use no processor time, if the host reports processor times. A
+// run waits only for virtual time, which advances immediately. overdue is the maximum real time in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
 // mark begins a line on standard output that is a message of the process. It distinguishes the message from lines that
-// the code under test prints. On standard error, the mark is a line by itself: text after that line was printed after
-// the message was sent, whenever the two streams are read.
+// the code under test prints. On standard error, the mark is a line by itself. Text after this line was printed after
+// the message was sent, even if the other process reads the two streams at different times.
 const mark = "\x16fencepost "
 
 // Say sends a message of one line from the process that calls it. Process.Next returns the message in the other
@@ -104,8 +104,8 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard waits until done is closed. It kills the process if the process takes too long before that, or if it does
-// nothing after it has started.
+// guard waits until done is closed. It kills the process if the process takes too long. If started is set, it also
+// kills a process that does nothing for too long.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience

@@ -1,5 +1,6 @@
 // Package remote performs runs in another process, which executes the test binary of a package whose lock is Go code
-// (scenarios/locktest). So searches, sweeps and the shrinking of plans can use such a lock like any other scenario.
+// (scenarios/locktest). Searches, sweeps and the shrinking of plans can therefore use such a lock like any other
+// scenario.
 //
 // Goals: a run in another process is the same, to the last event, as a run in this process. If a process dies or hangs,
 // its run ends with an error that says so, and no process or file remains. Non-goals: what happens in that process.
@@ -209,9 +210,9 @@ func (t *Test) OneRunEach() {
 	t.endIdle()
 }
 
-// ask sends a request to a process. If a run fails and was not the first one of its process, ask repeats it in a new
-// process. If it then succeeds, the code keeps state from one run to the next. From then on, each run uses a new
-// process.
+// ask sends a request to a process. If the run fails in a process that has already performed other runs, ask repeats it
+// in a new process. If the run then succeeds, the code keeps state from one run to the next. From then on, each run
+// uses a new process.
 func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -230,7 +231,7 @@ func (t *Test) ask(r Request) (Answer, error) {
 }
 
 // askOne sends a request to an idle process, or to a new one. A process that does not answer is not used again. first
-// reports whether the process had not performed any run before.
+// reports whether the request was the first one to the process.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {

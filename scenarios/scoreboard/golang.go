@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// GoResults is the file that contains the results of scenarios/locktest/libraries. A test checks that they agree.
+// GoResults is the file with a copy of the results in scenarios/locktest/libraries. A test checks that the copy is up
+// to date.
 const GoResults = "go.json"
 
 // goRow is a Go library in one configuration. Its result and its page are in scenarios/locktest/libraries.
@@ -22,7 +23,8 @@ type goRow struct {
 	Result  Result `json:"result"`
 }
 
-// goPromise contains the promises of Go libraries whose names begin in the same way. It is an entry of go.yaml.
+// goPromise describes what a Go library promises. It applies to all rows whose names begin with the same prefix. It is
+// an entry of go.yaml.
 type goPromise struct {
 	Prefix  string `yaml:"prefix"`
 	Promise string `yaml:"promise"`
@@ -44,8 +46,8 @@ type locktestResult struct {
 	}
 }
 
-// Collect reads the results in a folder like scenarios/locktest/libraries. It returns the content of the file
-// GoResults.
+// Collect reads the results of Go libraries from a folder that is laid out like scenarios/locktest/libraries. It
+// returns the content of the file GoResults.
 func Collect(libraries fs.FS) ([]byte, error) {
 	names, err := fs.Glob(libraries, "testdata/*.json")
 	if err != nil {
@@ -93,8 +95,8 @@ func collect(libraries fs.FS, name string) (*goRow, error) {
 	return row, nil
 }
 
-// result adds up the cells of each family. As in the tables of the Go libraries, resource-safety counts only for
-// clients that check their validity.
+// result adds up the cells of each family of faults. As in locktest's tables, violations of resource-safety count only
+// if the clients check the validity of their locks.
 func (r *locktestResult) result(version string) Result {
 	all := Result{Version: version}
 	for _, c := range r.Cells {

@@ -76,7 +76,7 @@ func (e *entry) section() document.Section {
 	return s
 }
 
-// blocks returns the part of a section about a finding.
+// blocks returns the blocks of a row's section that describe one finding.
 func (e *entry) blocks(f *Finding) []document.Block {
 	words := string(f.Law) + ", " + f.Cause + ". " + f.Headline
 	if x := e.explanation(f); x != nil {
@@ -89,7 +89,8 @@ func (e *entry) blocks(f *Finding) []document.Block {
 		document.Command(e.replay(f))}
 }
 
-// calls returns the closest calls of a row.
+// calls lists, for each family of faults, how close the runs of a row came to breaking the laws that none of them
+// broke.
 func (e *entry) calls() (all document.Facts) {
 	for _, o := range e.result.Outcomes {
 		for _, c := range o.Closest {

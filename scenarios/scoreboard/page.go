@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// title is the title of the page in all its forms.
+// title is the title of the Markdown page and of the HTML page.
 const title = "Lock libraries under faults"
 
 // legend explains the letters in the table.
@@ -188,7 +188,8 @@ func (e *entry) table() string {
 	return out.String()
 }
 
-// cell returns in how many runs a law was broken.
+// cell returns the number of runs in which a law was broken. If there were none, it returns an upper bound on the rate,
+// such as "<1/100".
 func (o *Outcome) cell(law checker.Law) string {
 	if n := o.Broke[law]; n > 0 {
 		return strconv.Itoa(n)
@@ -208,7 +209,7 @@ func (r *Result) found(f *Finding) string {
 	return strings.Join(seen, ", ")
 }
 
-// finding returns the part of a page about one finding.
+// finding returns the section of a row's page about one finding.
 func (e *entry) finding(f *Finding) string {
 	words := f.Headline
 	if x := e.explanation(f); x != nil {
@@ -221,7 +222,7 @@ func (e *entry) finding(f *Finding) string {
 		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f))
 }
 
-// aimed returns the part of a page about faults that were written by hand. It returns "" if there are none.
+// aimed returns the section of a row's page about hand-written faults. It returns "" if there are none.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
@@ -235,7 +236,8 @@ func (e *entry) aimed() string {
 	return out.String()
 }
 
-// closest returns the part of a page about the laws that were never broken. It returns "" if no run came close.
+// closest returns the section of a row's page about the laws that no run broke. It returns "" if no run came close to
+// breaking one.
 func (e *entry) closest() string {
 	if e.result == nil {
 		return ""

@@ -27,11 +27,11 @@ type Outcome struct {
 	Broke   map[checker.Law]int `json:"broke,omitempty"`  // number of runs in which each law was broken
 	Causes  []Broken            `json:"causes,omitempty"` // the same by law and cause
 	Closest []Close             `json:"closest,omitempty"`
-	// number of kinds of breaches that did not occur in the same way when the run was repeated
+	// number of pairs of law and cause for which repeating the run did not give the same violation
 	Unstable int `json:"unstable,omitempty"`
 }
 
-// Broken is the number of runs in which a law was broken by a cause.
+// Broken is the number of runs in which a particular cause broke a particular law.
 type Broken struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`
@@ -45,7 +45,7 @@ type Close struct {
 	Words string      `json:"words"`
 }
 
-// Finding is a law and a cause by which it was broken, with the smallest plan found that shows this.
+// Finding says that a law was broken by a cause. It contains the smallest plan that reproduces this violation.
 type Finding struct {
 	Law      checker.Law `json:"law"`
 	Cause    string      `json:"cause"`

@@ -1,13 +1,13 @@
-// Package scoreboard lists lock libraries of several languages, what each of them promises, and the results of
-// exploring it under each family of faults.
+// Package scoreboard lists lock libraries written in several languages. It states what each library promises and how
+// many promises broke when the library was explored under each family of faults.
 //
-// Each library in one configuration is a row. It has a folder in libraries. In it, row.yaml is written by hand and
-// describes the row. cmd/scoreboard writes the other files: one scenario for each family, the smallest plans,
-// result.json and README.md. The rows of the Go libraries have no folder: scenarios/locktest/libraries runs these
-// libraries, and their results are read from there.
+// A row is one library in one configuration. Each row has a folder in libraries. The folder's row.yaml is written by
+// hand and describes the row. cmd/scoreboard writes the other files in the folder: one scenario for each family, the
+// smallest plans, result.json and README.md. The rows of Go libraries have no folder: they are run by
+// scenarios/locktest/libraries, and their results are read from there.
 //
 // Goals: every statement about a library comes from a result or names its source; each row has the command that repeats
-// it; a row that cannot be run keeps its former result. Non-goals: ranking libraries.
+// its result; a row that can no longer be run keeps its last result. Non-goals: ranking libraries.
 package scoreboard
 
 import (
@@ -56,32 +56,32 @@ type Row struct {
 	Confirmed string `yaml:"confirmed"`
 }
 
-// Explanation says which side is responsible for a finding, and which lines of the library explain it.
+// Explanation says which side is responsible for a finding, such as the library, and which lines of its code cause it.
 type Explanation struct {
 	Law   checker.Law `yaml:"law"`
 	Cause string      `yaml:"cause"` // the cause as in the result
 	Text  string      `yaml:"text"`
 }
 
-// Aimed is a fault that was written by hand. It breaks a promise, but random schedules seldom contain such a fault.
+// Aimed is a fault that was written by hand, because it breaks a promise but seldom occurs in random schedules.
 type Aimed struct {
 	Family string      `yaml:"family"` // the family in whose column the table shows the fault
 	Fault  string      `yaml:"fault"`
 	Law    checker.Law `yaml:"law"`
 	Cause  string      `yaml:"cause"`
 	Text   string      `yaml:"text"` // which side is responsible for the violation, and which lines explain it
-	// Real says what the same fault did in real time on a real server. It is empty if that was not tried.
+	// Real says what this fault did to a real server in real time. It is empty if nobody tried.
 	Real string `yaml:"real"`
 }
 
 // ttl is the time to live of every lock.
 const ttl = "8s"
 
-// Family is a family of faults. It contains the same faults as the family with this name in package locktest, whose
-// tables of Go libraries are part of the page.
+// Family is a family of faults. Package locktest has families with the same names and the same faults, because the
+// table also shows locktest's results for Go libraries.
 type Family struct{ Name, weights string }
 
-// Families lists the families in the order of the page's columns. The last one contains the faults of all the others.
+// Families lists the families in the order of the table's columns. The last family contains the faults of all others.
 var Families = []Family{
 	{"pauses", "{pause: 6}"},
 	{"network", "{cut: 6, delay: 4, delay message: 4, break: 3}"},
@@ -95,8 +95,8 @@ var Families = []Family{
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
 	checker.FaultTolerance}
 
-// Applies reports whether a row is explored under a family. A failover needs a replica. The family of all faults is
-// omitted: each schedule of a row has one fault, so it would only repeat the other families.
+// Applies reports whether a row is explored under a family. The family of failovers requires a replica. The family of
+// all faults is never explored: each schedule of a row has only one fault, so this family would repeat the others.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
@@ -113,7 +113,8 @@ func (r *Row) Scenario(f Family) string {
 `, f.weights))
 }
 
-// AimedScenario returns the scenario with an aimed fault of the row, and its file name.
+// AimedScenario returns a scenario that contains the hand-written fault with index n, and the name of the scenario's
+// file.
 func (r *Row) AimedScenario(n int) (file, text string) {
 	a, name := r.Aimed[n], fmt.Sprintf("aimed-%d", n+1)
 	return name + ".yaml", r.scenario(name, "a fault that was aimed by hand", fmt.Sprintf(`faults:
@@ -123,7 +124,8 @@ expect:
 `, a.Fault, a.Law, a.Cause))
 }
 
-// scenario returns a scenario of the row. faults contains the scenario's keys about faults.
+// scenario returns a scenario of the row. The scenario includes the given YAML text, which contains the settings for
+// faults.
 func (r *Row) scenario(name, under, faults string) string {
 	laws := make([]string, len(judged))
 	for i, l := range judged {

@@ -153,9 +153,9 @@ func TestFindingsAreExplained(t *testing.T) {
 	}
 }
 
-// TestCountsAgreeWithFindings checks that results are consistent: a law is broken if and only if it has a cause, each
-// cause has a finding unless its run could not be repeated, and all families were explored with as many schedules as
-// the row says.
+// TestCountsAgreeWithFindings checks that results are consistent. A law is broken if and only if it has a cause. Each
+// cause has a finding unless its run could not be repeated. Each family was explored with as many schedules as the row
+// states.
 func TestCountsAgreeWithFindings(t *testing.T) {
 	for _, e := range folders(t) {
 		if e.result == nil {
@@ -184,7 +184,8 @@ func TestCountsAgreeWithFindings(t *testing.T) {
 	}
 }
 
-// TestPlansAreThoseOfTheResults checks the files of each finding, and that a row's folder contains nothing else.
+// TestPlansAreThoseOfTheResults checks the plan file and the scenario file of each finding. It also checks that a row's
+// folder contains no unknown files.
 func TestPlansAreThoseOfTheResults(t *testing.T) {
 	for _, e := range folders(t) {
 		known := map[string]bool{"row.yaml": true, "README.md": true}
@@ -246,8 +247,8 @@ func checkPlan(t *testing.T, folder string, f *Finding) {
 	}
 }
 
-// TestMarks checks the letters of a cell. Each promise that was broken has its letter once. If only aimed faults broke
-// it, the letter is in parentheses.
+// TestMarks checks the letters in a cell. A broken promise adds one letter, however many runs broke it. If only
+// hand-written faults broke the promise, its letter is in parentheses.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		broke map[checker.Law]int
@@ -273,7 +274,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestTheWebPageHasEveryRow checks that the page of the web site names each row and has the command that runs it again.
+// TestTheWebPageHasEveryRow checks that the HTML page names each row and contains the command that runs the row again.
 func TestTheWebPageHasEveryRow(t *testing.T) {
 	b := here(t)
 	var page strings.Builder

@@ -96,7 +96,7 @@ func (e *entry) explore(family string) string {
 		"' --seeds " + strconv.Itoa(e.Seeds)
 }
 
-// runAimed returns the command that runs an aimed fault.
+// runAimed returns the command that runs the hand-written fault with index n.
 func (e *entry) runAimed(n int) string {
 	file, _ := e.AimedScenario(n)
 	return "fencepost run scenarios/scoreboard/" + e.Folder() + "/" + file + " --client '" + e.Client + "'"

@@ -26,7 +26,8 @@ const aimedTogether = 16
 // baseOf returns the seed of the fault-free run that is used to aim the plan of the given seed.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at sets the fault-free run with which faults are aimed. If the run failed (err is not nil), faults are not aimed.
+// at stores the requests and events of a fault-free run. Faults are aimed at them. If the run failed (err is not nil),
+// no fault is aimed.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
 	if err == nil { // otherwise the plans' own runs will fail in the same way
@@ -69,12 +70,12 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims the faults of one plan at requests and instants of the fault-free run in aim.
+// archer aims the faults of one plan at requests and events of the fault-free run.
 type archer struct {
 	*aim
 	random *sim.Stream
-	// library reports whether the lock comes from a library. The points inside its code are unknown, so faults that
-	// would strike there are aimed at answers instead.
+	// library reports whether the lock comes from a library. The points inside a library's code are unknown, so faults
+	// that would strike at such a point are aimed at answers instead.
 	library bool
 }
 
@@ -104,9 +105,10 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn returns the fault aimed at a request, an answer or an instant of the fault-free run, if there is one. It aims
-// only faults that strike at a time or at a message. It does not change faults that strike at a point in a client's
-// code, with one exception: if the client's lock comes from a library, a pause is moved to an answer.
+// turn aims a fault at a request, an answer or the time of an event of the fault-free run. It returns f unchanged if
+// there is nothing to aim at or if f cannot be aimed. Only faults that strike at a time or at a message are aimed. A
+// fault that strikes at a point in a client's code is not aimed, with one exception: if the client's lock comes from a
+// library, a pause is moved to an answer.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case len(a.kinds) == 0:

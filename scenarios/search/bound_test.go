@@ -116,7 +116,8 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 	}
 }
 
-// At least the percentage of plans that the mix states is drawn independently of other runs.
+// The percentage of plans that are guided is at most the percentage in the mix. All other plans are drawn independently
+// of other runs.
 func TestMostPlansAreDrawnFreely(t *testing.T) {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 30

@@ -28,8 +28,8 @@ func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 // one with the lower seed.
 type Closest []Close
 
-// Note adds the close calls of a run that are worth reporting. If p is not nil, it stores this plan with them. seed is
-// the seed of the run.
+// Note adds the close calls of a run that are worth reporting. seed is the seed of the run. p is the plan of the run,
+// which is stored with the close calls, or nil if it need not be stored.
 func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	for i := range calls {
 		if calls[i].Telling() {

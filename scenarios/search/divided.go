@@ -21,7 +21,7 @@ const (
 	cutStage   = "cut"   // stage that shrinks findings; each position is the index of a finding
 )
 
-// handedOut is the number of seeds that one process gets at a time. They take a few seconds.
+// handedOut is the number of seeds that one process gets at a time. Running them takes a few seconds.
 const handedOut = 4096
 
 // stage returns the runs of the exploration as a campaign stage, which other processes can carry out.
@@ -37,8 +37,8 @@ func (s Span) begun() Span {
 	return s
 }
 
-// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls counted, unless that
-// is nil. If other processes lost some runs, these are missing from the result.
+// RunBy makes other processes perform all runs. Each time it has added some results to e, it calls the function
+// counted, unless that is nil. If other processes lost some runs, these runs are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()
 	})
 }
 
-// join adds the results of another exploration of the same scenario. The two must not have a seed in common.
+// join adds the results of another exploration of the same scenario. No seed may be in both explorations.
 func (e *Result) join(part *Result) error {
 	if !part.fits(e) {
 		return fmt.Errorf("a part comes from another scenario, other faults or another version of this program")
@@ -138,8 +138,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 	return err
 }
 
-// Make performs the work at the positions first to first+size-1 of a stage. If ctx is done before that is finished, it
-// returns the error of ctx and no results.
+// Make performs the work at the positions first to first+size-1 of a stage. If ctx ends before the work is finished,
+// Make returns the error of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions; there are not %d of them from position "+

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers returns workers that carry out the stages of s in place of other processes. They lose the results of each
-// portion that contains one of the seeds in lost.
+// strangers returns workers that stand for other processes and carry out the stages of s. The results of a portion are
+// lost if it contains one of the seeds in lost.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
 		Worker: func() (campaign.Worker, error) { return NewWorker(s) },

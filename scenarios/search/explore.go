@@ -17,7 +17,7 @@ type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// blocks whose plans were not guided, because a repeated run had a different result
+	// blocks in which guidance stopped because a repeated run had a different result
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
@@ -44,8 +44,9 @@ func (d *Differing) add(more Differing) {
 	d.Blocks += more.Blocks
 }
 
-// NewExploration prepares to run the given number of seeds (at least 1), beginning with from. It returns an error if
-// the mix cannot draw any fault, if there are too few seeds after from, or if the fault-free run failed.
+// NewExploration prepares to run the given number of seeds (at least 1). The argument from is the first seed.
+// NewExploration returns an error if the mix cannot draw any fault, if there are not that many seeds, or if the
+// fault-free run failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Result, error) {
 	free := !Guides(s, seeds)
 	plans, err := (&Span{Free: free}).Plans(s)
@@ -159,7 +160,7 @@ func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	}
 }
 
-// PlanOf returns the plan of a finding. If another process made the finding, PlanOf draws the plan again, with plans.
+// PlanOf returns the plan of a finding. If another process made the finding, PlanOf uses plans to draw the plan again.
 func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	if plan, known := d.plans[f.First]; known {
 		return plan

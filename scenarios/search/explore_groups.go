@@ -16,8 +16,8 @@ import (
 // planGroup is a set of findings with the same smallest plan. The finding about the most serious law comes first.
 type planGroup []*ReducedFinding
 
-// planGroups is the part of the report that shows all findings. In a text with little room, the last groups get one
-// line each, or are only counted.
+// planGroups is the part of the report that shows all findings. If there is little room, the last groups get one line
+// each or are only counted.
 type planGroups []planGroup
 
 // byPlan groups the findings by their smallest plan. Findings that break a promise come first, then findings about more
@@ -65,7 +65,7 @@ func (g planGroup) headline() string {
 	return g[0].violation()
 }
 
-// sign returns the symbol, and its style, that marks whether a group breaks a promise.
+// sign returns a symbol that marks whether a group breaks a promise, and the style of the symbol.
 func (g planGroup) sign() (string, text.Style) {
 	if g[0].Promised {
 		return document.Failed.Sign(), text.Red
@@ -83,7 +83,8 @@ func (b planGroups) Text(p *text.Writer) {
 	}
 }
 
-// FitText writes as many groups in full as fit into room lines, but at least the first.
+// FitText writes groups in full as long as they fit into the available lines. It always writes the first group in full.
+// room is the number of available lines.
 func (b planGroups) FitText(p *text.Writer, room int) {
 	for i, g := range b {
 		full := p.Draft()

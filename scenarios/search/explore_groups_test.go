@@ -19,7 +19,7 @@ func spanned(scenario string, n int) Span {
 	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }
 
-// foundBy returns a finding with the given smallest plan.
+// foundBy returns a finding with the given law, cause and smallest plan.
 func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ReducedFinding {
 	run := singletest.Kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
@@ -74,7 +74,7 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 	}
 }
 
-// The report fits on a screen, however many findings there are: it lists as many as it can and counts the rest. With
+// The report fits on a screen even if there are many findings: it lists as many as it can and counts the rest. With
 // --all it lists all of them.
 func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {

@@ -64,7 +64,7 @@ func Slug(f campaign.Finding) string {
 func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.Interrupted }
 
 // Document builds the report. The first part takes about one screen. It shows the result for each law, and what broke
-// the laws, grouped by plan. After that come the faults that struck, and each finding in full.
+// the laws, grouped by plan. The second part shows the faults that struck, and each finding in full.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
 	reasons := document.Notes("reason", append(open, r.Failed.more()...))
@@ -113,8 +113,8 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size returns a text such as "1,000 random plans from 1": the number of seeds that were run with the given noun, the
-// first seed, and the shard if there is one.
+// size returns a text such as "1,000 random plans from 1". It consists of the number of seeds that were run, the given
+// noun, the first seed, and the shard if there is one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -149,7 +149,7 @@ func (r *Report) struck() document.Facts {
 	return facts
 }
 
-// each says where the full description of each finding is.
+// each returns a note for the user that says how to get the full description of each finding.
 func (r *Report) each() document.Facts {
 	if len(r.Findings) == 0 {
 		return nil

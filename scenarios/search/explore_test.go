@@ -261,7 +261,8 @@ func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
 	}
 }
 
-// isRefused fails the test unless Decode refuses a record of the result forged. The record has a valid checksum.
+// isRefused encodes a forged result as a record with a valid checksum. It fails the test unless Decode refuses the
+// record.
 func isRefused(t *testing.T, what string, forged *Result) {
 	t.Helper()
 	line, err := forged.Encode()

@@ -56,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open returns a sentence that says that the failed runs leave it undecided whether the promises are kept. of is the
-// total number of runs of s. open returns nil if no run failed.
+// open returns a sentence that says how many runs failed, so that it is undecided whether the promises are kept. It
+// returns nil if no run failed. of is the total number of runs of s.
 func (f *Failed) open(s *scenarios.Scenario, of int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (f *Failed) open(s *scenarios.Scenario, of int) []string {
 		s.Failing(), f.First, f.Why[0])}
 }
 
-// more returns the lines of the failure after the first. The first line is part of the sentence that open returns.
+// more returns all lines of the failure except the first. The first line is part of the sentence that open returns.
 func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
 // consistent reports whether f can be the result of an exploration with the given number of runs.

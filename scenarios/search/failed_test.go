@@ -81,8 +81,8 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 }
 
-// If one plan is run with many seeds and some of the runs fail, the others are still performed and the failed ones are
-// counted.
+// If one plan is run with many seeds and some of the runs fail, the other runs are still performed and the failed ones
+// are counted.
 func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Result

@@ -20,9 +20,9 @@ type FirstViolation struct {
 	Plan        string // plan of that run, in the format that ParsePlan reads
 }
 
-// FindFirst runs random plans on a scenario, beginning with the seed from. It stops at the first run that breaks a law
-// that the scenario promises, after the given number of seeds, or when ctx is done. If a run fails, the error names its
-// seed.
+// FindFirst runs random plans on a scenario, one for each seed. The argument from is the first seed. FindFirst stops at
+// the first run that breaks a law that the scenario promises, after the given number of seeds, or when ctx is done. If
+// a run fails, the error names its seed.
 func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (first FirstViolation, err error) {
 	first.Runs, err = Each(ctx, s, from, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
 		for i := range v.Findings {
@@ -37,8 +37,9 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 	return first, err
 }
 
-// Each performs the same runs as an exploration of these seeds, one after the other, until judged returns false or ctx
-// is done. It returns the number of runs performed. If a run fails, the error names its seed.
+// Each performs the same runs as an exploration of the given seeds, one after the other. After each run it calls judged
+// with the plan and the verdict. It stops when judged returns false or ctx is done, and returns the number of runs
+// performed. If a run fails, the error names its seed.
 func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
 	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {
 	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)

@@ -38,7 +38,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	}
 }
 
-// A search that begins at a later seed finds the same violation as an exploration of the seeds from there on.
+// A search that begins at a later seed finds the same violation as an exploration that begins at that seed.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {

@@ -137,9 +137,9 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 	})
 }
 
-// mirror copies faults that involve a server that lost the holder's key. Each copy involves a server that still has the
-// key instead. If the plan then has too many faults, mirror removes faults that involve neither server. If it would
-// still have too many, mirror changes nothing.
+// mirror copies faults that involve a server on which the holder's key was lost. In each copy, a server that still has
+// the key takes the place of that server. If the plan then has too many faults, mirror removes faults that involve
+// neither server. If the plan would still have too many faults, mirror changes nothing.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -227,8 +227,8 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duratio
 	return f
 }
 
-// when picks a time between from and to, or shortly before from: the time of some event, a little earlier than that, or
-// any time.
+// when picks a time in the period from..to, or shortly before the period. It is either the time of an event, a time
+// shortly before an event, or any time.
 func (v *variation) when(from, to time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {
@@ -261,8 +261,8 @@ func (v *variation) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 
-// length picks the length of a fault that begins at the time at. The fault ends around the end of the lease, well after
-// it, or near some event. ok is false if the fault should keep its length.
+// length picks the length of a fault that begins at the given time. The fault ends around the end of the lease, well
+// after it, or near some event. ok is false if the fault should keep its length.
 func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
 	end := at
 	switch v.below(4) {

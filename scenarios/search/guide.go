@@ -12,12 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// together is the number of plans in a block. Blocks begin at multiples of together. A run guides only plans of its own
-// block, so a search can process the blocks in any order and in several processes. together is a multiple of
-// aimedTogether.
+// together is the number of plans in a block. The first seed of a block is a multiple of this number. A run guides only
+// plans of its own block, so a search can process the blocks in any order and in several processes. The number is a
+// multiple of aimedTogether.
 const together = 512
 
-// alone is the number of plans at the start of each block that are always drawn freely, whatever the mix says.
+// alone is the number of plans at the start of each block that are always drawn freely, even if the mix asks for guided
+// plans.
 const alone = 32
 
 // BlockOf returns the first seed of the block that contains seed. A guided plan depends on all earlier runs of its
@@ -42,14 +43,14 @@ type guide struct {
 	runner          *scenarios.Runner // performs the runs that the caller has not performed; nil until needed
 }
 
-// choice is the decision which plan to vary in order to make a new one.
+// choice says which plan is varied to make a new one.
 type choice struct {
 	parent *elite // nil if the new plan is drawn freely
 	niche  int
 }
 
-// Shown is the information about a run of a block on which the later plans of the block depend. The zero value stands
-// for a run whose process ended before it drew the plan.
+// Shown contains what later plans of a block need to know about an earlier run of the block. The zero value stands for
+// a run whose process ended before it drew the plan.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
@@ -58,8 +59,8 @@ type Shown struct {
 	// contained the parent. Parent is nil if the plan was drawn freely.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
-	// Differing is set if a run was repeated to draw this plan and had a different result. It is the seed of that run.
-	// This plan and all later plans of the block are drawn freely.
+	// Differing is set if a run was repeated to draw this plan, and the repetition had a different result. It is the
+	// seed of the repeated run. This plan and all later plans of the block are drawn without guidance.
 	Differing *uint64 `json:",omitempty"`
 }
 
@@ -79,8 +80,8 @@ func (p *Plans) Learn(seed uint64, j Judged) {
 	}
 }
 
-// Shown returns what Resume needs to know about the latest run that was learned. It must not be called before a run was
-// learned.
+// Shown returns what Resume needs to know about the run that was last passed to Learn. It must not be called before
+// Learn.
 func (p *Plans) Shown() Shown {
 	g := &p.guide
 	s, at := g.latest, g.runs-1
@@ -88,8 +89,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of a run that was repeated to draw the plan of the given seed and that had a different
-// result. It returns nil if there is none.
+// differing returns the seed of a run that had a different result when it was repeated to draw the plan of the given
+// seed. It returns nil if there is no such run.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -97,9 +98,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume continues drawing plans in the middle of a block, at seed, where another process stopped. shown describes the
-// runs from the first seed of the block to the one before seed. Resume returns an error if a plan cannot be parsed, or
-// if a plan is a variation of one that was not kept.
+// Resume continues to draw plans in the middle of a block, where another process stopped. seed is the first seed whose
+// plan was not drawn. shown describes the runs from the first seed of the block to the one before seed. Resume returns
+// an error if a plan cannot be parsed, or if a plan is a variation of one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -131,7 +132,7 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	return nil
 }
 
-// shown returns the information about a run on which later plans depend.
+// shown returns what later plans need to know about a run.
 func (g *guide) shown(j Judged) (s Shown) {
 	if c := &g.choice; c.parent != nil {
 		s.Parent, s.Niche = &c.parent.seed, c.niche
@@ -251,14 +252,15 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the plan of a seed should be a variation of an earlier plan, provided that there is one worth
-// varying. It also returns the seed's stream of random numbers.
+// varies reports whether the plan of a seed should be a variation of an earlier plan, if a plan worth varying exists.
+// It also returns the seed's stream of random numbers.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the plan of a seed is drawn freely, i.e. does not depend on the results of other runs.
+// Free reports whether the plan of a seed is drawn freely, which means that it does not depend on the results of other
+// runs.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true
@@ -267,8 +269,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run changes if the program draws, runs or records differently. If some plans are
-// variations of other plans, sample returns such a plan.
+// sample returns a plan whose run changes if the program draws plans, runs them or records events differently. If some
+// plans are variations of other plans, sample returns such a variation.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

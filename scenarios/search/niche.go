@@ -9,8 +9,8 @@ import (
 )
 
 // niches is the number of niches: two for each margin.Way. One contains plans whose close call came before any key was
-// lost, the other one plans whose close call came after that. Losing a key is a step towards a violation, so plans that
-// lose a key must not be displaced by closer calls that lose none.
+// lost. The other contains plans whose close call came after that. Losing a key is a step towards a violation, so plans
+// that lose a key must not be displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
 // nicheOf returns the index of the niche to which a close call belongs.
@@ -61,9 +61,9 @@ func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan if it is close enough. The plan replaces one with the same kinds of faults and the same margin, if
-// there is one. Otherwise, if the niche then has too many plans in all or with these kinds of faults, keep removes the
-// one with the largest margin.
+// keep adds a plan if it is close enough. The plan replaces a plan with the same kinds of faults and the same margin,
+// if there is one. Otherwise, the niche may then have too many plans, in total or with these kinds of faults. If so,
+// keep removes the plan with the largest margin.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return
@@ -104,7 +104,7 @@ func (n *niche) keep(e elite) {
 	n.elites = slices.Insert(n.elites, at, &e)
 }
 
-// credit counts a variation of the niche's plans and its result.
+// credit records that a variation of one of the niche's plans was run, and what its result was.
 func (n *niche) credit(c *choice, closer, broken bool) {
 	n.idle++
 	c.parent.tried++
@@ -130,8 +130,8 @@ func (n *niche) weight() int {
 	return max(max(1000/(1+n.broken), 200)*unit/(unit+n.idle), 20)
 }
 
-// choose picks a niche and one of its plans, preferring those that came closer. It returns nil if no run came close to
-// a violation.
+// choose picks a niche at random by weight, and one of its plans. It prefers plans whose runs came closer to a
+// violation. It returns nil if no run came close to one.
 func (g *guide) choose(random *sim.Stream) (*elite, int) {
 	sum := 0
 	for i := range g.niches {

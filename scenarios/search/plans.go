@@ -25,12 +25,13 @@ type Plans struct {
 	Within time.Duration
 }
 
-// Guides reports whether the results of runs guide later plans in a search of the given number of seeds. They do not if
-// the number is smaller than a block, because finding out what to vary would then take longer than running all seeds.
+// Guides reports whether the results of runs guide later plans in a search of the given number of seeds. A search of
+// fewer seeds than a block is not guided, because finding out what to vary would then take longer than running all
+// seeds.
 func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
 
-// NewGuidedPlans prepares to draw the plans of a search. The percentage of the mix called guided are variations of
-// earlier plans whose runs came close to violating a law. The errors are the same as for NewPlans.
+// NewGuidedPlans prepares to draw the plans of a search. A percentage of the plans, which the mix calls guided, are
+// variations of earlier plans whose runs came close to violating a law. The errors are the same as for NewPlans.
 func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	p, err := NewPlans(s)
 	if err == nil {
@@ -99,7 +100,7 @@ func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	return plan
 }
 
-// turn aims some of the faults: the percentage that the mix states.
+// turn aims a random selection of the faults. The mix states the percentage of faults to aim.
 func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	for i, f := range faults {
 		if a.below(100) >= p.scenario.Mix.Aimed {

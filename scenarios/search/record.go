@@ -16,8 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// record is the form in which a search is stored between two invocations of the program. A checksum shows whether it is
-// damaged.
+// record stores a search between two invocations of the program. A checksum shows whether the record is damaged.
 type record struct {
 	Sum  string          `json:"sum"` // SHA-256 of the field held, as written
 	Held json.RawMessage `json:"held"`
@@ -66,7 +65,8 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	return nil
 }
 
-// unprintable reports whether a string in a JSON text contains a control character. Records of this program never do.
+// unprintable reports whether a string in a JSON text contains a control character. Records that this program writes
+// never contain one.
 func unprintable(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -80,7 +80,7 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is a maximum length, in characters, for the kind and the detail of a cause. Real ones are shorter.
+// longestCause is a maximum length, in characters, for the kind and the detail of a cause. Real causes are shorter.
 const longestCause = 64
 
 // consistentFindings reports whether the findings can be the result of the runs in ran. laws contains how often each

@@ -39,8 +39,8 @@ func (r *Result) portion() uint64 {
 }
 
 // Run continues the search with the given number of workers (0: one per core), until all seeds are done or ctx is done.
-// Each time it has added the results of some seeds to r, it calls counted, unless that is nil. The result does not
-// depend on the number of workers, on how the seeds are divided among them, or on interruptions.
+// Each time it has added the results of some seeds to r, it calls the function counted, unless that is nil. The result
+// does not depend on the number of workers, on how the seeds are divided among them, or on interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {
@@ -123,7 +123,7 @@ func (r *Result) fits(other *Result) bool {
 }
 
 // Merge combines the shards of one search. The result is the same as if the search had not been divided. If shards
-// overlap or do not fit together, the error says which; it calls part i by the name that name(i) returns.
+// overlap or do not fit together, the error names them. name returns the name of the i-th shard.
 func Merge(parts []*Result, name func(int) string) (*Result, error) {
 	span, err := joined(parts, name)
 	if err != nil {
@@ -146,7 +146,7 @@ func Decode(b []byte) (*Result, error) {
 	return r, decode(b, r)
 }
 
-// consistent reports whether r could be the result of this program.
+// consistent reports whether this program could have produced r.
 func (r *Result) consistent() bool {
 	judged := r.Done() - r.Failed.Runs
 	return r.Span.consistent() && r.Failed.consistent(r.Done()) && consistentLaws(r.Laws, judged) &&

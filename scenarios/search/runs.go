@@ -17,7 +17,8 @@ type Repeated struct {
 	Campaign format.Campaign    `json:"campaign"`
 }
 
-// NewRuns prepares to run the given number of seeds (at least 1), beginning with from. The faults must be valid for s.
+// NewRuns prepares to run the given number of seeds (at least 1). The argument from is the first seed. The faults must
+// be valid for s.
 func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds int, shard Shard) (*Result, error) {
 	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, from, seeds, shard)
 	return newRuns(span, campaign.NewPlanned(faults)), err
@@ -46,8 +47,8 @@ func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// repeater returns the function with which a worker runs a range of seeds of s with the faults of r. It stops when ctx
-// is done.
+// repeater returns a function that runs a range of seeds of s with the faults of r. Each worker has one. The function
+// stops when ctx is done.
 func (r *Result) repeater(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	faults, err := r.Given()
 	runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}

@@ -23,7 +23,7 @@ type runsLine struct {
 // runsLines has one line for each law and for each metric that the scenario names.
 type runsLines []runsLine
 
-// expected returns only the comparisons.
+// expected returns only the part of each line that compares the result with the expectation.
 func (all runsLines) expected() (lines []single.ExpectLine) {
 	for _, l := range all {
 		lines = append(lines, l.ExpectLine)

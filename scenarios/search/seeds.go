@@ -14,7 +14,7 @@ import (
 // Range is the set of seeds from First to Last, both included.
 type Range struct{ First, Last uint64 } // First <= Last
 
-// rangeOf returns the range of n seeds from first on. n must be at least 1.
+// rangeOf returns the range of n seeds that begins with first. n must be at least 1.
 func rangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
 
 // count returns the number of seeds in the range, or math.MaxInt if there are more.

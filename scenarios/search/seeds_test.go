@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// few contains the seeds that occur in the test's sets. Some are the highest possible seeds.
+// few lists the seeds from which the tests build sets. It includes the highest possible seeds.
 var few = []uint64{0, 1, 2, 3, 4, 5, math.MaxUint64 - 2, math.MaxUint64 - 1, math.MaxUint64}
 
 // rangesOf returns the set that contains few[i] for each bit i that is set in bits.

@@ -19,7 +19,7 @@ import (
 // shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
 
-// Violation is the violation that a shrink must preserve: of which law, and by which cause.
+// Violation identifies the violation that a shrink must preserve by its law and its cause.
 type Violation struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -38,7 +38,7 @@ type Shrunk struct {
 	Law   checker.Law
 	Cause checker.Cause
 	First nemesis.Plan // the plan as it was found
-	// Plan is the shrunk version of First. Its Scenario is the name of the scenario in the field Scenario.
+	// Plan is the shrunk version of First. It refers to the shrunk scenario by name.
 	Plan nemesis.Plan
 	// Scenario is the shrunk version of the scenario. It contains the faults of Plan and expects the law to hold. So a
 	// run of its Text with the seed of Plan fails until the lock is fixed.
@@ -50,16 +50,16 @@ type Shrunk struct {
 	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that shows a violation, and the scenario in which it does so, until no further step is
-// possible. Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or
-// lock can be removed from the scenario, without losing the violation. The faults and expectations in the scenario
-// itself are ignored. At the end, the result is run once more from its printed texts. The result depends only on the
-// arguments, unless ctx interrupts it.
+// Shrink reduces a plan that shows a violation, and the plan's scenario, until no further step is possible. Then no
+// fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be removed
+// from the scenario, without losing the violation. The faults and expectations in the scenario itself are ignored. At
+// the end, the result is run once more from its printed texts. The result depends only on the arguments, unless ctx
+// interrupts it.
 //
 // runs is the maximum number of runs; 0 stands for shrinkRuns. If Shrink reaches this limit or ctx is done, it returns
-// what it has reached by then, and Ending says so. If ctx is done from the start, the result is the violation as it was
-// found. Shrink returns an error if the plan is not valid for the scenario or if a run fails. It returns an
-// *UnrepeatedError if a run that should show the violation does not.
+// the smallest plan and scenario that it has found so far, and Ending says so. If ctx is done from the start, the
+// result is the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a
+// run fails. It returns an *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Violation, runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return nil, err

@@ -119,8 +119,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// The files of a shrunk violation have valid names and contents, both as Go and as scenarios, whatever the scenario's
-// name and contents are.
+// The files of a shrunk violation have valid names and contents, both as Go and as scenarios, even if the scenario has
+// an unusual name or content.
 func TestFilesOfOddScenarios(t *testing.T) {
 	for _, odd := range []struct{ name, source string }{
 		{"a", "plain"},

@@ -99,8 +99,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name changes faults that identify a message by a number: they then identify the message by its contents. It keeps a
-// change only if the plan still fails.
+// name changes faults that identify a message by a number, so that they identify it by its contents. It keeps a change
+// only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

@@ -65,7 +65,7 @@ func compareSizes(a, b *subject) int {
 	return slices.Compare(size(a), size(b))
 }
 
-// edits returns the edits to try, those that remove most first.
+// edits returns the edits to try. The edits that remove the most come first.
 func edits(s *subject, p nemesis.Plan) []edit {
 	var list []edit
 	clients := len(s.scenario.Clients)
@@ -125,15 +125,15 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 	}
 }
 
-// withoutClients returns an edit that removes n clients and renumbers the clients after them. from is the index of the
-// first one, counted from 0.
-func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
+// withoutClients returns an edit that removes n clients and renumbers the clients after them. first is the index of the
+// first removed client, counted from 0.
+func withoutClients(doc *format.Document, p nemesis.Plan, clients, first, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
 		switch i := clientNumber(string(id)) - 1; {
-		case i < from: // names of other processes have number 0, so i is -1
+		case i < first: // names of other processes have number 0, so i is -1
 			return id
-		case i < from+n:
+		case i < first+n:
 			return ""
 		default:
 			return clientID(i - n)

@@ -71,7 +71,7 @@ delay message 3 of redis-1 -> client-2 by 4s
 	}
 }
 
-// On a scenario with three clients, all edits that change one line are tried.
+// All edits that change one line are tried on a scenario with three clients.
 func TestEditsOfAScenario(t *testing.T) {
 	sh := &shrinker{original: &scenarios.Scenario{}, subjects: map[string]*subject{}}
 	const text = `name: x

@@ -21,8 +21,8 @@ type Span struct {
 	From     uint64   `json:"from"`  // the first seed
 	Seeds    int      `json:"seeds"` // number of seeds of all shards; at least 1
 	Shard    Shard    `json:"shard"` // the share of these seeds that this search runs
-	// Free is set if all plans are drawn freely although the mix asks for guided plans, because there are too few seeds
-	// for that.
+	// Free is set if the mix asks for guided plans, but there are too few seeds for guidance. All plans are then drawn
+	// independently of the results of other runs.
 	Free bool   `json:"free,omitempty"`
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
@@ -31,8 +31,9 @@ type Span struct {
 // combined or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
-	// Behaviour is the digest of one run. It changes if the program draws, runs or records in a different way. If all
-	// runs have the same faults, it also changes if these faults change.
+	// Behaviour is the digest of one run. It changes if the program draws plans, runs them or records events
+	// differently. In a search whose runs all have the same faults, this run also has them, so Behaviour depends on
+	// them.
 	Behaviour string `json:"behaviour"`
 }
 
@@ -93,7 +94,7 @@ func (s Span) consistent() bool {
 		s.Ran.consistent(s.own())
 }
 
-// unfinished returns a sentence that says which seeds are missing, or nil if none is.
+// unfinished returns a sentence that says which seeds are missing, or nil if no seed is missing.
 func (s Span) unfinished() []string {
 	missing := s.missing()
 	if len(missing) == 0 {
@@ -107,7 +108,7 @@ func (s Span) unfinished() []string {
 }
 
 // differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
-// says what differs. The run of p determines the Identity.
+// says what differs. The Identity of sc is determined with the run of p.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {
@@ -126,7 +127,6 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 // portion is the number of seeds that a worker gets at a time. It is large enough that distributing them costs little.
 const portion = 8
 
-// isDone reports whether ctx is done.
 func isDone(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -136,8 +136,8 @@ func isDone(ctx context.Context) bool {
 	}
 }
 
-// joined returns a span from the lowest to the highest seed of all parts, in which no seed has been run yet. If parts
-// overlap or do not fit together, the error says which; it calls part i by the name that name(i) returns.
+// joined returns a span that covers the seeds of all parts, in which no seed has been run yet. If parts overlap or do
+// not fit together, the error names them. name returns the name of the i-th part.
 func joined(parts []*Result, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

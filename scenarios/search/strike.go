@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes lists, for each margin.Way, functions that return faults to turn such a close call into a violation. A
-// function that is listed twice is chosen twice as often.
+// strikes maps each margin.Way to functions that return faults. These faults should turn a close call of that Way into
+// a violation. A function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
@@ -27,8 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike calls one of these functions, chosen at random, and returns its faults. It returns none if the faults have no
-// possible target.
+// strike calls one of the functions in strikes for the close call, chosen at random, and returns its faults. It returns
+// no faults if they have no possible target.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -46,13 +46,13 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// some picks a duration from 1 ms to most, uniformly distributed on a logarithmic scale.
+// some picks a duration between 1 ms and the given maximum, uniformly distributed on a logarithmic scale.
 func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the time at. The fault ends after the time end, by at most the
-// larger of most and 1 s.
+// beyond picks the length of a fault that begins at the given time. The fault ends after the given end. The additional
+// time is random, with the given maximum, or 1 s if that is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -224,9 +224,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate makes the holder rely on its lease for too long. If the holder already relies on it for longer than another
-// client needs to acquire the lock, overstate usually prevents the holder from learning of a new end of its lease, or
-// from leaving before that end.
+// overstate makes the holder rely on its lease for too long. Some holders already do so for longer than another client
+// needs to acquire the lock. In that case, overstate usually cuts the holder off or pauses it, so that the holder does
+// not notice the end of its lease.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -243,8 +243,8 @@ func (v *variation) lateWrite() []nemesis.Fault {
 		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// lateAnswer delays one of the last answers that the holder received before it got the lock. The holder then counts its
-// lease from too late a time.
+// lateAnswer delays one of the last answers that the holder received before it got the lock. The holder then assumes
+// that its lease began later than it did.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -267,9 +267,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateTry delays a request with which the holder gave up an earlier attempt, until a later attempt has set the holder's
-// key. Such a request is recognized only by its position: it may be any request that the holder sent to a server before
-// the lock was granted, except the first and the last.
+// lateTry delays a request by which the holder undid an earlier failed attempt, until a later attempt has set the
+// holder's key. The history does not mark such requests. So lateTry picks any request that the holder sent to the
+// server before the lock was granted, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent

@@ -15,7 +15,8 @@ type variation struct {
 	call   *margin.Call
 }
 
-// vary changes the plan once, and again as often as tosses of a coin decide. It may add faults from drawn.
+// vary changes the plan at random at least once. After each change, a coin toss decides whether to make another one.
+// vary may add faults from drawn.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)
@@ -35,7 +36,8 @@ func (v *variation) vary(drawn []nemesis.Fault) {
 	}
 }
 
-// change replaces a random fault with the result of how, if the mix allows the result.
+// change picks a fault at random and passes it to the function how. If the mix allows the resulting fault, it replaces
+// the old one.
 func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	i := v.below(len(v.faults))
 	if f := how(v.faults[i]); v.plans.generator.Allows(f) {

@@ -24,8 +24,8 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	return run
 }
 
-// TestEveryFormHasEachCause: in del-by-slow-client, a pause breaks exclusion, and later the DEL of the paused client
-// breaks it again. Every form of the report must contain both causes, and for each cause the fault that it needs.
+// TestEveryFormHasEachCause runs del-by-slow-client, in which a pause breaks exclusion, and later the DEL of the paused
+// client breaks it again. Every form of the report must contain both causes, each with the fault that it needs.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -61,8 +61,8 @@ func TestEveryFormHasEachCause(t *testing.T) {
 	}
 }
 
-// TestTheHeadlineIsAboutWhatTheRunIsToShow: if a run has several violations and should show one of them, its headline
-// is about that one.
+// TestTheHeadlineIsAboutWhatTheRunIsToShow checks the headline of a run that has several violations and should show one
+// of them. The headline must be about the violation that the run should show.
 func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Idle is the reason why a fault of the plan had no effect, if that is certain.
 type Idle uint8
 
-// These are the reasons. The zero Idle, Active, means that the fault may have had an effect.
+// These are the reasons why a fault was idle. The zero value, Active, means that the fault may have had an effect.
 const (
 	Active Idle = iota
 	NeverStruck
@@ -48,7 +48,8 @@ func (r *Run) plan() document.Plan {
 	return lines
 }
 
-// mostAsked is the maximum number of kinds of request that are listed for a request that was never sent.
+// mostAsked is the maximum number of kinds of requests that are listed if a fault never struck because its message was
+// never sent. These are requests that the client sent instead.
 const mostAsked = 8
 
 // asked says what a client sent instead of the message that a fault names, if the fault never struck because that

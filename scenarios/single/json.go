@@ -85,7 +85,7 @@ type trialJSON struct {
 	Cause   string   `json:"cause"`
 }
 
-// runJSON is a run as a document.
+// runJSON is the JSON document for a run.
 type runJSON struct {
 	document.Head
 	RunObject

@@ -11,9 +11,9 @@ import (
 // mostRaised is the maximum number of times that the limit is doubled.
 const mostRaised = 4
 
-// raise adds to the explanation of each law that v leaves undecided because the run of p reached its limit: the longer
-// limit that decides the law, and the outcome with that limit. To find this limit, it runs p again with limits up to 16
-// times as long. If none of them decides the law, it adds nothing.
+// raise handles the laws that v leaves undecided because the run of p reached its limit. It runs p again with limits up
+// to 16 times as long. If one of them decides the law, raise adds this limit and the outcome to the law's explanation.
+// Otherwise, it adds nothing.
 func raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
 	var open []*checker.Finding
 	for i := range v.Findings {

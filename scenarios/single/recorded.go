@@ -42,8 +42,8 @@ func (r *Run) Standing() document.Result {
 	return document.Passed
 }
 
-// unreached returns the laws that are undecided only because the recording ended, or only because of clock errors. With
-// exact clocks, the latter would not be violated.
+// unreached returns two kinds of undecided laws: those that are undecided only because the recording ended, and those
+// that would hold if the clocks were exact.
 func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	exact := history.History{Header: h.Header, Events: h.Events}
 	exact.Header.ClockError = 0

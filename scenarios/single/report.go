@@ -34,8 +34,8 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for use in another report. The text of that report contains the whole run, the page only what
-// OnPage returns.
+// Excerpt returns the run for use in another report. In the text of that report, it is the whole report of the run. On
+// the page, it is only what OnPage returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }

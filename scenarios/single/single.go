@@ -72,7 +72,8 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) 
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun returns the report of a run without such explanations, for instance of a run that cannot be repeated.
+// NewRun returns the report of a run, for instance of one that cannot be repeated. Unlike Explain, it runs nothing
+// again to find the needed faults or a longer limit.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *Run {
 	result := judged.Standing()
 	run := &Run{
@@ -116,7 +117,7 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether the run was made in real time. Such runs, and no others, have notes.
+// real reports whether the run was made in real time. Only such runs have notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
 // Recorded returns the run's history. It never returns nil.

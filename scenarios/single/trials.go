@@ -118,8 +118,8 @@ func distinct(trials []checker.Trial) (all []checker.Trial) {
 	return all
 }
 
-// settle corrects the explanation so that it names faults that are needed, and none that are idle. If an idle fault
-// determined the kind of the cause, settle leaves the explanation unchanged.
+// settle explains the violation again, so that the explanation names needed faults and no idle ones. It keeps the old
+// explanation if the new one has a different kind of cause.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {
@@ -219,7 +219,7 @@ func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker
 	return t, nil
 }
 
-// Without runs p without the faults at the given indexes, and returns the verdict on some laws.
+// Without runs p without the faults at the given indexes, and returns the verdict on the given laws.
 func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (checker.Verdict, error) {
 	var left []nemesis.Fault
 	for i := range p.Faults {
@@ -235,10 +235,10 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn returns the indexes in a plan of the faults that a finding names. There is one list for each event at which a
-// fault struck. If several faults may have struck there, the list contains all of them. Such faults have the same line,
-// or they are failovers, whose record does not say what triggered them. A failover decided by a Sentinel is not in the
-// plan.
+// NamedIn returns the faults of a plan that a finding names, as indexes in the plan. Each list belongs to an event at
+// which a fault struck. If the history does not show which of several faults struck, the list contains all of them.
+// These faults have the same line, or they are failovers, whose record does not say what triggered them. A failover
+// that a Sentinel decided is not in the plan, so there is no list for it.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)

@@ -59,7 +59,7 @@ func (b verdicts) Text(p *text.Writer) {
 	}
 }
 
-// line returns the beginning of a line, with the mark and the name.
+// line returns a line of the verdict with a mark and a name. The caller adds the rest.
 func line(mark string, tone document.Tone, name string) *text.Line {
 	return new(text.Line).Add(text.Plain, " ").Add(tone.Style(), mark).Add(text.Plain, " ").Add(text.Bold, name)
 }
@@ -110,7 +110,8 @@ func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	return fmt.Sprintf("expected: %s", e.Expected), tone
 }
 
-// expected ends a line with its comparison. If there is no room, it writes the comparison on a line of its own.
+// expected appends the comparison with the expectation to a line. If there is no room, it writes the comparison on a
+// line of its own.
 func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	words, tone := comparison(e)
 	if words == "" {
@@ -125,7 +126,7 @@ func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	p.Text(tone.Style(), from, words)
 }
 
-// HTML writes a table.
+// HTML writes the verdict as a table.
 func (b verdicts) HTML(p *html.Writer) {
 	expectation := "expectation"
 	if b.run.Recording != nil {
@@ -172,7 +173,8 @@ func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.
 		html.Newline)
 }
 
-// compared says how a law or metric compares with its expectation, for the page.
+// compared returns the text on the page that compares a law or metric with its expectation. The text is empty if there
+// is nothing to compare.
 func compared(e *ExpectLine) html.Part {
 	if !e.Compared() {
 		return html.All()

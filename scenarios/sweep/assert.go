@@ -81,7 +81,7 @@ type Turn struct {
 	At    Level // the tried value nearest to the change for which the condition is true
 }
 
-// count adds the outcome at a point where the condition is true to the result. from is the first seed of the sweep.
+// count adds to the result the outcome at a point where the condition is true. from is the first seed of the sweep.
 func (a *Asserted) count(p *Point, from uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.cut {

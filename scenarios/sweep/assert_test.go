@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// sweepable is a scenario with a key of every type that can be varied.
+// sweepable is a scenario with a setting of every type that can be varied.
 const sweepable = `name: sweepable
 servers: {redis: 5, persistence: {append-fsync: always}}
 network: {links: {"client-1 -> redis-1": 3ms}}
@@ -57,10 +57,10 @@ func TestConditionsCompute(t *testing.T) {
 	for text, want := range map[string]bool{
 		// Arithmetic is exact. In floating point, 0.1 + 0.2 would be greater than 0.3.
 		"0.1 + 0.2 == 0.3": true, "lock.ttl * 1.01 + 2ms == 10.102s": true, "10s / 3 * 3 == 10s": true,
-		// Precedence and brackets.
+		// precedence and parentheses
 		"2 + 3 * 4 == 14": true, "(2 + 3) * 4 == 20": true, "10 - 4 - 3 == 3": true, "-2 * -3 == 6": true,
 		"!(1 > 2)": true, "1 > 2 && 1 > 2 || 2 > 1": true, "1 > 2 && (1 > 2 || 2 > 1)": false,
-		// Units.
+		// units of time, and rates
 		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true,
 		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
 		"-5s<-2s": true,

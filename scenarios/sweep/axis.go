@@ -14,8 +14,8 @@ import (
 // maxPoints is the maximum number of points in a sweep's grid.
 const maxPoints = 10_000
 
-// Axis is a key of the scenario, with the values that the sweep tries. Several keys may share an axis; they then have
-// the same value at each point.
+// Axis is a setting of the scenario, with the values that the sweep tries. Several settings may share an axis; they
+// then have the same value at each point.
 type Axis struct {
 	// Name is the key as the user wrote it, or several keys joined by commas. If the user wrote a short key such as
 	// "at" or "by", Name is the key's full path.
@@ -27,7 +27,7 @@ type Axis struct {
 // unit returns the unit of the axis's values.
 func (a *Axis) unit() Unit { return a.Levels[0].Unit }
 
-// ordered reports whether the levels are numbers in ascending order. Only then are there values between two levels.
+// ordered reports whether the levels are numbers in ascending order. Otherwise, there are no values between two levels.
 func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
@@ -111,8 +111,8 @@ func (k *Key) levels(text string) ([]Level, error) {
 	return levels, nil
 }
 
-// wordy reports whether a value of a numeric key may be one of the other forms that the format accepts: none, forever,
-// a range of delays, or an allowance in two parts. Otherwise it is a mistyped number.
+// wordy reports whether a text that is not a number may still be a valid value of a numeric setting: none, forever, a
+// range of delays, or an allowance in two parts. Otherwise it is a mistyped number.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.Contains(text, "..") || strings.Contains(text, " ") ||

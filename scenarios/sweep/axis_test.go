@@ -131,7 +131,7 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
-// TestEveryKeyCanBeVaried checks that the keys that can be varied are exactly those keys of FORMAT.md that affect runs.
+// TestEveryKeyCanBeVaried checks that the settings that can be varied are exactly those in FORMAT.md that affect runs.
 func TestEveryKeyCanBeVaried(t *testing.T) {
 	doc, err := os.ReadFile("../FORMAT.md")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	}
 }
 
-// TestKeysReadWhatTheyWrite checks that setting a key to the value that it already has changes nothing, whether or not
+// TestKeysReadWhatTheyWrite checks that nothing changes if a setting gets the value that it already has, whether or not
 // the file states the value.
 func TestKeysReadWhatTheyWrite(t *testing.T) {
 	b := subjectOf(t, sweepable)

@@ -15,8 +15,8 @@ type flip[S comparable] struct {
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
 // sides of a change are at most resolution apart. It finds at least one change, but it may miss others, because it does
-// not look between numbers with equal states. The function at returns the state of a number. If the number has no
-// state, at returns false, and the search ends there.
+// not look between numbers with equal states. at is a function that returns the state of a number. If the number has no
+// state, the function returns false, and the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -91,8 +91,8 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
-	// unusual lists later runs, by number, whose outcome at some value differed from that of the first runs. All values
-	// are tried with the same seeds, so these runs are likely to have a different outcome at nearby values too.
+	// unusual lists those later runs, by number, that had a different outcome at some value than the first runs. All
+	// values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values, too.
 	unusual []int
 }
 

@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls try with every list of n states that are less than the bound "of".
+// everyOutcome calls try with every list of n states that are below the given bound.
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)
@@ -103,8 +103,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried checks that if no number between the sides of a change is valid, the change
-// is not narrowed and is not exact.
+// TestBisectingEndsWhereNothingCanBeTried checks that bisect neither narrows a change nor calls it exact if no number
+// between its two sides is valid.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
 	if len(found) != 1 || found[0].last != 0 || found[0].first != 1000 || found[0].exact {

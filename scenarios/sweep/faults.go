@@ -61,7 +61,8 @@ var faultFields = []faultField{
 }
 
 // faultKeys returns the keys of a fault. i is the index of the fault, counted from 0. Which keys a fault has depends on
-// whether it strikes at a time, at a point, or at a message that is identified by number or by content.
+// whether it strikes at a time, at a step of a client's work, or at a message that is identified by number or by
+// content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {

@@ -13,7 +13,7 @@ import (
 // the key is not in use or its value is a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
-// Key is a key of a scenario that a sweep can vary.
+// Key is a setting of a scenario that a sweep can vary. It is named by its path in the scenario file, such as lock.ttl.
 type Key struct {
 	Path    string // as in FORMAT.md; for overrides, links and faults, the path contains their name or number
 	Unit    Unit
@@ -24,8 +24,9 @@ type Key struct {
 	field   *faultField
 }
 
-// ofServers and ofClients are the keys of FORMAT.md that affect runs, in the order of FORMAT.md, except mappings, lists
-// and names. Keys in ofClients can also be set for one client, under overrides. startOfClient can be set only there.
+// ofServers and ofClients are the settings in FORMAT.md that affect runs, in the same order, except mappings, lists and
+// names. Settings in ofClients can also be set for one client, under overrides. startOfClient can be set only under
+// overrides.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {

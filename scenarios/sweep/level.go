@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Unit is the unit in which the values of a key are stored.
+// Unit is the unit in which the values of a setting are stored.
 type Unit uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	Rates // parts per million, written in ppm or in percent
 )
 
-// Level is a value of a key in a sweep: a number or a word.
+// Level is a value of a setting in a sweep: a number or a word.
 type Level struct {
 	Unit Unit
 	N    int64  // value in the key's unit; zero for a word

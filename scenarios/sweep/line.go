@@ -12,8 +12,8 @@ import (
 type Stretch struct {
 	State    State
 	From, To Level // the first and the last value tried in the range
-	// At is a value of the stretch at which the law was violated in Violated of Runs runs. If the law is broken in only
-	// some of the runs, At is in the middle of the stretch. Otherwise it is next to the edge.
+	// At is a tried value of the stretch. There, the law was violated in Violated of Runs runs. If the law is broken in
+	// only some runs of the stretch, At is in the middle of the stretch. Otherwise it is next to the edge.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At
@@ -104,7 +104,7 @@ func (l *Line) shares(key string) string {
 	return "broken " + strings.Join(parts, ", ")
 }
 
-// chance says in how many runs the law is broken at At.
+// chance says in how many runs the law is broken at the value At.
 func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }
@@ -206,7 +206,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns the tried point of a stretch that is nearest to its middle. It considers only the points with the
+// inMiddle returns the tried point that is nearest to the middle of a stretch. It considers only the points with the
 // most runs.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown

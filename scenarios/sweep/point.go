@@ -195,8 +195,8 @@ func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.La
 	return p, err
 }
 
-// more performs the given runs, except those that the point already has. turned lists the runs after which some law
-// was, for the first time, violated in some but not all runs.
+// more performs the given runs, except those that the point already has. turned lists each run after which a law was,
+// for the first time, violated in some runs but not in all.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {
@@ -272,7 +272,7 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 // made reports whether run n was performed.
 func (p *Point) made(n int) bool { return n < p.first || slices.Contains(p.others, n) }
 
-// upTo yields the numbers in before, followed by 0 to n-1.
+// upTo yields the given numbers, followed by 0 to n-1.
 func upTo(n int, before ...int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, i := range before {

@@ -28,8 +28,8 @@ type Report struct {
 }
 
 // Document returns the report. It shows the assertions, the outcomes of each law by value, what was varied, and a run
-// for each failed assertion. A text shows the first of these runs in full, and for the others only the command that
-// repeats the run.
+// for each failed assertion. In the text form, the first of these runs is shown in full. The others are shown only as
+// the command that repeats the run.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -315,8 +315,8 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning says after how many runs without a violation a point is called "safe", and how frequent violations can be
-// nevertheless.
+// meaning explains how many runs without a violation make a point "safe", and how often the law may still be broken
+// there.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all runs break the law (at 95 %%)",

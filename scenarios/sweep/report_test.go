@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// delayed is a scenario with keys of every type. Its second fault strikes too late to have any effect.
+// delayed is a scenario with settings of every type. Its second fault strikes too late to have any effect.
 var delayed = func() *Subject {
 	scenario, err := scenarios.Parse("delayed-restart.yaml", []byte(`name: delayed-restart
 summary: A <summary> & more.
@@ -49,7 +49,7 @@ func delayedAxis(text string) Axis {
 	return a
 }
 
-// sweepOf returns a report on a sweep without edges. Each of the signs becomes a point with that outcome.
+// sweepOf returns a report on a sweep without edges. signs contains the sign of an outcome for each point.
 func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}

@@ -14,7 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subject is a scenario whose keys can be varied. Set may change it only before axes and assertions are parsed for it.
+// Subject is a scenario whose settings can be varied. Set, which changes a setting, may be called only before axes and
+// assertions are parsed.
 type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *format.Document
@@ -90,7 +91,7 @@ func overriding(path string) *Key {
 	return nil
 }
 
-// linkKey returns the key that is the delay of one link.
+// linkKey returns the Key for the delay of one link.
 func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
@@ -126,7 +127,7 @@ func (b *Subject) key(name string) (*Key, error) {
 	return nil, fmt.Errorf("%q could be %s: write one of them", name, listed(paths, "or"))
 }
 
-// idleKeys are the keys of a scenario file that have no effect on the runs of a sweep.
+// idleKeys are the settings of a scenario file that have no effect on the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
 // unknown returns an error that says that no key has this name and suggests the nearest key.
@@ -153,7 +154,7 @@ func (b *Subject) unknown(name string) error {
 	return &unknownKey{name, nearest.Word(name, near)}
 }
 
-// unknownKey is the error for a name that is not the end of any key's path.
+// unknownKey reports that no key's path ends with the given name.
 type unknownKey struct{ name, nearest string }
 
 // Error returns a message such as `unknown key "tll" (did you mean "ttl"?)`.
@@ -175,7 +176,7 @@ func (b *Subject) fields(n int) string {
 	return ", " + listed(names, "or")
 }
 
-// listed joins words with commas, and the last two with the word last.
+// listed joins words with commas, and the last two words with the given conjunction.
 func listed(words []string, last string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
@@ -183,8 +184,8 @@ func listed(words []string, last string) string {
 	return strings.Join(words, "")
 }
 
-// Set sets a key to the same value at all points, as in "work.hold=validity". It can also replace or add a whole fault,
-// as in "faults.2=crash redis-1 losing everything at 1s, restart after 11s".
+// Set gives a setting the same value at all points, as in "work.hold=validity". It can also replace or add a whole
+// fault, as in "faults.2=crash redis-1 losing everything at 1s, restart after 11s".
 func (b *Subject) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -219,7 +220,7 @@ func (b *Subject) Set(text string) error {
 // given is a key that is set to one value for all points.
 type given struct{ path, value string }
 
-// givenTexts returns the keys that Set has set, except whole faults, as texts such as "work.hold validity".
+// givenTexts returns the settings that Set has changed, except whole faults, as texts such as "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {

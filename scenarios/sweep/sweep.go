@@ -1,4 +1,5 @@
-// Package sweep varies keys of a scenario and finds the edges: the values at which a law begins to hold or to break.
+// Package sweep varies settings (keys) of a scenario and finds the edges: the values at which a law begins to hold or
+// to break.
 //
 // Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried
 // where its condition becomes true; a point that no run has judged is never called safe; the result does not depend on
@@ -31,9 +32,9 @@ type Sweep struct {
 	// Points are the points of the grid. The index along the first axis changes fastest: if that axis has n levels, the
 	// point at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are the points that were tried between the points of the grid: first the points where the condition of an
-	// assertion becomes true, then the points that were tried while bisecting. The latter may have fewer runs, because
-	// their runs end as soon as each law of interest was broken in some but not all of them.
+	// Between are the points that were tried between the points of the grid. First come the points where the condition
+	// of an assertion becomes true, then the points that were tried while bisecting. A point of a bisection may have
+	// fewer runs: its runs end as soon as each law that is bisected was broken in some but not all runs.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
@@ -50,8 +51,8 @@ type Options struct {
 	From       uint64 // the first seed
 	Seeds      int    // number of runs of each point, with consecutive seeds; at least 1
 	Sure       int    // minimum number of runs of a point beside an edge or a change of a condition; at least Seeds
-	// Resolution is, for each unit, the maximum distance between the two sides of an exact edge. Zero means the
-	// default: 1 ms, 1, or 1 ppm.
+	// Resolution is, for each unit, how closely an edge is bisected: the maximum distance between the values on its two
+	// sides. Zero means the default: 1 ms, 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
 	campaign.Crew // performs the runs; receives the number of points or edges that are done
 }
@@ -376,8 +377,8 @@ func (s *Sweep) faults() []string { return s.subject.faultLines() }
 // title describes what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at returns the lock's TTL as text, such as "lock.ttl 10s", because edges depend on it. It returns "" if the TTL is
-// varied.
+// at returns the lock's TTL as text, such as "lock.ttl 10s". Reports state it next to edges, which depend on the TTL.
+// at returns "" if the TTL is varied.
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
@@ -386,8 +387,8 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with returns the keys that have the same value at all points, as texts: first the TTL, then those that were passed to
-// Set.
+// with returns the settings that have the same value at all points, as texts: first the TTL, then the settings that
+// were passed to Set.
 func (s *Sweep) with() []string {
 	at := s.at()
 	if at == "" {
@@ -426,8 +427,8 @@ func (s *Sweep) idle() []int {
 }
 
 // Standing returns the overall result of the assertions. It is Failed if one of them failed. Otherwise it is Undecided
-// if the sweep was interrupted, if an assertion is undecided, or if the condition of one was not true anywhere. In all
-// other cases it is Passed, even without assertions.
+// if the sweep was interrupted, if an assertion is undecided, or if the condition of an assertion was not true at any
+// point. In all other cases it is Passed, even without assertions.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

@@ -142,8 +142,8 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	}
 }
 
-// TestEveryKindOfKeyIsSwept varies keys of every type, in situations whose outcome follows from the protocol. Where the
-// outcome changes between two numbers, the edge must be bisected.
+// TestEveryKindOfKeyIsSwept varies settings of every type, in situations whose outcome follows from the protocol. Where
+// the outcome changes between two numbers, the edge must be bisected.
 func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		sweeping
@@ -238,7 +238,8 @@ func TestWorkersChangeNothing(t *testing.T) {
 }
 
 // TestAssertionsAreTriedAtTheirBounds checks that a condition is also tried at the value where it becomes true.
-// Otherwise a claim could pass merely because the grid is coarse. The scenario file of a failure must fail again.
+// Otherwise a claim could pass merely because the grid is coarse. If an assertion fails, a run of the scenario file in
+// the report must fail too.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{

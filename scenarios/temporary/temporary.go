@@ -1,10 +1,10 @@
-// Package temporary creates folders for what a process needs only while it runs: a test binary, the data of servers, a
-// page with a secret.
+// Package temporary creates folders for data that a process needs only while it runs: a test binary, the data of
+// servers, a page with a secret.
 //
-// Goals: such a folder is removed when its process closes it. If the process was killed, at whatever moment, the next
-// process of the same user that creates or closes such a folder removes what was left. A folder that is in use is never
-// removed. Non-goals: ending processes that a killed process has started; they may run for a moment longer and write
-// again.
+// Goals: a folder is removed when its process closes it. If the process was killed, at whatever moment, the next
+// process of the same user that creates or closes a temporary folder removes what was left. A folder that is in use is
+// never removed. Non-goals: ending processes that a killed process has started; they may run for a moment longer and
+// write to the folder again.
 package temporary
 
 import (

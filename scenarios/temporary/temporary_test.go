@@ -100,8 +100,8 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestAFolderLastsAsLongAsItsProcess checks that another process does not remove a folder while it is in use. If its
-// process was killed, the next process removes the folder.
+// TestAFolderLastsAsLongAsItsProcess checks that a folder stays until the process that created it ends, even if other
+// processes clean up. When that process has been killed, the next process removes the folder.
 func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 	dir := alone(t)
 	c := process("holds")
@@ -153,8 +153,8 @@ func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 	}
 }
 
-// TestEachStateThatAKillLeavesIsRemoved checks that a folder is removed if its process was killed between any two steps
-// of New and Close, even if a program that the process had started has created the folder again.
+// TestEachStateThatAKillLeavesIsRemoved kills a process between any two steps of New and Close. The folder must be
+// removed, even if a program that the process had started has created the folder again.
 func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	dir := alone(t)
 	for i, files := range [][]string{

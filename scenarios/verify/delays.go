@@ -57,7 +57,8 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 type linkDelays struct {
 	name  string
 	usual time.Duration
-	// the delay of messages to and from this process is unusual, that of all others usual; empty: no process
+	// messages to and from this process have the unusual delay, and all other messages have the usual one; empty: no
+	// process
 	special sim.ProcessID
 	unusual time.Duration
 	order   arrivalOrder
@@ -125,7 +126,8 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	return scenarios.Parse(s.Name, []byte(doc.String()))
 }
 
-// after returns the number of nanoseconds that the order adds to the delays of the ith of n senders.
+// after returns the extra delay of messages from the ith of n senders, in nanoseconds. It puts messages that would
+// arrive at the same instant in the given order.
 func (d linkDelays) after(i, n int) time.Duration {
 	switch d.order {
 	case lowFirst:

@@ -43,8 +43,8 @@ type mark struct {
 	threshold bool // also try a fault that ends just after this instant
 }
 
-// marks returns the marks between the strike of a fault and until. c must be the course of a run in which the fault
-// never ends.
+// marks returns the marks between the strike of a fault and the given instant. c must be the course of a run in which
+// the fault never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {

@@ -84,7 +84,7 @@ limit: 10s
 }
 
 // shown returns everything that each process records in a run, with times, as text. It omits the fault's name and exact
-// start, and the probe, which begins some time after the last fault. It also omits the records of the strike itself:
+// start. It also omits the probe, which begins some time after the last fault, and the records of the strike itself:
 // the end of a client, and a key that a jump ends or restores.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
@@ -220,8 +220,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a jump at an instant may make its server fsync at the time when the server's next request
-// arrives. The enumerated starts do not cover every instant at which such an fsync can end.
+// hurried reports whether a jump of a server's clock at an instant may trigger an fsync that is still running when the
+// server's next request arrives. The enumerated start times do not cover every instant at which such an fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
@@ -267,8 +267,8 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized returns the fault with some of the sizes that are possible for a jump. If the fault has no size, it is returned
-// unchanged.
+// sized returns copies of a jump with some of the possible sizes. Other faults have no size; for these it returns only
+// the fault itself.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -334,8 +334,7 @@ type pairs struct {
 	compared, broken int
 }
 
-// drawn is a fault with an arbitrary start (any), and the same fault with the start that represents the interval
-// (stands).
+// drawn contains a fault with an arbitrary start, and the same fault with the start that represents its interval.
 type drawn struct{ any, stands nemesis.Fault }
 
 func (p *pairs) draw() {

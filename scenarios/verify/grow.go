@@ -111,8 +111,7 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of several equal parts of a list. part is the number of the share, counted from 0, and of is the number
-// of shares.
+// share is one of several equal parts of a list. It is part number s.part, counted from 0, of s.of parts.
 type share struct{ part, of int }
 
 // bounds returns the range [from, to) of indices of the share in a list of length n.
@@ -141,7 +140,8 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
-// starts returns the faults of kind k that can be added to the branch, with their openings.
+// starts returns the faults of kind k that can be added to the branch. Each fault comes with an opening at which it may
+// start.
 func (g *grower) starts(k nemesis.Kind) (list []start) {
 	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
@@ -195,9 +195,9 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening is redundant. It is redundant if, together with the last
-// fault of the branch, it would only be a longer fault of the same kind, or the same two faults of one message in the
-// other order.
+// repeats reports whether a fault of kind k at the opening adds nothing new to the branch. That is so if the new fault
+// would only prolong the branch's last fault. It is also so if both faults strike the same message, because such faults
+// are tried in only one order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -321,8 +321,8 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening at which f may start. f ends at the time end. The scenario must not
-// exclude the resulting fault. ok is false if there is no such instant.
+// latest returns the latest instant of an opening at which fault f may start, if it ends at the given time. The
+// scenario must not exclude f with this start and end. ok is false if there is no such instant.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {

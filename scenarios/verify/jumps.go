@@ -17,8 +17,8 @@ type deadline struct {
 }
 
 // jumps returns the distances by which a process's wall clock may jump at an opening, in ascending order. For each
-// deadline on that clock and each later action, there is a jump with which the deadline has just passed before the
-// action, and one with which it has just not passed. Two more jumps go beyond all deadlines, one forward and one back.
+// deadline on that clock and each later action, there are two jumps: with one, the deadline passes just before the
+// action; with the other, just after it. Two more jumps go beyond all deadlines, one forward and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}

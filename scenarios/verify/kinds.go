@@ -15,14 +15,14 @@ type Scope struct {
 	None   []Reason       // kinds for which no placement is tried
 }
 
-// Reason is the reason why not every placement of a kind of fault is tried.
+// Reason explains why some placements of a kind of fault are not tried.
 type Reason struct {
 	Kind nemesis.Kind
 	Why  string
 }
 
-// ScopeOf returns the scope of a verification of s. It includes the kinds that the mix of s draws, that s promises to
-// survive, and that can make a difference.
+// ScopeOf returns the scope of a verification of s. The scope includes a kind of fault if the mix of s draws it, s
+// promises to survive it, and it can make a difference.
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)

@@ -23,8 +23,8 @@ const (
 	samples = 2000
 	batch   = 100 // number of random placements that one position of a stage tries
 	batches = samples / batch
-	// draws is the maximum number of plans that are drawn for one placement until a plan has a fault of the kind and
-	// affects something.
+	// draws is the maximum number of plans that are drawn for one placement. Drawing stops at the first plan that has a
+	// fault of the kind and changes anything in the run.
 	draws = 40
 )
 
@@ -36,8 +36,8 @@ func (v *Verification) sample(ctx context.Context, n int) error {
 	return err
 }
 
-// draw tries several random placements of n faults, at least one of them of kind k, with one assignment of delays. part
-// is the number of the batch.
+// draw tries several random placements of n faults, at least one of them of kind k, with one assignment of delays. The
+// placements are the batch with the given number.
 func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 	if err := g.climb(&branch{assignment: part % len(g.v.Assignments)}, false); err != nil {
 		return g.growth, err

@@ -37,7 +37,7 @@ func (v *Verification) open() []string {
 	return open
 }
 
-// interrupted reports whether a signal stopped the verification before everything was tried.
+// interrupted reports whether a signal stopped the verification early.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
 // counterexample describes the placement that breaks a promise: the number of its faults, not counting the scenario's
@@ -71,8 +71,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes the size of the search: the run whose single faults are tried, or the maximum number of faults in a
-// placement.
+// scale describes the size of the search: either the run in which single faults are tried, or the maximum number of
+// faults in a placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -130,8 +130,9 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns a sentence that says that none of the tried placements of up to the given number of faults breaks a
-// promise or a law. what is the name of the promise or law.
+// none returns a sentence for a search that found nothing. It says that none of the tried placements breaks a certain
+// promise or law. The integer is the maximum number of faults in these placements. The string is the name of the
+// promise or law.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -157,7 +158,8 @@ func (v *Verification) none(faults int, what string) string {
 	return words + "."
 }
 
-// shorter says up to which number of faults (at most most) every placement was tried without breaking anything.
+// shorter describes the largest number of faults, up to most, for which every placement was tried and none broke
+// anything.
 func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf returns the request whose sending, or whose answer, is the opening o. answer is true if it is the answer.
-// ok is false if o is neither a request nor an answer.
+// messageOf returns the request that the opening o stands for. answer is true if o is the answer to this request. ok is
+// false if o is neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -112,7 +112,7 @@ type placing struct {
 	lasts  bool            // faults has one element, and shorter versions of it follow from its run
 }
 
-// placing returns the faults to try at an opening. They are derived from the run without them.
+// placing prepares the faults to try at an opening. It derives them from the run without the new fault.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}
@@ -308,8 +308,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between returns durations, counted from the instant from. The first ends before the first of the points. Each of the
-// others ends soon after a point and before the next one.
+// between returns durations that start at the given instant. The first one ends before the earliest of the given
+// points. Each of the others ends soon after one point and before the next.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -429,8 +429,9 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls each for every plan at a start, the longest fault first. number is the number of the start, counted from 0.
-// each gets the plan and a function that runs it. If each returns an error, Try stops and returns this error.
+// Try enumerates the plans for a start, the plan with the longest fault first. The start is given by its number,
+// counted from 0. For each plan, Try calls the given function with the plan and with a function that runs the plan. If
+// the given function returns an error, Try stops and returns this error.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -244,8 +244,8 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks that cannot be renewed during a cut, some with holders that notice this and some with holders
-// that do not, and other locks.
+// cutLocks returns locks for tests of cuts. Two of them are renewed by their holders, which is impossible during a cut.
+// The holders of one of these notice that, and the holders of the other do not.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -286,7 +286,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 	}
 }
 
-// compareWays checks that got contains each violation that the slow enumeration finds.
+// compareWays checks that each violation that the slow enumeration finds was also found by the fast one.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
 	t.Helper()
 	all, many := ways{}, 0
@@ -416,8 +416,8 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 }
 
-// TestAnOwnFaultThatNeverStrikesIsReported checks that a fault of the scenario that never strikes is reported with the
-// requests that were sent. A name that matches two messages is refused.
+// TestAnOwnFaultThatNeverStrikesIsReported checks a scenario with a fault that never strikes. The report must name this
+// fault and list the requests that were sent. A fault whose name matches two messages must be rejected.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
 	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,

@@ -17,7 +17,8 @@ type stage struct {
 }
 
 // fewestPositions is the minimum number of positions (jobs) into which the placements with the same number of faults
-// are divided. It is large enough to keep all workers busy until the end, and to lose little when they are stopped.
+// are divided. It is so large that all workers stay busy until the end, and that little work is lost when they are
+// stopped.
 const fewestPositions = 256
 
 // mostPortions is the maximum number of portions into which a stage is divided for the workers.
@@ -74,8 +75,8 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew makes the crew run a stage, and calls take with the result of each position, in order. done is the number of
-// positions for which take was called.
+// byCrew runs a stage on the workers of this process. It calls take with the result of each position, in order. done is
+// the number of positions for which take was called.
 func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
@@ -137,7 +138,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("nothing came of %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose records that there is no result for a position. take must have been called for all earlier positions.
+// lose records that there is no result for a position. All earlier positions must have been handled before.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {

@@ -29,7 +29,8 @@ type opening struct {
 	answer nemesis.Message // the answer that the target has just received and has not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant of the start. If the opening is an interval, at is its last instant, and it begins after since.
+	// at is the instant of the start. If the opening is an interval, at is the last instant of the interval, and since
+	// is the instant just before the interval.
 	since, at sim.Time
 }
 
@@ -66,8 +67,8 @@ type begin struct {
 }
 
 // ofProcess returns the openings for a fault of process p: before each of its actions, after its last action, and at
-// each point that it passes. unseen lists further instants, in ascending order, at which the state of p changes. They
-// divide the intervals.
+// each point that it passes. The last argument lists further instants, in ascending order, at which the state of p
+// changes. These instants divide the intervals.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -113,9 +114,9 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	return list
 }
 
-// ofLinks returns the openings for a fault of one direction of a link: before each message in that direction, and
-// before each message in the other direction. The latter matter because the first message of a connection needs both
-// directions.
+// ofLinks returns the openings for a fault that affects one direction of a link. There is one before each message in
+// that direction. There is also one before each message in the other direction, because the first message of a
+// connection needs both directions.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
@@ -175,9 +176,9 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed returns two instants for each request to server p. At the first, p can close its connections for the last
-// time early enough for the client to notice before it sends the request. If p closes them at the second, the client
-// notices exactly when it sends the request.
+// noticed returns two instants for each request to server p. If p closes its connections before or at the first
+// instant, the client knows that when it sends the request. If p closes them at the second instant, the client learns
+// of it exactly when it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -190,8 +191,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns, for each validity stated to p, the last instant at which a backward jump of p's clock still extends
-// the validity.
+// stated returns the ends of all validities that were stated to process p. Each is the last instant at which a backward
+// jump of p's clock still extends that validity.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

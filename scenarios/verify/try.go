@@ -11,9 +11,9 @@ import (
 )
 
 // try runs and judges a plan with the branch's faults and f, which strikes at instant at of opening o. The run
-// represents the given number of instants. If that is above 0, further faults may be added to the plan. try returns nil
-// if f had nothing to strike. Otherwise it returns the course of the run, which is valid until the next run. The course
-// has moments only if watch is set.
+// represents the given number of instants. If this number is above 0, further faults may be added to the plan. try
+// returns nil if f had nothing to strike. Otherwise it returns the course of the run, which is valid until the next
+// run. The course has moments only if watch is set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// fresh is the first of a range of seeds with which no verification draws plans.
+// fresh is the first seed of a range that no verification uses to draw plans.
 const fresh = 1 << 40
 
 // trial runs a scenario with random faults of one kind. It records which promised laws hold in the fault-free run.
@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of the kind for which inQuestion returns true. It returns the faults that break a law
-// that holds in the fault-free run, and the number of faults that change anything.
+// breaking tries n random faults of x.kind that the given function selects. It returns the number of faults tried, the
+// number of faults that change anything, and the faults that break a law that holds in the fault-free run.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -80,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked lists scenarios in which clients read their wall clocks. In some of them, servers also read theirs. Each
-// excludes different faults.
+// clocked lists scenarios in which clients read their wall clocks. In some of them, servers also read their wall
+// clocks. Each scenario excludes different faults.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -95,7 +95,7 @@ var clocked = []string{
 		"mix: {without: [jump of servers]}\n",
 }
 
-// everyNth calls try with every nth scenario of clocked and of the catalogue.
+// everyNth calls the given function for every nth scenario of the list clocked and of the catalogue.
 func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
 		var s *scenarios.Scenario
@@ -112,9 +112,9 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	}
 }
 
-// TestWhatIsLeftUntriedChangesNothing tries random faults that verify leaves out because nothing in the run should
-// notice them, up to 500 for each scenario. No such fault may change anything that a process records before the probe,
-// or break a law that holds in the fault-free run.
+// TestWhatIsLeftUntriedChangesNothing tries random faults that a verification leaves out because nothing in the run
+// should notice them, up to 500 for each scenario. No such fault may change anything that a process records before the
+// probe, or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := 10, 12, 0
 	if testkit.Full() {

@@ -4,12 +4,11 @@
 // fault can start: a message, a point in a client's code, or an interval of time. A schedule is a plan that was run and
 // judged. It represents all placements that are known to have the same outcome.
 //
-// Goals: the result "holds" is based on what was tried, and the report says what that was: which kinds of faults, which
-// message delays, which starts and ends, and how many placements each schedule represents. A reduction leaves out only
-// placements that cannot give a different outcome. Where it may leave out others, the report says so. Kinds that cannot
-// be enumerated are tried in random placements. A verification that ended early is undecided. The result does not
-// depend on the number of workers. Non-goals: large scenarios; shrinking a counterexample that was found at random
-// (package search does that).
+// Goals: the report says what the result "holds" covers: which kinds of faults, which message delays, which starts and
+// ends, and how many placements each schedule represents. A reduction leaves out only placements that cannot have a
+// different outcome. If a reduction is not exact, the report says so. Kinds of faults that cannot be enumerated are
+// tried in random placements. A verification that ended early is undecided. The result does not depend on the number of
+// workers. Non-goals: large scenarios; shrinking a counterexample that was found at random (package search does that).
 package verify
 
 import (
@@ -34,16 +33,17 @@ type Options struct {
 	Kinds  []nemesis.Kind // kinds of faults to try, out of those in ScopeOf; empty: all of them
 	Delays int            // number of delay assignments, from 1; a scenario may allow fewer
 	Orders bool           // also try each assignment with two other orders of simultaneous arrivals
-	// with several faults: add a fault for all ends of an earlier one, not only for distinct ones
+	// for several faults: whether to combine a further fault with every end of an earlier fault, and not only with ends
+	// that lead to different sequences of events
 	AllEnds    bool
 	KeepFaults bool   // the scenario's own faults strike in every run and are not counted
 	Seed       uint64 // seed of back-offs and owner values
 	Budget     int    // maximum number of runs; started work is still finished; 0: no limit
-	// Requests makes the verification try each single fault in one run: the fault-free run of Seed, with the delays
-	// that the seed draws. Faults must then be 1, and Delays, Orders and AllEnds must not be set.
+	// Requests makes the verification try each single fault in one run. This is the fault-free run with the seed Seed
+	// and the delays that the seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew runs the placements if Hands is nil. While it works, it is told how many parts have been tried for each
-	// number of faults.
+	// Crew runs the placements if Hands is nil. Its function Progress is called with the number of parts that have been
+	// tried, for each number of faults.
 	campaign.Crew `json:"-"`
 	// Hands distributes the placements to workers created by NewWorker. If it is nil, the crew tries them in this
 	// process.
@@ -51,58 +51,60 @@ type Options struct {
 }
 
 // Scenario tries every placement of up to o.Faults faults, the placements with the fewest faults first. It stops at the
-// first placement that breaks a promised law. For kinds whose placements are not all enumerated, it then tries random
-// placements with the same number of faults. These support only a claim about the rate at which such placements break a
-// promise. For the enumerated kinds, "holds" claims the following.
+// first placement that breaks a promised law. If some placements of a kind of fault cannot be enumerated, it then tries
+// random placements of this kind with the same number of faults. Random placements only bound the rate at which such
+// placements break a promise. For the enumerated kinds, the result "holds" makes the following claim.
 //
-// The claim is that no placement breaks a law that the scenario promises. A placement is up to o.Faults faults, each
-// with a start, a target and an end. The claim is made for the kinds of faults and the assignments of delays that the
-// result lists. In an assignment, each link has one fixed delay; back-offs are drawn from the seed.
+// Claim: no placement breaks a law that the scenario promises. A placement is up to o.Faults faults, each with a start,
+// a target and an end. The claim covers the kinds of faults and the assignments of delays that the result lists. In an
+// assignment, each link has one fixed delay; back-offs are drawn from the seed.
 //
-// Starts: all of them are covered. These are every instant of true time from the beginning to the end of the work, each
-// message, and each passing of a named point by the client that the fault strikes.
+// Starts: the claim covers every start. A fault can start at any instant of true time from the beginning to the end of
+// the work, at any message, and whenever the client that the fault strikes passes a named point.
 //
-// They are reduced without loss. A process acts when it handles a message or a wake-up, or continues a task. Between
-// two actions of a process, nothing reads or changes its state. Therefore a fault that strikes the process anywhere
-// between them, and ends at the same absolute time, gives the same run. Only the records of the fault itself move, and
-// so does the probe, which waits until everything is over. One start of each such interval is tried: the last one,
-// because a law that excuses the effects of a fault excuses least then. A fault that is over when it strikes (a jump, a
-// crash without a restart) is also tried at the first instant, because a law that requires a period without faults
-// counts it from then on.
+// Not every start has to be tried. A process acts when it handles a message or a wake-up, or continues a task. Between
+// two actions of a process, nothing reads or changes its state. Therefore all faults that strike the process between
+// the same two actions, and end at the same absolute time, give the same run. Only the records of the fault itself
+// move, and so does the probe, which waits until everything is over. One start of each such interval is tried. It is
+// the last one, because a law that excuses the effects of a fault excuses the fewest effects then. A fault that is over
+// when it strikes (a jump, a crash without a restart) is also tried at the first instant, because a law that requires a
+// period without faults counts that period from the fault.
 //
-// If the state changes between actions, the change divides the interval. For a power failure, these are the times at
-// which writes become durable merely because time passes. For a server that closes its clients' connections, it is the
-// last moment at which the clients notice in time. For a jump of a wall clock, it is the end of a validity counted on
-// that clock. In one case the reduction is not exact: a jump can make a server fsync, and whether the fsync ends before
-// or after the server's actions and crashes is tried for only one start of an interval. If a fault strikes when another
-// process passes a point, it strikes between two actions of its target, so the starts above include it.
+// If the state changes between two actions, the change divides the interval. For a power failure, these changes occur
+// when writes become durable merely because time passes. For a server that closes its clients' connections, the
+// interval is divided at the last moment at which the clients notice in time. For a jump of a wall clock, it is divided
+// at the end of a validity counted on that clock. In one case the reduction is not exact. A jump can make a server
+// fsync, and the fsync may end before or after the server's actions and crashes, but only one start of each interval is
+// tried. If a fault strikes when another process passes a point, it strikes between two actions of its target, so the
+// starts above include it.
 //
-// Ends: not all of them are tried, but those at which something changes in the run in which the fault never ends. These
-// changes are all records of any process (a key appears or disappears, a lock is granted or released, the resource
-// accepts or refuses), the next action of each process, each key's expiry and each end of a stated validity. The end is
-// chosen such that the target's next message, or its next action, comes just before that instant. For expiries and
-// validities, another end is chosen such that it comes just after. One more end lies beyond all of these, by the
-// longest TTL, hold and back-off and a second. A crash or a cut without an end never ends.
+// Ends: only some ends are tried. They are chosen from the run in which the fault never ends, at the instants at which
+// something changes there. These changes are all records of any process (a key appears or disappears, a lock is granted
+// or released, the resource accepts or refuses), the next action of each process, the expiry of each key, and the end
+// of each stated validity. An end is chosen so that the target's next message, or its next action, comes just before
+// such an instant. For expiries and validities, a second end is chosen so that it comes just after. One more end lies
+// beyond all of these, by more than the TTL, patience, back-off and hold of any client together. A crash or a cut
+// without an end never ends.
 //
-// A jump is tried with the sizes after which a deadline on that clock has just passed, or has just not passed, before
-// each later action, and with one size beyond all of them, forward and back. The deadlines are the expiries of the keys
-// on a server. For a client that reads its wall clock, they are its validities, the expiries of the keys that it sets,
-// and the end of its patience.
+// Sizes: a jump is tried with several sizes. Before each later action, a deadline on that clock has just passed with
+// one size, and is just about to pass with another. One more size goes beyond all deadlines. The clock jumps both
+// forward and back. The deadlines of a server are the expiries of its keys. The deadlines of a client that reads its
+// wall clock are its validities, the expiries of the keys that it sets, and the end of its patience.
 //
-// With several faults, each strikes later than the one before it or at the same time. The starts and ends of a later
+// Several faults: each fault strikes at the same time as the one before it, or later. The starts and ends of a later
 // fault are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence
 // of events, a further fault is added for only one of them, or for all with o.AllEnds. Two sequences are the same if
 // each process records the same events in the same order, and processes enter and leave sections in the same order.
 //
-// With o.Requests, Scenario tries each single fault in one run of s: the run of o.Seed without faults, or with the
-// faults of s if they are kept. The delays are drawn from the seed. Starts are as above, with two differences. A fault
-// is named by the last message that its target sent or received, if there is one. A fault named by a point in time is
-// not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of ends
-// (see thresholds). Nothing is tried at random. Kinds that are not enumerated are not tried, and neither are two faults
-// at once or other seeds.
+// With o.Requests, Scenario tries each single fault in one run of s. This is the run of o.Seed without faults, or with
+// the faults of s if they are kept. The delays are drawn from the seed. Starts are as above, with two differences. A
+// fault is named by the last message that its target sent or received, if there is one. A fault named by a point in
+// time is not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of
+// ends (see thresholds). Nothing is tried at random. Kinds that are not enumerated, two faults at once, and other seeds
+// are not tried.
 //
-// Scenario returns an error if no fault can be tried, or no fault of o.Kinds, and if the code of Fencepost or of the
-// lock fails.
+// Scenario returns an error if no fault can be tried, either at all or among o.Kinds. It also returns an error if the
+// code of Fencepost or of the lock fails.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -151,19 +153,19 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	return v, err
 }
 
-// errNoKind is the error if no fault can be tried, or no fault of the kinds in the options.
+// errNoKind is returned if there is no fault to try, either at all or among the kinds in the options.
 var errNoKind = errors.New("no kind of fault can be tried: the scenario's mix includes no kind that the scenario " +
 	"promises to survive and that makes a difference")
 
-// errOneRun is the error if Options.Requests is combined with several faults, delays, orders or ends.
+// errOneRun is returned if Options.Requests is combined with several faults, delays, orders or ends.
 var errOneRun = errors.New("with requests, single faults are tried in one run, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
 
-// errPrograms is the error if the clients are programs and the verification would consist of more than one run.
+// errPrograms is returned if the clients are programs and the verification would consist of more than one run.
 var errPrograms = errors.New("clients that are programs can be verified only in a single run, because a program may " +
 	"read its clock between two messages: add --requests")
 
-// These are reasons to stop a stage that are not failures.
+// These errors stop a stage, but do not mean that anything has failed.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
@@ -172,8 +174,8 @@ var (
 // over reports whether the search is finished.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults, by adding one fault to each placement of level. It returns the placements
-// for the next level.
+// tryAll tries all placements of n faults. It adds one fault to each of the given placements, which have one fault
+// less. It returns the placements to which a further fault can be added.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
@@ -192,8 +194,9 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, err
 }
 
-// do runs a stage with the crew or with Options.Hands, and calls count with the result of each position, in order. It
-// stops when a counterexample is found or the budget is used up. It reports whether all positions were completed.
+// do runs a stage on this process's workers or, if set, with Options.Hands. It calls count with the result of each
+// position, in order. It stops when a counterexample is found or the budget is used up. It reports whether all
+// positions were completed.
 func (v *Verification) do(ctx context.Context, st *stage, count func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
 	make := v.byCrew
@@ -237,8 +240,8 @@ type Verification struct {
 	Lengths     []LengthTally // results of all enumerated placements, indexed by the number of faults, from 0
 	Random      []Sample      // in the order of Scope.Random
 	Found       *Counterexample
-	// Missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
-	// faults. They are taken from the first assignment in which a message was missing.
+	// Missed lists the messages that the scenario's own faults refer to, but that were not sent in a run without other
+	// faults. If messages were missing under several assignments of delays, it lists those of the first.
 	Missed []nemesis.Missed
 	Lost   []Loss          // positions that should have been tried but gave no result
 	Ending campaign.Ending // why the search for a counterexample ended
@@ -254,7 +257,7 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
-// orEnded returns the last part of the sentence that says why laws are undecided.
+// orEnded returns the end of a sentence that says why laws are undecided. It is not empty if the clients are programs.
 func orEnded(s *scenarios.Scenario) string {
 	if s.OfPrograms() {
 		return ", or a client ended before it had finished its work"

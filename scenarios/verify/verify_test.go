@@ -262,8 +262,8 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 }
 
 // TestACrashForGoodIsTriedAtItsFirstInstantToo checks that a crash without a restart is also tried at the first instant
-// of an interval. A process counts as stuck if it waits too long between the crash and the end of the run. After a
-// crash at the last instant of the interval there would be too little time for that.
+// of an interval. A process counts as stuck only if it waits too long between the crash and the end of the run. If the
+// crash came only at the last instant of the interval, the run would end before the wait became too long.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
@@ -374,8 +374,9 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused verifies a lock to which only jumps of servers matter, with a scenario that excludes
-// these. A failover is also impossible, because there are no replicas. The verification must return an error.
+// TestAKindThatIsNotTriedIsRefused verifies a lock that only jumps of servers' clocks can affect, but the scenario
+// excludes such jumps. A failover is also impossible, because there are no replicas. For each of the two kinds of
+// faults, the verification must return an error.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -490,7 +491,7 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	}
 }
 
-// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts without an end are tried too. A scenario that excludes them
+// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts that never end are tried, too. If a scenario excludes them, it
 // still promises to survive cuts that end.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +

@@ -1,7 +1,7 @@
 package verify
 
-// With the code in this file, stages for workers and the results of positions are encoded as JSON. Decoding restores
-// exactly the same values.
+// The code in this file encodes stages for workers, and the results of positions, as JSON. Decoding restores exactly
+// the same values.
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ type worker struct {
 	stage  stage          // the stage decoded from order
 }
 
-// Make performs the runs of size positions of a stage, beginning with position first. It returns a JSON list of their
-// results.
+// Make performs the runs of a range of positions of a stage. The range begins at first and has the given size. Make
+// returns a JSON list of the results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if err := w.read(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)

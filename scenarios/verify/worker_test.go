@@ -145,8 +145,8 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks one of the given number of shares of the starts of each kind in a scenario. For jumps it checks
-// all starts.
+// writtenDown checks the faults of a scenario. For each kind, the starts are divided into the given number of shares,
+// and one share is checked. For jumps it checks all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
@@ -179,8 +179,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid checks that lost positions are reported and make the verification undecided. A counterexample
-// that is found elsewhere must still count.
+// TestWhatIsLostIsSaid checks that lost positions are reported and make the verification undecided. If another position
+// gives a counterexample, the counterexample must still count.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -313,7 +313,7 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	}
 }
 
-// nothing is a campaign.Hands that does nothing and reports no error.
+// nothing is a campaign.Hands that returns without results and without an error.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }

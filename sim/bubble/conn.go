@@ -149,7 +149,8 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect passes to the world what the guest has written, and its close if there was one.
+// collect passes to the world what the guest has written. If the guest has closed the connection, it also passes on the
+// close.
 func (c *Conn) collect() {
 	c.listed = false
 	if c.pipe == nil { // the guest gave up before the driver had handled the dial
@@ -180,7 +181,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// send passes what the guest has written to the wire.
+// send passes the guest's output to the connection's [sim.Wire].
 func (c *Conn) send() error {
 	begin := 0
 	for _, t := range c.turns {
@@ -205,8 +206,8 @@ func (g *Guest) forget(c *Conn) {
 	g.conns = slices.DeleteFunc(g.conns, func(o *Conn) bool { return o == c })
 }
 
-// arm makes the world check the deadline when it is due. If the guest is paused then, the check waits until the pause
-// ends.
+// arm makes the world check the deadline when it is due. If the guest is paused at that time, the check waits until the
+// pause ends.
 func (c *Conn) arm() {
 	at, r := c.deadline, c.guest.run
 	c.armed = at
@@ -236,7 +237,7 @@ func (c *Conn) arm() {
 // passed reports whether the deadline has passed.
 func (c *Conn) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
-// rouse makes a blocked read or dial look at the state again.
+// rouse makes a blocked read or dial check the connection's state again.
 func (c *Conn) rouse() {
 	c.guest.touched = true
 	c.signal()
@@ -314,7 +315,7 @@ func (l line) HangUp() {
 
 // The methods below implement net.Conn.
 
-// Read blocks until something has arrived, the connection has ended, or the deadline has passed. After the deadline it
+// Read blocks until something has arrived, the connection has ended, or the deadline has passed. After the deadline, it
 // returns no more data, like a connection of package net.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.guest.mu.Lock()

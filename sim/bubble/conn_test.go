@@ -334,9 +334,9 @@ func pauseAfter(w *sim.World, command string, d time.Duration) {
 }
 
 // TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: during a pause, an answer arrives and the read deadline passes.
-// Both take effect when the pause ends, and the seed decides which of them the client sees, whichever came first. The
-// same holds for a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads the answer
-// about half of the time, and CPython always does.
+// Both take effect when the pause ends. The seed decides which of them the client sees, regardless of which came first.
+// The same holds for a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads the
+// answer about half of the time, and CPython always does.
 func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	pause := func(w *sim.World) {
 		at(w, 3, func() { w.Pause("client-1") })

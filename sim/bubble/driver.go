@@ -59,7 +59,7 @@ func NewDriver() *Driver {
 }
 
 // Wall returns the bubble's current time, which must be the start time of the next world's wall clocks. It first
-// advances the bubble's clock to a whole second. If a guest rounds times to milliseconds, they are then rounded in the
+// advances the bubble's clock to a whole second, so that a guest that rounds times to milliseconds rounds them in the
 // same way in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
@@ -77,7 +77,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	w.OnStop(d.stop)
 }
 
-// Recorded tells the front that a server has recorded a change of a lock's key.
+// Recorded tells the front that a server has recorded a change to a lock's key.
 func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 
 // now returns the world's time according to the bubble's clock.
@@ -151,7 +151,7 @@ func (r *run) fail(err error) {
 	r.rouse()
 }
 
-// rouse makes the driver look at what the guests have done.
+// rouse wakes the driver, so that it handles what the guests have done.
 func (r *run) rouse() {
 	select {
 	case r.wake <- struct{}{}:
@@ -199,8 +199,8 @@ func (g *Guest) note() {
 // patience is how long the guests may take to finish after a run, on the bubble's clock.
 const patience = 10 * time.Minute
 
-// End ends the run for the guests: it cancels their contexts and breaks their connections, and further dials fail. It
-// waits, on the bubble's clock, until their calls have returned, and then until the functions passed to AtEnd have
+// End ends the run for the guests. It cancels their contexts, breaks their connections, and makes further dials fail.
+// It waits, on the bubble's clock, until their calls have returned, and then until the functions passed to AtEnd have
 // returned. It returns the first failure of the guests' own code.
 func (r *run) End() error {
 	r.mu.Lock()
@@ -224,7 +224,7 @@ func (r *run) End() error {
 	return r.settle()
 }
 
-// settle waits until no call is running, even after a failure, or until patience has passed.
+// settle waits until no call is running, even after a failure. It waits no longer than patience.
 func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
@@ -255,8 +255,8 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close lets the bubble end. First it waits, on the bubble's clock, for everything that guests have left running. It
-// waits for as long as libraries may keep dialing after their end. Then it ends the driver's goroutines.
+// Close ends the driver's goroutines, so that the bubble can end. First it gives code that guests have left running the
+// time to finish: it waits, on the bubble's clock, for as long as libraries may keep dialing.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
@@ -274,7 +274,8 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another. This reuses its stack, which may have grown.
+// worker is a goroutine that runs one function after another. The functions thereby share a stack, which may have
+// grown.
 type worker struct{ jobs chan func() }
 
 // work runs f on a worker.

@@ -116,8 +116,9 @@ func (g *Guest) breakAll() {
 // Begin begins an attempt: from now on, the client's requests belong to it.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try ends the requests for the lock. It returns the time of the first request in the last round, and the servers that
-// granted the lock in that round. If no request acquired the lock, since is the time at which the attempt began.
+// Try is called when the guest stops requesting the lock. It returns the time at which the last round of requests
+// began, and the servers that granted the lock in that round. If no request acquired the lock, the time is the
+// beginning of the attempt.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }
@@ -162,8 +163,8 @@ func (g *Guest) AtEnd(what string, f func()) {
 }
 
 // Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned.
-// During a pause, this is earlier than the time at which the task continues. what describes the call, for an error
-// message in case it never returns.
+// During a pause, this is earlier than the time at which the task continues. If the call never returns, the error
+// message contains the text what, which describes the call.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -205,7 +206,7 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	return k
 }
 
-// returned records that a call has ended. It may have panicked or called runtime.Goexit.
+// returned records that a call has ended. The call may have panicked or called runtime.Goexit.
 func (g *Guest) returned(k *call) {
 	r := recover()
 	g.mu.Lock()

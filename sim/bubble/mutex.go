@@ -7,10 +7,10 @@ import (
 	"unsafe" // also needed for go:linkname
 )
 
-// The clock of a bubble advances when all its goroutines are durably blocked. A goroutine that waits for a mutex does
-// not count as durably blocked for Go, because the mutex may be held by a goroutine outside the bubble. If a client
-// library holds a mutex while it waits for the network, and another of its goroutines waits for the mutex, the clock
-// stops, and the simulated network stops with it.
+// The clock of a bubble advances when all its goroutines are durably blocked. For Go, a goroutine that waits for a
+// mutex does not count as durably blocked, because a goroutine outside the bubble may hold the mutex. Suppose that a
+// client library holds a mutex while it waits for the network, and another of its goroutines waits for the mutex. Then
+// the clock stops, and the simulated network stops with it.
 //
 // Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no way to change
 // it. So this file changes three entries of the table in memory. Only processes that make runs do so, and only before
@@ -19,7 +19,8 @@ import (
 // remote reports this.
 
 // waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if each of its goroutines waits
-// for a reason in idle. mutexWaits lists the reasons that this file adds (runtime2.go: waitReason, isIdleInSynctest).
+// for one of the reasons in idle. mutexWaits lists the reasons that this file adds (runtime2.go: waitReason,
+// isIdleInSynctest).
 const waitReasons = 47
 
 var (

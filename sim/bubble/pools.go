@@ -9,11 +9,12 @@ import (
 	"unsafe"
 )
 
-// What one bubble has put into a sync.Pool cannot be used in another if it contains a channel or a timer. Two garbage
-// collections empty all pools, because the collector calls a function of package sync that forgets what was not used
-// since its previous call. Two collections take about as long as a short run. Therefore, EmptyPools calls that function
-// itself, if it finds it. The collector calls it while nothing else runs. In a process that makes runs, nothing else
-// runs either: there is one thread for Go code, and no goroutine is preempted (package remote).
+// A value that one bubble has put into a sync.Pool cannot be used in another bubble if the value contains a channel or
+// a timer. Two garbage collections empty all pools, because the collector calls a function of package sync that drops
+// the values that were not used since its previous call. Two collections take about as long as a short run. Therefore,
+// EmptyPools calls that function itself, if it finds the function. The collector calls it while nothing else runs. In a
+// process that makes runs, nothing else runs either: there is one thread for Go code, and no goroutine is preempted
+// (package remote).
 
 // EmptyPools empties every sync.Pool of the process.
 func EmptyPools() {
@@ -27,8 +28,8 @@ func EmptyPools() {
 	forget()
 }
 
-// forgetUnused returns the function that the garbage collector calls, or nil if it is not found. The linker puts the
-// functions of a file next to each other.
+// forgetUnused returns the function that the garbage collector calls, or nil if it is not found. It searches near
+// another function of package sync, because the linker puts the functions of a file next to each other.
 var forgetUnused = sync.OnceValue(func() func() {
 	const near, step = 1 << 16, 16 // functions begin at multiples of 16 or 32
 	known := reflect.ValueOf((*sync.Pool).Get).Pointer()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPoolsAreEmptied puts values into pools, among them one that was used before, and empties the pools as in a
-// process that makes runs.
+// TestPoolsAreEmptied checks that EmptyPools leaves no value in any pool. The values include some that were put there
+// before the last garbage collection.
 func TestPoolsAreEmptied(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if forgetUnused() == nil {

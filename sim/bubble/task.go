@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Task is one of several tasks of a guest, which run at the same time and share its memory and connections. What a call
-// of a task writes to a connection belongs to the task's attempt. This includes what is written by goroutines that the
-// call has started, but not what New starts in the first of them ([ForAllTasks]).
+// Task is one of several tasks of a guest. The tasks run at the same time and share the guest's memory and connections.
+// Everything that a call of a task writes to a connection belongs to the task's attempt. This includes what is written
+// by goroutines that the call has started, except those started by [ForAllTasks].
 //
-// A goroutine inherits the profiler labels of the one that started it, so each call gets labels of its own. Code that
-// sets profiler labels itself belongs to no task until it resets them.
+// A goroutine inherits the profiler labels of the goroutine that started it, so each call gets labels of its own. Code
+// that sets profiler labels itself belongs to no task until it resets them.
 type Task struct {
 	*Guest
 	number int
@@ -62,7 +62,7 @@ func (t *Task) Call(env sim.Env, what string, f func(context.Context)) (returned
 	})
 }
 
-// ForAllTasks runs f in a call with the context ctx. What f starts belongs to no task of the guest.
+// ForAllTasks runs f in a call with the context ctx. Goroutines that f starts belong to no task of the guest.
 func ForAllTasks(ctx context.Context, f func()) {
 	defer pprof.SetGoroutineLabels(ctx)
 	pprof.SetGoroutineLabels(context.Background())
@@ -75,13 +75,14 @@ type labeled struct {
 	calling bool // the call has not returned
 }
 
-// turn says which task wrote the bytes of a connection up to end.
+// turn identifies the task that wrote the bytes of a connection up to the offset end.
 type turn struct {
 	end, task int
 	calling   bool
 }
 
-// writer returns the turn of the goroutine that is writing. mu must be held.
+// writer returns which task owns the goroutine that is writing, as a turn that ends at the given offset. mu must be
+// held.
 func (g *Guest) writer(end int) turn {
 	if k := g.labels[labelsOfGoroutine()]; k != nil {
 		return turn{end, k.task, k.calling}
@@ -89,8 +90,8 @@ func (g *Guest) writer(end int) turn {
 	return turn{end: end}
 }
 
-// labelsOfGoroutine returns the profiler labels of the goroutine that calls it. They are equal for two goroutines if
-// one of them has inherited them from the other.
+// labelsOfGoroutine returns the profiler labels of the calling goroutine. Two goroutines have equal labels if one
+// goroutine has inherited its labels from the other.
 //
 //go:linkname labelsOfGoroutine runtime/pprof.runtime_getProfLabel
 func labelsOfGoroutine() unsafe.Pointer

@@ -27,7 +27,7 @@ const (
 	opExpire op = "expire" // proposed by the leader: a session has reached its TTL
 )
 
-// change says why a key changes and who caused it.
+// change states why a key changes and who caused the change.
 type change struct {
 	entry *raft.Entry // the log entry; nil if no member keeps the key
 	why   history.Why
@@ -35,13 +35,14 @@ type change struct {
 	of    *session // the session whose end releases the key, if any
 }
 
-// First byte of Apply's replies. It says whether a body or an error follows.
+// First byte of Apply's replies. It shows whether a body or an error follows.
 const (
 	done   = '+'
 	failed = '-'
 )
 
-// Apply executes a command of the log. The command's value is a client's call, or one that the leader proposed.
+// Apply executes an entry of the log. The value of the entry is the call of a client, or a call that the leader itself
+// has proposed.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c, before := e.Value.(*call), max(s.store.kvIndex, s.store.sessionIndex)
 	body, err := s.apply(m, e, c)
@@ -93,8 +94,8 @@ func (s *server) apply(m *raft.Member, e *raft.Entry, c *call) (body string, err
 	return encode(ok), nil
 }
 
-// write sets the value of a key, whoever holds it. The key stays locked by its session, but its LockIndex starts again
-// at 0 (kvsSetTxn).
+// write sets the value of a key, regardless of which session holds the key. The key stays locked by its session, but
+// its LockIndex starts again at 0 (kvsSetTxn).
 func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	n := entry{Key: c.key, Flags: c.flags, Value: c.value}
 	if old != nil {
@@ -190,7 +191,7 @@ const TTLMultiplier = 2
 
 const forever = time.Duration(1<<63 - 1)
 
-// renew restarts the time of a session. Only the leader does this; other members do not know when a session ends.
+// renew restarts the TTL of a session. Only the leader does this; other members do not know when a session ends.
 func (s *server) renew(m *raft.Member, x *session) {
 	x.expiry, x.timer = forever, 0
 	if m.Leading() && x.ttl > 0 {
@@ -199,7 +200,7 @@ func (s *server) renew(m *raft.Member, x *session) {
 	}
 }
 
-// expire proposes to end the sessions for which the given function returns true. It has an effect only on the leader.
+// expire proposes to end the sessions that the given function selects. It has an effect only on the leader.
 func (s *server) expire(m *raft.Member, which func(*session) bool) {
 	for _, x := range s.store.ordered() {
 		if which(x) {

@@ -220,7 +220,7 @@ const (
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is a threshold: a lock delay below this number is in seconds (lockDelayMinThreshold).
+	// inSeconds is the number below which a lock delay counts as seconds (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 
@@ -285,7 +285,7 @@ func (x *session) check() *reply {
 	return nil
 }
 
-// Name returns the name that Consul's client library has for a request.
+// Name returns the name of a request, as Consul's client library names it.
 func Name(args []string) string {
 	if r, ok := http1.Read(args); ok {
 		if c, refused := readCall(&r); refused == nil {

@@ -47,12 +47,12 @@ func ReleaseKey(key, session, value string) http1.Request {
 	return put(path(key)+"?"+lockFlag+"&release="+session, value)
 }
 
-// DeleteKey returns the request that deletes a key, whoever holds it.
+// DeleteKey returns the request that deletes a key, regardless of which session holds the key.
 func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
 
-// GetKey returns the request that reads a key. If consistent is true, it uses the consistency mode consistent. If index
-// is not 0, the reply comes when the key's index exceeds it, or after the given wait; 0 means the server's default
-// wait.
+// GetKey returns the request that reads a key. consistent selects Consul's consistency mode of that name. If index is
+// not 0, the reply comes when the key's index exceeds the given one, or when wait has passed. A wait of 0 means the
+// server's default.
 func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
 	var options []string
 	if consistent {

@@ -29,7 +29,7 @@ import (
 // with the address of a server that was started with "consul agent -dev" or "consul agent -server -bootstrap".
 const answersFile = "testdata/answers.txt"
 
-// exchange is one side of the comparison: a simulated server or a real one.
+// exchange is one side of the comparison: a simulated or a real server.
 type exchange interface {
 	// ask sends a request and returns the answer with some of its header fields.
 	ask(r http1.Request) (code int, contentType, index, body string)
@@ -130,7 +130,7 @@ func answerOf(code int, contentType, index, body string) string {
 	return fmt.Sprintf("%d %s index=%s %s", code, contentType, index, strings.TrimSpace(body))
 }
 
-// names replaces the session IDs and indexes of a case by names, because they differ from run to run.
+// names replaces the session IDs and indexes of a case with names, because they differ from run to run.
 type names struct {
 	sessions []string
 	indexes  []string
@@ -204,7 +204,8 @@ func cases(t *testing.T) (titles []string, requests, answered map[string][]strin
 	return titles, requests, answered
 }
 
-// TestRequestsAreAnsweredAsByConsul compares the answers of the simulated server with the answers of a real one.
+// TestRequestsAreAnsweredAsByConsul compares the answers of the simulated server with the answers of a real Consul
+// server.
 func TestRequestsAreAnsweredAsByConsul(t *testing.T) {
 	titles, requests, answered := cases(t)
 	if base := os.Getenv("FENCEPOST_CONSUL"); base != "" {

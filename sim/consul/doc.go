@@ -14,9 +14,9 @@
 //
 // All clients use HTTP. A modeled client creates its requests with the functions in client.go, and decodes replies with
 // [ReadAnswer]. Other clients connect through [Front]. A member sends writes and reads to the leader. The leader
-// answers a write when it has applied it, whether or not the other members have. The leader answers a read in the
-// default mode from what it has applied, without asking the others. With ?consistent, the leader first asks a majority
-// whether it still leads. With ?stale, the member that received the request answers it.
+// answers a write when it has applied it, whether or not the other members have applied it. The leader answers a read
+// in the default mode from what it has applied, without asking the others. With ?consistent, the leader first asks a
+// majority whether it still leads. With ?stale, the member that received the request answers it.
 //
 // A blocking query (?index, ?wait) waits, at the member that will answer it, until the index of its key exceeds the
 // given one.
@@ -32,12 +32,12 @@
 //
 // Known differences: connections between servers never break. So a member notices the loss of the leader only when
 // another one is elected, and only then fails the requests that it has forwarded. Each leader proposes the end of a
-// session only once, since the log does not lose proposals, whereas Consul repeats it. There are no health checks, as
-// explained above.
+// session only once, since the log does not lose proposals, whereas Consul repeats the proposal. There are no health
+// checks, as explained above.
 //
 // # Records
 //
 // A command is recorded by the first member that applies it. A lock is a key that a session has acquired, and its owner
-// is the attempt that acquired it. If the attempt that created a session renews or ends the session, each key's owner
-// counts as having done so. If another attempt does, that attempt counts.
+// is the attempt that acquired it. If a session is renewed or ended by the attempt that created it, the records name
+// each key's owner as the cause. If another attempt renews or ends it, they name that attempt.
 package consul

@@ -40,7 +40,7 @@ func TestANewLeaderRestartsTheTTL(t *testing.T) {
 }
 
 // TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver: a leader that is cut off answers reads in the default mode until
-// its lease ends, and not after that. ?consistent fails from the start.
+// its lease ends, and not after that. Reads with ?consistent fail as soon as the leader is cut off.
 func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	l := newLab(t, 3)
 	for _, other := range l.names[1:] {
@@ -74,7 +74,8 @@ func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	}
 }
 
-// TestASessionEndsByAFault: the fault ends the sessions of one client only, and their lock delay begins.
+// TestASessionEndsByAFault checks that the fault ExpireSession ends the sessions of only one client, and that their
+// lock delay begins.
 func TestASessionEndsByAFault(t *testing.T) {
 	l := newLab(t, 3)
 	l.At(sim.Time(5*time.Second), func() {

@@ -48,7 +48,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		r.Reply(refused.bytes())
 		return
 	}
-	// In Consul, the leader chooses the ID. Here, the member that received the request does; its IDs are unique, too.
+	// In Consul, the leader chooses the ID. Here, the member that received the request chooses the ID. Such IDs are
+	// unique, too.
 	if c.op == opSessionCreate {
 		s.last++
 		c.session.ID, c.session.Node = s.newID(m), string(m.Name())
@@ -70,7 +71,7 @@ func (s *server) newID(m *raft.Member) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }
 
-// passOn sends a call to the leader. If no leader is known, the call waits until one is.
+// passOn sends a call to the leader. If no leader is known, the call waits until a leader is known.
 func (s *server) passOn(m *raft.Member, number uint64) {
 	i := s.pending(number)
 	if i < 0 || m.Leader() == "" {

@@ -17,8 +17,8 @@ func due(m *raft.Member, x *session) history.Time {
 	return m.Due(max(x.expiry-m.Monotonic(), 0))
 }
 
-// record records what happens to a locked key. The member that applies the entry first records the event itself. The
-// others record that they now have a copy, or no longer have one.
+// record records what happens to a locked key. The member that applies the entry first records the event itself. Each
+// other member records that it now has a copy, or no longer has a copy.
 func record(m *raft.Member, e *raft.Entry, k *entry, what history.Event, copied history.F) {
 	what.Type, what.Lock, what.Of = history.OK, history.Lock(k.Key), k.owner
 	switch {
@@ -57,8 +57,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 	}
 }
 
-// agent returns the attempt to record as the cause of a change to a key of this session. If attempt by created the
-// session, it returns the key's owner. Otherwise it returns by.
+// agent returns the attempt that is recorded as the cause of a change to a key of this session. If the change was made
+// by the attempt that created the session, this is the key's owner. Otherwise it is the attempt that made the change.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

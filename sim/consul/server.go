@@ -102,8 +102,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	})
 }
 
-// LeaderChanged restarts the time of all sessions if this member has become the leader. It also sends the new leader
-// the requests that the previous one has not answered.
+// LeaderChanged restarts the TTLs of all sessions if this member has become the leader. It also sends the new leader
+// the requests that the previous leader has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if leading := m.Leading(); leading != s.leading {
 		s.leading = leading

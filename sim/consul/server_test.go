@@ -117,8 +117,8 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
-// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends not before its TTL and not after twice its TTL,
-// counted from its creation or last renewal. Its key can be acquired after the lock delay.
+// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends between one and two TTLs after its creation or
+// last renewal. Its key can be acquired after the lock delay.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 	for _, delay := range []string{"", "0s", "5s"} {
 		for _, behavior := range []string{Release, Delete} {

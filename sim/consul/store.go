@@ -50,7 +50,7 @@ type session struct {
 	timer   uint64        // number of the timer for its end; 0 if there is none
 }
 
-// Behaviors of a session. They say what happens to its keys when it ends.
+// Behaviors of a session. The behavior determines what happens to the session's keys when the session ends.
 const (
 	Release = "release"
 	Delete  = "delete"

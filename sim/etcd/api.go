@@ -286,8 +286,8 @@ func (q *apiCall) create() *Status {
 	})
 }
 
-// put writes the object if its key has the given version. Version 0 means that the key must not exist. If the condition
-// does not hold, put replies with the failure that other returns.
+// put writes the object if its key has the given version. Version 0 means that the key must not exist. If this
+// condition does not hold, put replies with the result of other.
 func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	code := 200
 	if version == 0 {

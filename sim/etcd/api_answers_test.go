@@ -52,7 +52,7 @@ func wantIn(t *testing.T, what, answer string, wanted ...string) {
 	}
 }
 
-// TestObjectsThatKubernetesRefuses checks that replies to invalid objects equal those of kube-apiserver 1.33.13.
+// TestObjectsThatKubernetesRefuses checks that invalid objects get the same replies as from kube-apiserver 1.33.13.
 func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	const microseconds = `as \"2006-01-02T15:04:05.000000Z07:00\"`
 	for i, test := range []struct {
@@ -165,8 +165,8 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 	})
 }
 
-// TestNamespacesMustBeThere creates an object in a namespace before and after the namespace exists. Only the latter
-// succeeds.
+// TestNamespacesMustBeThere creates an object in a namespace before and after the namespace exists. Only the second
+// creation succeeds.
 func TestNamespacesMustBeThere(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		in := strings.Replace(leasesOfDefault, "default", "shop", 1)
@@ -186,8 +186,8 @@ func TestNamespacesMustBeThere(t *testing.T) {
 }
 
 // TestReadsOfVersionZeroMayBeStale reads an object right after an update. With resourceVersion=0, some reads return the
-// previous object, but never one that was replaced longer ago than the cache can lag. Without it, no read is stale. A
-// member that is cut off keeps returning its last state.
+// previous object, but never an object that was replaced longer ago than the cache can lag. Without resourceVersion=0,
+// no read is stale. A member that is cut off keeps returning its last state.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"

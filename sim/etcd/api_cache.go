@@ -17,8 +17,8 @@ type arrival struct {
 	at       time.Duration
 }
 
-// arrived records that a member has just applied the current revision. It forgets revisions that are too old to be
-// still shown by a cache.
+// arrived records that this member has just applied the current revision. It drops recorded revisions that are so old
+// that no cache shows them any more.
 func (s *server) arrived(m *raft.Member) {
 	now := m.Monotonic()
 	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {

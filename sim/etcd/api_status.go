@@ -33,7 +33,7 @@ func Failure(code int, reason, format string, args ...any) *Status {
 		Reason: reason, Code: code}
 }
 
-// about sets the details of a Status to the Lease object with the given name.
+// about makes the details of a Status identify the Lease object with the given name.
 func (s *Status) about(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends the client all changes of objects from the given version on. If no version is given, it sends the
+// watch sends the client all changes to objects from the given version on. If no version is given, it sends the
 // existing objects first.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
@@ -68,7 +68,7 @@ func (s *server) endWatch(m *raft.Member, id int64) {
 // lastChunk is the end of a chunked HTTP body.
 const lastChunk = "0\r\n\r\n"
 
-// event encodes a change of an object as an HTTP chunk.
+// event encodes a change to an object as an HTTP chunk.
 func event(kind string, object any) []byte {
 	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *server) showObjects(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// latest returns the index of the last change of a key before the change with index before.
+// latest returns the index of the last change of a key before the change with the given index.
 func (s *server) latest(key string, before int) int {
 	for before--; s.store.changes[before].Key != key; before-- {
 	}

@@ -5,7 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a pending change: all that one log entry does to the keys. All of it has the same revision.
+// write is a pending change. It contains everything that one log entry does to the keys, and all of this has the same
+// revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
 	txn      *Txn        // the txn being executed, if any
@@ -92,7 +93,7 @@ func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	return r
 }
 
-// look executes a range. revision is the store's revision as shown in the response.
+// look executes a range request. revision is the store's revision as shown in the response.
 func (s *server) look(o *Op, revision int64) result {
 	count, keys, more := s.store.query(o)
 	return result{o.Kind, revision, count, more, keys}

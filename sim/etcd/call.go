@@ -69,7 +69,7 @@ const (
 
 func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
 
-// Streaming reports whether the method is a streaming one, with several requests or responses.
+// Streaming reports whether the method is a streaming method, with several requests or responses.
 func Streaming(path string) bool {
 	return path == keepAlivePath || path == watchPath || path == observePath
 }
@@ -91,8 +91,8 @@ func (c Call) Granted(response string) (lease int64) {
 	return lease
 }
 
-// Ops returns the operations of a call to the KV service. For a txn, then and otherwise are its two branches. If the
-// message cannot be read, Ops returns no operations.
+// Ops returns the operations of a call to the KV service. For a txn, it returns the operations of the Then branch and
+// of the Else branch. If the message cannot be read, it returns no operations.
 func (c Call) Ops() (then, otherwise []Op) {
 	if c.Path == txnPath {
 		t, err := readTxn([]byte(c.Message))
@@ -109,8 +109,8 @@ func (c Call) Ops() (then, otherwise []Op) {
 	return then, nil
 }
 
-// Owned returns the single key that a call puts or deletes, or "" if there is none. For a txn, it is the first such key
-// in the Then branch.
+// Owned returns the single key that a call puts or deletes, or "" if there is none. deletes is true if the call deletes
+// the key. For a txn, Owned returns the first such key in the Then branch.
 func (c Call) Owned() (key string, deletes bool) {
 	ops, _ := c.Ops()
 	for i := range ops {

@@ -81,13 +81,14 @@ type Response struct {
 	Events   []WatchEvent
 }
 
-// WatchEvent is a change of a key that a watch has reported.
+// WatchEvent is a change to a key, as reported by a watch.
 type WatchEvent struct {
 	KeyValue // for a deletion, only Key and Mod are set
 	Deleted  bool
 }
 
-// Read decodes the reply to a call. It returns the error of etcd, or an error if there is no valid reply.
+// Read decodes the reply to a call. If etcd has replied with an error, or if there is no valid reply, Read returns an
+// error.
 func (c *Call) Read(r *sim.Reply) (Response, error) {
 	first, _, ok := CutRecord(r.Raw())
 	switch {
@@ -110,7 +111,8 @@ func (c *Call) ReadMessage(message string) (r Response, err error) {
 	return r, readFields(message, r.fields(c.Path)...)
 }
 
-// fields returns where to store the fields of a response to a method, by field number. It is for readFields.
+// fields returns where to store the fields of a response to a method, by field number, in the form that readFields
+// expects.
 func (r *Response) fields(path string) []any {
 	header := func(b []byte) error { return readFields(b, nil, &r.Member, &r.Revision) }
 	switch path {

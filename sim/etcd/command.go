@@ -11,11 +11,12 @@ type command interface {
 	// apply executes the command. It returns the response of the method that proposes it.
 	apply(s *server, m *raft.Member, w *write) (message []byte, err error)
 	name() string
-	// details distinguish the command from others with its name, so that its messages get their own random delays.
+	// details distinguish the command from others with the same name, so that its messages get their own random delays.
 	details() []string
 }
 
-// proposal returns the command as an entry for the log. If it belongs to an attempt, its name is enough for its delays.
+// proposal returns the command as an entry for the log. The random delays of its messages depend on the command's name
+// and, if the command belongs to no attempt, on its details.
 func proposal(of history.Attempt, c command) raft.Command {
 	words := []string{c.name()}
 	if of == "" {

@@ -33,8 +33,8 @@
 //
 // The server's part is a row in methods (rpc.go) with its function. The client's part, if a modeled client needs it, is
 // a function that returns its Call and a case in Response.fields (client.go). Nothing else is needed for faults,
-// timelines and live runs, which identify a request by its method. A request that changes something in a new
-// way also needs a command (command.go): members execute it from the log as a Go value.
+// timelines and live runs, which identify a request by its method. A request that changes something in a new way also
+// needs a command (command.go): members execute it from the log as a Go value.
 //
 // # Leases
 //
@@ -50,13 +50,13 @@
 //
 // Known differences: if a leader dies, the keepalives forwarded to it are sent again as soon as another leader is known
 // (etcd checks once per election timeout). The leader confirms its leadership and revokes in a single step, whereas
-// etcd does it in two. Each leader proposes a revocation only once, since the log does not lose proposals. etcd revokes
-// at most a thousand leases per second; here there is no limit.
+// etcd needs two steps. Each leader proposes a revocation only once, since the log does not lose proposals. etcd
+// revokes at most a thousand leases per second; here there is no limit.
 //
 // # Records
 //
 // A command is recorded by the first member that applies it. The name of the lock is the key up to its last slash. The
-// key of a waiter is a separate key with its own key-set record, and its owner is the attempt that put it. If the
-// attempt to which a lease was granted renews or ends the lease, each key's owner counts as having done so. If another
-// attempt does, that attempt counts.
+// key of a waiter is a separate key with its own key-set record, and its owner is the attempt that put it. If a lease
+// is renewed or ended by the attempt to which it was granted, the records name each key's owner as the cause. If
+// another attempt renews or ends it, they name that attempt.
 package etcd

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ask is a request about a lease that only the leader can answer: to renew it, or to return its remaining time.
+// ask is a request about a lease that only the leader can answer. It asks the leader to renew the lease, or for the
+// lease's remaining time.
 type ask struct {
 	lease   int64
 	renew   bool
@@ -54,7 +55,7 @@ func (s *server) dropLateAsks(m *raft.Member) {
 	}
 }
 
-// passOn sends a request to the leader. If no leader is known, the request waits until one is.
+// passOn sends a request to the leader. If no leader is known, the request waits until a leader is known.
 func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():
@@ -64,7 +65,7 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	}
 }
 
-// ReceiveFromPeer handles a request of another member (ask), or the leader's answer to a request of this member.
+// ReceiveFromPeer handles a request from another member (ask), or the leader's answer to a request of this member.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
@@ -120,7 +121,7 @@ func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
 	m.SendToPeer(a.from, "lease", a.key, t)
 }
 
-// deliver passes the answer to the client, if it is still waiting.
+// deliver passes on the leader's answer, if the request that asked for it is still pending.
 func (s *server) deliver(t leaderAnswer) {
 	i := slices.IndexFunc(s.asks, func(p pendingAsk) bool { return p.number == t.number })
 	if i < 0 {

@@ -15,7 +15,8 @@ type lease struct {
 	ttl   int64 // in seconds
 	grant history.Attempt
 	keys  []string // attached keys, sorted
-	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members it is forever.
+	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members, the lease never
+	// ends.
 	expiry  time.Duration
 	ending  bool  // the leader has proposed to revoke it
 	waiting []ask // asks that wait until the revocation is committed or another leader is known
@@ -90,15 +91,15 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh restarts the lease: it now ends after its TTL plus extend.
+// refresh extends the lease so that it ends after its TTL plus the given extra time, counted from now.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
 }
 
 // promote makes this member the primary, which decides when leases end. A new primary does not know which keepalives
-// its predecessor has answered. So it restarts every lease and adds an election timeout, because both members may have
-// been leader for that long.
+// its predecessor has answered, so it restarts every lease. It also adds an election timeout, because both members may
+// have been leader for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
@@ -118,7 +119,7 @@ func (s *server) demote() {
 	}
 }
 
-// Ranges of timer tags. A tag below the first one is the number of a reign (see lessor).
+// These are ranges of timer tags. A tag below the first range is the number of a reign (see lessor).
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49

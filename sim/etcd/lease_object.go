@@ -75,11 +75,12 @@ func (w *write) guarded(key string) bool {
 	})
 }
 
-// recordTerm records how a put of a Lease object changes who leads. was is the previous term. A renewal extends the
-// key, and an object without a holder deletes it. If a new holder has compared the version, it has seen the lease end
-// by its own clock, so the key is recorded as expired. If it has not compared the version, it overwrites the key,
-// unless the lease was already over. If the same client now leads under a new attempt, it has abandoned its earlier
-// term.
+// recordTerm records how a write to a Lease object changes the leader. The previous term is passed as was.
+//
+// If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
+// recorded as deleted. If a new holder has compared the version, it has seen the lease end by its own clock, so the key
+// is recorded as expired. If it has not compared the version, it overwrites the key, unless the lease was already over.
+// If the same client now leads under a new attempt, it has abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

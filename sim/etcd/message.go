@@ -49,8 +49,8 @@ func readTxn(b []byte) (t Txn, err error) {
 	return t, err
 }
 
-// readRequestOp decodes an etcdserverpb.RequestOp and appends it to to. An operation of an unknown kind, or without a
-// kind, has no effect.
+// readRequestOp decodes an etcdserverpb.RequestOp and appends the operation to a list. An operation of an unknown kind,
+// or without a kind, has no effect.
 func readRequestOp(b []byte, to *[]Op) error {
 	var o Op
 	kind := func(read func([]byte) (Op, error)) func([]byte) error {

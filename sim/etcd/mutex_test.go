@@ -32,7 +32,7 @@ const (
 	watchConn
 )
 
-// call asks one server after another until it gets a reply that is not an error, or until patience is over.
+// call asks one server after another until it gets a reply that is not an error. It gives up after the given time.
 func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration,
 	ask Call) (Response, bool) {
 	end := env.Monotonic() + patience
@@ -154,8 +154,8 @@ func (l *mutex) stands() bool {
 	return ok && len(r.Keys) == 1
 }
 
-// waitDelete watches a key, from a revision on, until the key is deleted. If the server stops answering, it watches at
-// another one.
+// waitDelete watches a key, from a revision on, until the key is deleted. If the server stops answering, it watches the
+// key at another server.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {

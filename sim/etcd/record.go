@@ -47,7 +47,7 @@ func (s *server) Lost(m *raft.Member, why history.Why) {
 	}
 }
 
-// isHeld reports whether the key is held by an attempt. A Lease object without a holder is not.
+// isHeld reports whether the key is held by an attempt. A Lease object without a holder counts as not held.
 func (k *keyValue) isHeld() bool { return k.owner != "" || !isLeaseObject(k.Key) }
 
 func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
@@ -68,8 +68,9 @@ func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt to record as the cause of a change to a key with this lease. If the lease was granted to
-// attempt by, it returns the key's owner. Otherwise it returns by.
+// agent returns the attempt that is recorded as the cause of a change to a key with this lease. If the change was made
+// by the attempt to which the lease was granted, this is the key's owner. Otherwise it is the attempt that made the
+// change.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

@@ -59,7 +59,8 @@ type Compare struct {
 	Text   string
 }
 
-// Txn is a list of conditions and two lists of operations: Then is executed if all conditions hold, and otherwise Else.
+// Txn is a list of conditions and two lists of operations. If all conditions hold, Then is executed. Otherwise Else is
+// executed.
 type Txn struct {
 	Conditions []Compare
 	Then, Else []Op
@@ -100,8 +101,9 @@ func putsTwice(ops []Op) bool {
 	return twice
 }
 
-// writes returns the keys that a branch puts, and its deletes. It includes nested txns, where it takes into account
-// that only one branch is executed (checkIntervals in etcdserver/api/v3rpc/key.go). twice is what putsTwice returns.
+// writes returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
+// putsTwice). It includes nested txns, and takes into account that only one branch of each is executed (checkIntervals
+// in etcdserver/api/v3rpc/key.go).
 func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -142,7 +144,7 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	return puts, deletes, twice
 }
 
-// Watch describes a watch: the keys and the first revision.
+// Watch is a request to watch a range of keys from a given revision on.
 type Watch struct {
 	Key  string
 	End  string // end of the range, as in Op

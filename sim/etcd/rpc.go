@@ -74,8 +74,8 @@ func NotSimulated(path string) bool {
 	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
-// unknown returns the error for a method that cannot be called. If etcd has the method, the error says that it is not
-// simulated; otherwise it is gRPC's own error.
+// unknown returns the error for a method that cannot be called. If etcd has the method, the error says that the method
+// is not simulated. Otherwise it is gRPC's own error.
 func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {

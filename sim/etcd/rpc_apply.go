@@ -22,8 +22,9 @@ func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	return append(h.append(nil, 1), b...), nil
 }
 
-// way evaluates the conditions of a txn and of the txns nested in its chosen branches. It appends to way, in the order
-// of execution, which branch each one takes. All conditions are evaluated before anything is executed.
+// way evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in the order of
+// execution, it appends whether the conditions hold, which decides between the branches Then and Else. All conditions
+// are evaluated before anything is executed.
 func (s *server) way(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
@@ -35,7 +36,8 @@ func (s *server) way(t *Txn, way []bool) []bool {
 	return way
 }
 
-// follow returns the branch that the first element of way chooses, and removes that element.
+// follow returns the branch that a txn takes: Then if the first element of way is true, and otherwise Else. It removes
+// that element from way.
 func (t *Txn) follow(way *[]bool) []Op {
 	held := (*way)[0]
 	*way = (*way)[1:]

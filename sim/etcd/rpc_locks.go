@@ -10,8 +10,8 @@ import (
 )
 
 // The lock and election services run on the member as clients of etcd. They implement the recipes of etcd 3.4's package
-// concurrency for callers that cannot use that package. While a call waits, the member keeps its lease alive. When the
-// call's turn comes, the service does not check whether the caller's key still exists.
+// concurrency for callers that cannot use that package. While a call waits, the member keeps the call's lease alive.
+// When the call's key becomes the oldest in the queue, the service does not check whether the key still exists.
 const (
 	elections   = "/v3electionpb.Election/"
 	observePath = elections + "Observe"
@@ -27,8 +27,8 @@ var (
 // sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
 
-// wait is a call that waits until no key with its prefix is older than its own key. An Observe call is also a wait, but
-// has no key.
+// wait is a call that waits until no other key with the same prefix is older than its own key. A call of Observe is
+// also stored as a wait, but has no key.
 type wait struct {
 	number       uint64
 	conn, stream uint64
@@ -163,7 +163,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits for which isGone returns true. If a wait has a key in the queue, the key is deleted.
+// abandon ends the waits that isGone selects. If a wait has a key in the queue, the key is deleted.
 func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if isGone(w) && s.finish(w) && w.created != 0 {
@@ -178,8 +178,8 @@ func (s *server) oldest(w *wait) bool {
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
-// checkWaits is called after each change. It ends the waits that have the oldest key, once a linearizable read has
-// confirmed this.
+// checkWaits is called after each change. If the key of a waiting call has become the oldest in its queue, and a
+// linearizable read confirms this, checkWaits ends the wait.
 func (s *server) checkWaits(m *raft.Member) {
 	for _, w := range slices.Clone(s.waits) {
 		switch {
@@ -232,7 +232,8 @@ func readText(message string) (text string, err error) {
 	return text, err
 }
 
-// change commits a change of keys. It then replies with the header of the response, unless judge returns an error.
+// change commits a command that changes keys. It then replies with the header of the response, unless judge returns an
+// error.
 func (q *rpc) change(c command, judge func(response []byte) error) {
 	q.commitThen(c, func(response []byte, err error) {
 		if err == nil {
@@ -263,8 +264,8 @@ func readLeaderKey(message string) (l *leaderKey, value string, err error) {
 	return l, value, err
 }
 
-// onlyIfLeader returns a txn that executes an operation if the leader's key still has the revision with which it was
-// created.
+// onlyIfLeader returns a txn that executes an operation only if the leader's key still has the create revision stored
+// in l.
 func (l *leaderKey) onlyIfLeader(o Op) *Txn {
 	return &Txn{Conditions: []Compare{{Target: "CREATE", Key: l.key, Rel: '=', Number: l.revision}}, Then: []Op{o}}
 }

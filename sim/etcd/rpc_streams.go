@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// stream is a call that may have several messages in each direction. After its end, it is kept until its connection
-// ends.
+// stream is a call that may have several messages in each direction. After the call has ended, the stream is kept until
+// its connection ends.
 type stream struct {
 	conn, id   uint64
 	needLeader bool
@@ -57,7 +57,8 @@ func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
-// electionsLost is the number of election timeouts without a leader after which etcd ends the streams that need one.
+// electionsLost is the number of election timeouts without a leader after which etcd ends the streams that need a
+// leader.
 const electionsLost = 3
 
 // awaitLeader starts the timer of endWithoutLeader if no leader is known.

@@ -97,8 +97,8 @@ func (s *server) propose(m *raft.Member, of history.Attempt, c command, done fun
 	})
 }
 
-// leaseID returns the ID for a new lease: id itself if it is not 0. Otherwise it returns a unique ID made of the
-// member's number, its life and a counter. etcd uses member, time and counter.
+// leaseID returns the ID for a new lease. This is id itself if id is not 0. Otherwise it is a unique ID that consists
+// of the member's number, the number of its starts, and a counter. etcd uses the member, the time and a counter.
 func (s *server) leaseID(m *raft.Member, id int64) int64 {
 	if id != 0 {
 		return id

@@ -285,8 +285,8 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 		"key-gone l of:c/1 by: expired")
 }
 
-// TestLeasesThatEndAtOnceOnAMemberAlone: a member without peers whose fsync takes no time applies the end of one lease
-// while it is still going through the list of ended leases. All of them must end.
+// TestLeasesThatEndAtOnceOnAMemberAlone: a member has no peers, and its fsync takes no time. It applies the end of one
+// lease while it is still going through the list of ended leases. All of these leases must end.
 func TestLeasesThatEndAtOnceOnAMemberAlone(t *testing.T) {
 	d := newDeskOf(t, "etcd-1")
 	for n := range 4 {

@@ -23,7 +23,8 @@ func (r *Request) Args() []string {
 	return []string{Word, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
 }
 
-// Read decodes the Request in the arguments of a simulated request. ok is false if they do not contain one.
+// Read decodes the Request in the arguments of a simulated request. ok is false if the arguments do not contain a
+// Request.
 func Read(args []string) (r Request, ok bool) {
 	if len(args) != 6 || args[0] != Word {
 		return r, false

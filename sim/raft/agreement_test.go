@@ -24,7 +24,7 @@ func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
 }
 
 // add adds a client that writes values and reads after each write. If a member does not answer, the client tries
-// another.
+// another member.
 func (w *workload) add(n, writes int, pace time.Duration) {
 	name := sim.ProcessID(fmt.Sprintf("c-%d", n))
 	members := names(len(w.Members()))
@@ -94,7 +94,7 @@ func (w *workload) agree() {
 	}
 }
 
-// fault is a fault of one member, or between one member and the others, that lasts for a time.
+// fault is a fault of one member, or between one member and the others, that lasts for some time.
 type fault struct {
 	kind  string
 	on    int

@@ -106,7 +106,7 @@ func newLab(t testing.TB, members int, c Config) *lab {
 	return l
 }
 
-// again starts another run with the same cluster, whose memory is reused.
+// again starts another run with the same cluster and reuses the cluster's memory.
 func (l *lab) again(seed uint64, opts sim.Options, c Config) {
 	l.World.Reset(seed, opts)
 	l.Cluster.Reset(c)

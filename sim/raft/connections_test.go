@@ -12,8 +12,7 @@ import (
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
 
-// ledFrom runs the world until a member other than the first one leads. It returns how long after the given time this
-// is.
+// ledFrom runs the world until a member other than the first one leads. It returns the time from at until then.
 func (l *lab) ledFrom(at time.Duration) time.Duration {
 	l.t.Helper()
 	other := func() bool {
@@ -74,7 +73,7 @@ func TestMembersThatStartElectAtOnce(t *testing.T) {
 }
 
 // TestLeaderWithoutConnectionsToAMajorityResigns looks only at the leader: the other members are down and cannot elect
-// another one.
+// a new leader.
 func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	for _, test := range []struct {
 		name        string

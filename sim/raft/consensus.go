@@ -59,10 +59,10 @@ type Config struct {
 	// it is also how long a leader waits for a message from a follower. 0 means the election timeout.
 	Silence time.Duration
 	// Campaign is the time within which a member starts a campaign after it has given up its leader; 0 means the
-	// election timeout. With Connections, the member starts a campaign after Campaign to twice Campaign; this time
+	// election timeout. With Connections, the member waits for a time between Campaign and twice Campaign. The wait
 	// doubles after each failed campaign, but only a few times.
 	Campaign time.Duration
-	// Lease is how long a leader continues without contact to a majority before it resigns, as in hashicorp/raft
+	// Lease is how long a leader continues without contact with a majority before it resigns, as in hashicorp/raft
 	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that there is no such limit besides the
 	// election timeout.
 	Lease time.Duration
@@ -99,16 +99,18 @@ var errTimeout = errors.New("request timed out")
 // Unavailable is the RESP error that a member returns after its disk was lost.
 const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
-// Command is a change to the replicated state, proposed by a member. All members apply the same Command, so neither it
-// nor what Value points to may be changed once it has been proposed.
+// Command is a change to the replicated state, proposed by a member. All members apply the same Command. Once it has
+// been proposed, neither the Command nor the object to which Value points may be changed.
 type Command struct {
 	// Attempt is the attempt to which the command belongs. It is empty if the service itself proposes the command, for
 	// example to expire a key.
 	Attempt history.Attempt
-	// Args is defined by the machine. Messages about the command get their random delays from its first element or, if
-	// there is no Attempt, from all elements, so these should differ from those of other commands.
+	// Args is defined by the machine. The random delays of messages about the command are derived from the first
+	// element of Args or, if there is no Attempt, from all elements. Commands without an Attempt should therefore have
+	// different Args.
 	Args []string
-	// Value holds what the machine executes, if Args does not say it all. Members neither encode nor copy it.
+	// Value is a Go value for the machine, used if Args does not describe the command completely. Members neither
+	// encode nor copy it.
 	Value any
 }
 
@@ -156,11 +158,11 @@ type Machine interface {
 	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. Some committed commands may not
 	// have been applied yet.
 	LeaderChanged(m *Member)
-	// Wake is called when a timer expires that was set with After since the member's last start.
+	// Wake is called when a timer expires. Only timers that were set with After since the member's last start count.
 	Wake(m *Member, tag uint64)
 	// Lost is called if the disk of a cluster's only member was lost and the member is about to start again. The
-	// machine must record that its state is lost for the given reason. Its state is then the result of all entries that
-	// had First set. Reset is called next.
+	// machine must record that its state is lost for the given reason. This state is the result of all entries that had
+	// First set. Reset is called next.
 	Lost(m *Member, why history.Why)
 	// ReceiveFromPeer handles a message that another member's machine has sent with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
@@ -168,13 +170,13 @@ type Machine interface {
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster contains the members of one replicated log. It also holds what they share outside the simulated world: the
-// commands for which the numbers in the log stand, and which entries have been applied by any member.
+// Cluster contains the members of one replicated log, and what they share outside the simulated world. This includes
+// the commands, which the log contains only as numbers, and a record of which entries have been applied by any member.
 type Cluster struct {
 	members []*Member
 	voters  []uint64 // the raft IDs of the members
 	first   uint64   // the highest index that any member has applied in this run
-	// commands contains the commands proposed in this run, by the ID of the request that proposed each.
+	// commands maps the ID of a request to the command that the request has proposed in this run.
 	commands map[uint64]*Command
 }
 
@@ -202,7 +204,7 @@ func (c *Cluster) Reset(config Config) {
 // Members returns the members in the order of the names given to NewCluster.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// AddTo adds the members to a world as servers by calling add for each.
+// AddTo adds the members to a world as servers. It calls add for each member.
 func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
 		if m.config.Connections {

@@ -51,7 +51,7 @@ func (m *Member) Active() bool {
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
 }
 
-// watch is how a follower watches its leader.
+// watch is the state of a follower that watches its leader.
 type watch struct {
 	number   uint64        // number of the current timer
 	latest   time.Duration // monotonic time of the last message from a leader
@@ -76,7 +76,8 @@ func (m *Member) listen(tries uint64) {
 	m.watchAgain()
 }
 
-// draw returns a random time shorter than below. It depends on the term and on the number of failed campaigns.
+// draw returns a random time that is shorter than the given time. It depends on the term and on the number of failed
+// campaigns.
 func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
@@ -109,8 +110,8 @@ func (m *Member) watchAgain() {
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect is called when the watch's timer expires. It forgets a leader that has been silent for too long, so that this
-// member may vote for another. If the member's patience has ended, it starts a campaign.
+// suspect is called when the timer of m.watch expires. It forgets a leader that has been silent for too long, so that
+// this member may vote for another. If the silence has also lasted for m.watch.patience, this member starts a campaign.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return

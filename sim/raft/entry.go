@@ -7,15 +7,16 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// enter stores a command. It returns the bytes that stand for it in the log: the ID of the request that proposes it.
+// enter stores a command. It returns the ID of the request that proposes the command, which represents the command in
+// the log.
 func (c *Cluster) enter(id uint64, command Command) []byte {
 	command.Args = slices.Clone(command.Args)
 	c.commands[id] = &command
 	return binary.LittleEndian.AppendUint64(nil, id)
 }
 
-// command returns the command of a log entry and the ID of the request that proposed it. The first entry of a new
-// leader is empty; for it, command returns nil.
+// command returns the command of a log entry and the ID of the request that proposed it. If the entry is the empty
+// first entry of a new leader, command returns nil.
 func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	if len(raw.GetData()) == 0 {
 		return nil, 0

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// keyOf returns a random key for a message, which distinguishes it from others of its type. A message about the log
-// gets the key of the entry that it carries or acknowledges. The entry's index would not do, because it depends on what
-// others have proposed before.
+// keyOf returns a random key for a message, which distinguishes the message from others of its type. A message about
+// the log gets the key of the entry that it carries or acknowledges. The key does not depend on the entry's index,
+// because the index depends on what others have proposed before.
 func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	entries := msg.GetEntries()
 	switch msg.GetType() {

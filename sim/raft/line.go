@@ -14,10 +14,11 @@ type line struct {
 	down   bool          // one side has closed the connection or ended, and no message has arrived since
 }
 
-// hangUp is the last message on a line. It closes the connection.
+// hangUp is the last message on a line (a connection between a leader and another member). It closes the connection.
 type hangUp struct{ term uint64 }
 
-// beginLines opens a new leader's lines. A leader has lines if the members keep connections, or if it has a lease.
+// beginLines opens a new leader's connections to the other members. A leader has such lines only if the members keep
+// connections, or if it has a lease.
 func (m *Member) beginLines() {
 	m.lines = m.lines[:0]
 	if !m.config.Connections && m.config.Lease == 0 {
@@ -28,8 +29,8 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo returns the line to the member with the given ID. It returns nil for the member itself, if this member is not
-// the leader, or if the leader has no lines.
+// lineTo returns the leader's connection to the member with the given ID. It returns nil if that member is the leader
+// itself, if this member is not the leader, or if the leader has no lines (see beginLines).
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
 		return nil
@@ -48,8 +49,8 @@ func (m *Member) hasHungUp(id uint64) bool {
 	return l != nil && l.down
 }
 
-// checkLines closes the lines to members that have been silent for too long. After a pause, it does nothing until the
-// leader has read what has arrived.
+// checkLines closes the connections to members that have been silent for too long. After a pause, it does nothing until
+// the leader has read what has arrived.
 func (m *Member) checkLines() {
 	if !m.config.Connections || !m.Active() {
 		return
@@ -64,15 +65,15 @@ func (m *Member) checkLines() {
 	}
 }
 
-// leave gives up the leader because the leader has closed the connection.
+// leave makes this member give up its leader, because the leader has closed their connection.
 func (m *Member) leave(leader sim.ProcessID, h hangUp) {
 	if h.term == m.term && leader == m.Leader() {
 		m.giveUp()
 	}
 }
 
-// lostConnection handles the end of another member's process. If that member was the leader, this member gives it up.
-// If this member is the leader, its line to the other member is down.
+// lostConnection handles the end of another member's process. If that member was the leader, this member gives up its
+// leader. If this member is the leader, it marks its connection to the other member as down.
 func (m *Member) lostConnection(from sim.ProcessID) {
 	if !m.leading && from == m.Leader() {
 		m.giveUp()
@@ -99,7 +100,8 @@ func (m *Member) isAbandoned() bool {
 	return connected <= len(m.lines)/2
 }
 
-// leaseOver reports whether the leader's lease has ended: for that long, it has had no contact to a majority.
+// leaseOver reports whether the leader's lease has ended, because the leader has had no contact with a majority for the
+// length of the lease.
 func (m *Member) leaseOver() bool {
 	if m.config.Lease == 0 || !m.Active() {
 		return false

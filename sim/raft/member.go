@@ -80,7 +80,7 @@ func (m *Member) Start(h sim.Host) {
 	m.drain()
 }
 
-// beginAnew replaces the lost disk of the only member by an empty one. Before that, it replays all entries that the
+// beginAnew replaces the lost disk of the only member with an empty one. Before that, it replays all entries that the
 // member has ever applied, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
@@ -157,8 +157,8 @@ type connected struct{ *Member }
 
 var _ sim.PeerCloser = (*connected)(nil)
 
-// Tags of timers. The top byte is the kind of timer, and the other bytes are its number. Kind 0 is for timers of the
-// machine.
+// Tags of timers. The top byte is the kind of timer, and the other bytes are the timer's number. Kind 0 is reserved for
+// timers of the replicated state machine.
 const (
 	wakeBegin  uint64 = 1 << 56
 	wakeBeat   uint64 = 2 << 56
@@ -222,9 +222,9 @@ func (m *Member) Stop(how sim.Stop) {
 // machineMessage is a message that SendToPeer sends.
 type machineMessage struct{ body any }
 
-// SendToPeer sends body to the machine of another member. If to is this member, its own machine receives body at once.
-// Messages to a member arrive in order, and are lost if the member stops before they arrive. body must not be changed
-// after the call. phase and key identify the message; its delay depends on them.
+// SendToPeer sends body to the machine of another member. If the receiver is this member itself, its machine receives
+// body at once. Messages to a member arrive in order, and are lost if the member stops before they arrive. body must
+// not be changed after the call. phase and key identify the message; its delay depends on them.
 func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
 		m.machine.ReceiveFromPeer(m, m.name, body)
@@ -253,7 +253,7 @@ func (m *Member) Number() int { return int(m.id) }
 // Life returns how many times the member has started in this run.
 func (m *Member) Life() uint64 { return m.lives }
 
-// Unled reports whether the member, since its start, has not known a leader and has not campaigned either.
+// Unled reports whether the member has neither known a leader nor campaigned since its start.
 func (m *Member) Unled() bool { return !m.led && m.watch.tries == 0 }
 
 // Up reports whether the member is running and has not lost its membership.

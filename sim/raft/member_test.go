@@ -90,8 +90,8 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 	if len(late) > 1 { // in one of 250 runs, both become candidates within a few ms, and neither wins
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
-	// The follower with less patience campaigns first. If the other one has not forgotten the leader by then, the
-	// election must wait until that one campaigns, after 1.67 s on average.
+	// The follower with the shorter wait campaigns first. If the other follower has not forgotten the leader by then,
+	// the election takes longer: it must wait until that follower campaigns, after 1.67 s on average.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
 	}

@@ -96,7 +96,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 	}
 }
 
-// phases contains the names of raft's message types. They are the phases from which delays are drawn.
+// phases maps each of raft's message types to its phase. The delay of a message depends on its phase.
 var phases = func() (p [32]string) {
 	for kind, name := range raftpb.MessageType_name {
 		p[kind] = "raft " + name

@@ -35,7 +35,7 @@ func (m *Member) drain() {
 	m.loop.running = false
 }
 
-// written continues after an fsync has finished.
+// written is called when an fsync has finished. It carries out the decisions of raft that waited for the fsync.
 func (m *Member) written() {
 	rd, sent := m.loop.rd, m.loop.sent
 	m.loop.writing, m.loop.sent, m.loop.rd = false, false, raft.Ready{}

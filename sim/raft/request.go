@@ -47,16 +47,17 @@ func (q *requests) clear() {
 	*q = requests{proposals: q.proposals[:0], reads: q.reads[:0]}
 }
 
-// nextID returns a unique ID for a request. It is composed of the member, its life and a number.
+// nextID returns a unique ID for a request. The ID consists of the member's number, the number of its starts, and a
+// counter.
 func (m *Member) nextID() uint64 {
 	m.waiting.last++
 	return m.id<<56 | m.lives<<32 | m.waiting.last
 }
 
-// Propose asks the leader to append c to the log. If no leader is known, it waits for one. When this member has applied
-// c, done is called with the machine's reply, which is valid during the call. If that takes too long, done is called
-// with errTimeout. If the member stops before that, done is not called. A command can be lost on its way to a leader
-// that has died; it then times out.
+// Propose asks the leader to append c to the log. If no leader is known, the request waits for a leader. When this
+// member has applied c, done is called with the machine's reply, which is valid during the call. After RequestTimeout,
+// done is called with errTimeout. If the member stops before that, done is not called. A command can be lost on its way
+// to a leader that has died; it then times out.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -90,7 +91,7 @@ func (m *Member) ReadIndex(done func(err error)) {
 	m.drain()
 }
 
-// await adds a read to the waiting ones.
+// await adds a read to the waiting reads.
 func (m *Member) await(r read) read {
 	q := &m.waiting
 	r.id, r.deadline = m.nextID(), m.host.Monotonic()+m.config.RequestTimeout
@@ -109,8 +110,8 @@ type (
 )
 
 // CatchUp calls done when this member has applied all entries that the leader's log contained when the leader was
-// asked, or with errTimeout. The leader answers without asking a majority, so it may have been deposed without knowing
-// it.
+// asked. After a timeout, it calls done with errTimeout. The leader answers without asking a majority, so it may have
+// been deposed without knowing it.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {
@@ -183,7 +184,7 @@ func (q *requests) confirm(s *raft.ReadState) {
 	q.reach(thisFar{binary.LittleEndian.Uint64(s.RequestCtx), s.Index})
 }
 
-// answerReads answers the reads for which enough has been applied.
+// answerReads answers the confirmed reads for which this member has applied enough entries.
 func (m *Member) answerReads() {
 	q := &m.waiting
 	for i := 0; i < len(q.reads); {

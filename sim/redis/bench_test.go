@@ -78,7 +78,7 @@ func BenchmarkAcquireRelease(b *testing.B) {
 }
 
 // BenchmarkReleaseScript measures the release of a held lock by a script. The time includes the SET that acquires the
-// lock, whose cost BenchmarkSet shows.
+// lock. BenchmarkSet shows the cost of this SET.
 func BenchmarkReleaseScript(b *testing.B) {
 	b.Run("twin", func(b *testing.B) { benchmark(b, Config{}, acquire, release) })
 	b.Run("lua", func(b *testing.B) {

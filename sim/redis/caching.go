@@ -6,10 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Client-side caching. A client with tracking on is told, by RESP3 pushes, which keys it must forget: each key that it
-// has read, when the key changes or is deleted. When a key expires, its clients are not told immediately, but when a
-// command accesses the key or the background cycle deletes it. On a replica, they are told when the master's DEL
-// arrives. If a client's own request makes the change, the client is told after the reply to that request.
+// This file implements client-side caching. A client with tracking on receives RESP3 pushes that name the keys that it
+// must forget. It must forget a key that it has read when the key changes or is deleted. When a key expires, its
+// clients are not notified immediately, but when a command accesses the key or the background cycle deletes it. On a
+// replica, they are notified when the master's DEL arrives. If a client's own request makes the change, the notice
+// follows the reply to that request.
 
 // remember records which keys a command of the current connection has read. If a script reads any key, all keys that it
 // declares are recorded.
@@ -48,7 +49,8 @@ func (n *Node) invalidateAll() {
 	}
 }
 
-// broadcast notifies the clients in broadcasting mode about the keys that have changed in this turn.
+// broadcast notifies the clients in broadcasting mode of the keys that have changed in the current turn of the event
+// loop.
 func (n *Node) broadcast() {
 	if !n.tracking.active() {
 		return
@@ -68,7 +70,8 @@ func (n *Node) forget(conn uint64, keys []string) {
 	n.pushForget(conn, keys)
 }
 
-// pushForget pushes a message that keys must be forgotten. It sends nothing to a connection that does not use RESP3.
+// pushForget pushes an invalidation message for the given keys. It sends nothing to a connection that does not use
+// RESP3.
 func (n *Node) pushForget(conn uint64, keys []string) {
 	if !n.conns[conn].resp3 {
 		return

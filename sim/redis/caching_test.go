@@ -18,9 +18,9 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified of the key's next change, once. It
-// does not matter whether another client or the client itself makes the change. If it is the client itself, the notice
-// follows the reply, unless the client has opted out.
+// TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified once of the key's next change,
+// regardless of which client makes the change. If the client itself makes the change, the notice follows the reply,
+// unless the client has opted out.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -51,7 +51,7 @@ func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 }
 
 // TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted: a client must forget an expired key when the node deletes
-// the key: in its background cycle, which runs every 100 ms, or when a command accesses the key.
+// the key. The node does this in its background cycle, which runs every 100 ms, or when a command accesses the key.
 func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)

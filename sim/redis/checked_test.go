@@ -132,7 +132,7 @@ func checks(events []history.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// TestOnlyRequestsCheck: a record of what happens to a key by itself, such as its expiry, shows no check.
+// TestOnlyRequestsCheck: if a key changes by itself, for example because it expires, the record shows no check.
 func TestOnlyRequestsCheck(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("a/1", "SET k v PX 100")
@@ -150,9 +150,9 @@ func TestOnlyRequestsCheck(t *testing.T) {
 	}
 }
 
-// TestAScoreWhoseTimeHasNotComeIsRecorded: if a request removes a member of a sorted set by its score, the record says
-// whether that time had come by the server's clock, in whatever unit the score is. A score that is not a time of day
-// has no such time.
+// TestAScoreWhoseTimeHasNotComeIsRecorded: a request may remove a member of a sorted set by its score. If the score is
+// a time, in whatever unit, the record states whether that time had come by the server's clock. For any other score,
+// the record does not state this.
 func TestAScoreWhoseTimeHasNotComeIsRecorded(t *testing.T) {
 	now := time.Duration(epoch)
 	for unit, in := range map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us",

@@ -14,7 +14,7 @@ import (
 // channel with the same name preceded by '+'.
 const switchMaster = "switch-master"
 
-// Serve answers a client.
+// Serve handles a client's request.
 func (s *Sentinel) Serve(r *sim.Incoming) {
 	if a := r.Args; len(a) == 2 && strings.EqualFold(a[0], "subscribe") && a[1] == switchMaster {
 		if !slices.Contains(s.subscribers, r.ConnID) {

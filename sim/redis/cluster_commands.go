@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// clusterSubs are the simulated subcommands of CLUSTER: those with which clients find the node of a key, those that
-// move a slot, and FAILOVER.
+// clusterSubs are the simulated subcommands of CLUSTER. Clients use them to find the node that serves a key. Operators
+// use them to move a slot, or to order a failover.
 var clusterSubs = arities{"slots": 2, "shards": 2, "nodes": 2, "keyslot": 3, "info": 2, "myid": 2, "replicas": 3,
 	"slaves": 3, "countkeysinslot": 3, "getkeysinslot": 4, "setslot": -4, "failover": -2}
 
@@ -48,7 +48,7 @@ func cluster(n *Node, args []string) {
 	}
 }
 
-// replicasUp lists the replicas of a master that have not failed.
+// replicasUp lists those replicas of a master that have not failed.
 func (m *clusterMember) replicasUp(master *peer) []*peer {
 	return slices.DeleteFunc(m.replicas(master), func(p *peer) bool { return p.health == failed })
 }
@@ -197,7 +197,7 @@ func (n *Node) clusterInfo() {
 		len(m.peers), size, m.epoch, epoch))
 }
 
-// withID returns the member with an id, or nil.
+// withID returns the member with the given ID, or nil if there is none.
 func (m *clusterMember) withID(id string) *peer {
 	if i := slices.IndexFunc(m.peers, func(p *peer) bool { return p.id() == id }); i >= 0 {
 		return m.peers[i]
@@ -264,9 +264,9 @@ func (n *Node) keysInSlot(args []string) {
 	}
 }
 
-// namesIn lists the keys in a slot. As in Redis 7.0, the key that was created last is the first. Redis before 7.0 sorts
-// them, and Redis from 7.4 on lists them in the order of a hash function with a random seed, so clients must not rely
-// on any order.
+// namesIn lists the keys in a slot. As in Redis 7.0, the key that was created last is the first. Clients must not rely
+// on any order: Redis before 7.0 sorts the keys, and Redis from 7.4 on lists them in the order of a hash function with
+// a random seed.
 func (n *Node) namesIn(slot int) []string {
 	return n.data.NewestFirst(func(name string) bool { return KeySlot(name) == slot })
 }
@@ -344,8 +344,8 @@ func (n *Node) giveSlot(slot int, p *peer) {
 	n.data.ReplyOK()
 }
 
-// clusterFailover implements CLUSTER FAILOVER FORCE and TAKEOVER. It refuses the form without one of these words, in
-// which Redis first stops the master and lets the replica catch up.
+// clusterFailover implements CLUSTER FAILOVER FORCE and CLUSTER FAILOVER TAKEOVER. It refuses CLUSTER FAILOVER without
+// an option, for which Redis first stops the master and lets the replica catch up.
 func (n *Node) clusterFailover(args []string) {
 	m := n.member
 	how := strings.ToLower(strings.Join(args[2:], " "))

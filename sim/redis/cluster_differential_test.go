@@ -154,7 +154,7 @@ func (c *realCluster) play(steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// identified replaces the node names in a command by the nodes' identities.
+// identified replaces the node names in a command with the nodes' identities.
 func (c *realCluster) identified(command string) string {
 	for i := len(clusterNodes) - 1; i >= 0; i-- {
 		command = strings.ReplaceAll(command, "@"+string(clusterNodes[i]), c.ids[i])
@@ -214,8 +214,8 @@ func playSimulated(t *testing.T, steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// differ executes the steps on both clusters. If the replies differ, the test fails and reports as few steps as still
-// cause a difference.
+// differ executes the steps on both clusters. If the replies differ, the test fails and reports a short list of steps
+// that still causes a difference.
 func (c *realCluster) differ(steps []clusterStep) {
 	c.t.Helper()
 	different := func(steps []clusterStep) string {
@@ -272,7 +272,7 @@ var clusterTemplates = []string{
 	"PUBLISH K hello", "PEXPIRE K 100000", "PTTL K x", "KEYS *", "CLUSTER FAILOVER x", "CLUSTER SLOTS",
 	"PUBSUB SHARDNUMSUB K"}
 
-// fill returns a random template whose placeholders are replaced by random keys, slots and nodes.
+// fill returns a random template in which the placeholders are replaced with random keys, slots and nodes.
 func fill(random *rand.Rand) string {
 	list := strings.Split(clusterTemplates[random.IntN(len(clusterTemplates))], " ")
 	for i, word := range list {
@@ -313,7 +313,8 @@ func alike(look, reply string, address *strings.Replacer) string {
 				lines = append(lines, strings.Join(append(fields[:4:4], fields[7:]...), " "))
 			}
 		}
-	// the nodes of each shard, with their roles, in sorted order, since real nodes use a hash table
+	// The nodes of each shard are compared with their roles, in sorted order, because real nodes list them in the order
+	// of a hash table.
 	case "CLUSTER SHARDS":
 		for _, shard := range v.List {
 			line := fmt.Sprint(shard.List[1].Texts())

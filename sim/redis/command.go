@@ -1,7 +1,7 @@
 package redis
 
-// This file contains the type of the data commands. A data command says what a command of Redis does to the store. The
-// commands that concern existence, time or ownership are implemented in this package. miniredis executes those that
+// This file contains the type of the data commands. A data command describes what a Redis command does to the store.
+// The commands that concern existence, time or ownership are implemented in this package. miniredis executes those that
 // concern only values. Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply
 // (correct.go). Scripts that many locks use are also implemented in Go (twins.go), since they do the same as commands.
 
@@ -36,13 +36,14 @@ type command struct {
 	Name  string // in lower case
 	Arity int    // number of arguments including the name; negative: at least that many
 	Flags flag
-	// run executes the command. If run is nil, miniredis executes the command, unless first has already answered.
+	// run executes the command. If run is nil, miniredis executes the command, unless the function first has already
+	// replied.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
-	// checks is, for a command that writes, the check on which each of its changes depends. For a command that reads,
-	// it is what the command shows about a key. It applies whatever the arguments are. The defaults are nothing (for
-	// writes) and the value (for reads).
+	// checks states what the command checks. For a command that writes, each of its changes depends on this check. For
+	// a command that reads, it is what the command shows about a key. It does not depend on the arguments. The defaults
+	// are nothing (for writes) and the value (for reads).
 	checks history.Check
 	Subs   arities // the subcommands, if the command has any
 	// writers are the subcommands that may change data.
@@ -53,8 +54,8 @@ type command struct {
 // arities maps subcommands to their numbers of arguments, counted like those of a command.
 type arities map[string]int
 
-// keyRange says which arguments of a command are keys, as COMMAND INFO does: those from first to last, in steps of
-// step. A negative last counts from the end. A command that writes does not change any other keys.
+// keyRange states which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in
+// steps of step. A negative last counts from the end. A command that writes changes no keys outside this range.
 type keyRange struct{ first, last, step int }
 
 var (
@@ -175,7 +176,7 @@ func wrongArity(name string) string {
 // clip shortens what a client has sent to the length that Redis quotes in errors.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
-// greeting is what a HELLO requests.
+// greeting is what a HELLO command requests.
 type greeting struct {
 	Protocol       int64 // 2 or 3; 0: unchanged
 	Auth           bool  // authenticate with User and Password
@@ -215,8 +216,8 @@ func parseHello(args []string) (g greeting, trouble string) {
 	return g, ""
 }
 
-// readFlags expects flags at the beginning of the arguments. It sets those that it finds (names are in upper case), and
-// returns the remaining arguments.
+// readFlags reads flags from the beginning of the arguments. It sets the flags that it finds, and returns the remaining
+// arguments. The names in the map are in upper case.
 func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	for i, a := range args {
 		flag := flags[strings.ToUpper(a)]

@@ -10,8 +10,8 @@ import (
 // This file contains three tables: the data commands that are implemented here, those that miniredis executes, and all
 // commands that are refused. The commands about connections, scripts and the node itself are in table.go.
 
-// ownCommands lists the commands that are implemented here: all that concern existence, time and ownership, and those
-// that locks use.
+// ownCommands lists the commands that are implemented here: all commands about existence, time and ownership, and all
+// commands that locks use.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: write, run: set, In: before8},

@@ -15,7 +15,7 @@ import (
 
 // listed is a command from a list in testdata. For a command of redis-server 7.0.15, the list states what the reply to
 // COMMAND states: its arity, whether it may change data, and whether scripts may call it. For a command that was added
-// later, the list states the version that added it. A subcommand follows a bar after its command.
+// later, the list states the version that added it. A subcommand is written after its command, separated by a bar.
 type listed struct {
 	name  string
 	arity int
@@ -104,8 +104,8 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 }
 
 // TestFlagsOfCommandsAreThoseOfRedis checks that the node and Redis agree on which commands may change data and which
-// ones scripts may not call. It omits commands with subcommands, because the node gives them the flags of their
-// subcommands.
+// commands scripts may not call. It omits commands with subcommands, because in the node, such a command has the flags
+// of its subcommands.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)

@@ -11,8 +11,8 @@ import (
 // This file implements commands that compare a value before they act, as the scripts of locks do: CAD and CAS of Tair,
 // and DELEX and SET … IFEQ of Redis 8.4.
 
-// compareAndDelete implements Tair's CAD. Its reply is 1 if the key was deleted, 0 if it has another value, and -1 if
-// it does not exist.
+// compareAndDelete implements Tair's CAD. The reply is 1 if the key was deleted, 0 if the key has another value, and -1
+// if the key does not exist.
 func compareAndDelete(d *store.Data, args []string) {
 	switch k, ok := findText(d, args[1]); {
 	case !ok:
@@ -26,8 +26,8 @@ func compareAndDelete(d *store.Data, args []string) {
 	}
 }
 
-// compareAndSet implements Tair's CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]. Its reply is 1 if the key was set,
-// 0 if it has another value, and -1 if it does not exist. Without an option the key loses its expiry.
+// compareAndSet implements Tair's CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]. The reply is 1 if the key was set,
+// 0 if the key has another value, and -1 if the key does not exist. Without an option, the key loses its expiry.
 func compareAndSet(d *store.Data, args []string) {
 	o, ok := parseSetOptions(args[4:], false, false)
 	if !ok || o.nx || o.xx || o.get {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// compares lists, for each version, commands that compare before they act, and their replies.
+// compares maps each version to compare-and-set and compare-and-delete commands with their expected replies.
 var compares = map[Version]string{
 	Tair: `
 CAD lock a -> -1

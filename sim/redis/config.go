@@ -22,12 +22,12 @@ type Config struct {
 
 	// Version determines which commands exist, and the texts of some replies.
 	Version Version
-	// NotifyKeyspaceEvents says for which events about keys the node publishes messages, in the notation of redis.conf
-	// ([store.ParseEvents]). Empty means none. CONFIG SET changes it until the process ends.
+	// NotifyKeyspaceEvents selects the events of keys for which the node publishes messages, in the notation of
+	// redis.conf ([store.ParseEvents]). Empty means none. A change by CONFIG SET lasts until the process ends.
 	NotifyKeyspaceEvents string
 
-	// Password is the password that clients must send before any other command, with AUTH or HELLO and for user default
-	// (requirepass in redis.conf). It is empty if there is no password.
+	// Password is the password that clients must send before any other command, with AUTH or HELLO and as the user
+	// "default" (requirepass in redis.conf). It is empty if there is no password.
 	Password string
 
 	// Replicates names the master if the node is a replica. It is empty for a master. The master must be a process of
@@ -42,8 +42,8 @@ type Config struct {
 	MinReplicasMaxLag time.Duration
 	// SemiSync delays the reply to a write until one replica has acknowledged the write.
 	SemiSync bool
-	// SemiSyncTimeout is how long a reply is delayed before the node falls back to asynchronous replication, until a
-	// replica has caught up. Zero means DefaultSemiSyncTimeout.
+	// SemiSyncTimeout is how long a reply is delayed before the node falls back to asynchronous replication. The node
+	// returns to semi-synchronous replication when a replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
 	// Group writes the records of failovers in a group. If it is nil, losses in a failover are not recorded. Group does
 	// not change how the node behaves.
@@ -70,7 +70,7 @@ func AreEvents(text string) bool {
 	return trouble == ""
 }
 
-// withDefaults replaces zero values by the defaults.
+// withDefaults replaces zero values with the defaults.
 func (c Config) withDefaults() Config {
 	if c.MinReplicasMaxLag == 0 {
 		c.MinReplicasMaxLag = DefaultMinReplicasMaxLag

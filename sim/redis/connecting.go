@@ -117,7 +117,7 @@ func quit(n *Node, _ []string) {
 	n.data.ReplyOK()
 }
 
-// reset implements RESET: it returns a connection to the state of a new one.
+// reset implements RESET: it returns a connection to the state of a new connection.
 func reset(n *Node, _ []string) {
 	if c := n.c; c != nil {
 		n.leave(c)
@@ -130,7 +130,7 @@ func reset(n *Node, _ []string) {
 }
 
 // clientCommands are the simulated subcommands of CLIENT, namely those that client libraries use. SETINFO and NO-TOUCH
-// exist since Redis 7.2.
+// have existed since Redis 7.2.
 var clientCommands = map[string]func(n *Node, args []string){
 	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
 	"getname":      getName,
@@ -165,7 +165,7 @@ func setName(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// onOrOff implements the subcommands that concern memory. They have no effect, because a simulated node evicts nothing.
+// onOrOff implements CLIENT NO-EVICT and CLIENT NO-TOUCH. They have no effect, because a simulated node evicts nothing.
 func onOrOff(n *Node, args []string) {
 	if !isOneOf(args[2], "ON", "OFF") {
 		n.data.ReplyError(resp.ErrSyntax)
@@ -203,7 +203,7 @@ func (n *Node) closed(conn uint64) {
 	}
 }
 
-// hangUp closes a connection after the replies and pushes of this turn.
+// hangUp closes a connection after the replies and pushes of the current turn of the event loop.
 func (n *Node) hangUp(conn uint64) {
 	n.closed(conn)
 	n.held = append(n.held, heldReply{conn: conn})

@@ -88,8 +88,8 @@ func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string
 	return c
 }
 
-// TestNodesConverge exposes groups to random faults. In the end one node is the master, all nodes have its data, and no
-// key is gone without a record.
+// TestNodesConverge exposes groups to random faults. In the end, one node is the master, all nodes have its data, and
+// no key is gone without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
 	if testkit.Full() {
@@ -124,8 +124,8 @@ func converges(t *testing.T, seed uint64, version redis.Version, commands [][]st
 	}
 }
 
-// accounted checks every key that was set. It must exist at the end, have been set again by another attempt, or have a
-// record that it is gone.
+// accounted checks every key that was set. At the end, the key must exist, or must have been set again by another
+// attempt, or must have a record that it is gone.
 func accounted(t *testing.T, c *cluster, seed uint64) {
 	type owned struct {
 		name string

@@ -11,8 +11,8 @@ import (
 // Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply.
 // TestNodeAnswersAsRedis has found each of these differences.
 
-// checkType refuses a key of another type. If the key does not exist and ifAbsent is not nil, ifAbsent gives the
-// answer.
+// checkType replies with an error if the key has a type other than kind. If the key does not exist, it calls ifAbsent
+// to reply, unless ifAbsent is nil. It reports whether a reply was given.
 func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool) {
 	if d.Find(name) == nil {
 		if ifAbsent == nil {
@@ -28,9 +28,9 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
-// indices checks the arguments from position from to position to as strictly as Redis does when it parses integers. If
-// anything except the given options follows them, it leaves the check to miniredis, because Redis checks the options
-// first.
+// indices returns a check that a range of arguments are integers, parsed as strictly as by Redis. from and to are the
+// first and the last position of the range. If any argument after the range is not one of the given options, the check
+// is left to miniredis, because Redis checks the options first.
 func indices(from, to int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
 		for _, option := range args[to+1:] {
@@ -129,7 +129,7 @@ func readSets(d *store.Data, args []string) bool {
 	return false
 }
 
-// popFirst checks the count of LPOP and RPOP.
+// popFirst checks the count argument of LPOP and RPOP. It returns true if it has replied with an error.
 func popFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(wrongArity(strings.ToLower(args[0])))
@@ -180,7 +180,7 @@ func smoveFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// zpopFirst checks the count of ZPOPMIN and ZPOPMAX.
+// zpopFirst checks the count argument of ZPOPMIN and ZPOPMAX. It returns true if it has replied.
 func zpopFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(resp.ErrSyntax)

@@ -74,10 +74,10 @@ func (v vocabulary) several(least int, draw func() string) []string {
 	return words
 }
 
-// spell replaces the letters in a pattern by random words: K by a key, V a value, M a member, I an index, S a score, B
-// a bound, T a long TTL, P a short TTL, A an absolute time in ms, E an absolute time in s, C a channel, X a pattern of
-// channels, W a timeout, N classes of notifications, L a library of functions, F the name of a function. "K+" means one
-// or more keys.
+// spell replaces the letters in a pattern with random words. K stands for a key, V for a value, M for a member, I for
+// an index, S for a score, B for a bound, T for a long TTL, P for a short TTL, A for an absolute time in ms, E for an
+// absolute time in s, C for a channel, X for a pattern of channels, W for a timeout, N for classes of notifications, L
+// for a library of functions, and F for the name of a function. "K+" means one or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
@@ -97,7 +97,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move draws a change of the wall clock: forward or back, by less than a millisecond up to seconds.
+// move draws a change of the wall clock, forward or back, of 0.6 ms to 1.5 s.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -106,7 +106,7 @@ func (v vocabulary) move() time.Duration {
 	return all[v.IntN(len(all))]
 }
 
-// families are the patterns of commands that are compared with a real Redis.
+// families maps the name of a family of commands to the patterns that are compared with a real Redis.
 var families = map[string][]string{
 	"strings": {"SET K V", "SET K V NX|XX|GET|KEEPTTL", "SET K V EX|PX T", "SET K V NX|XX GET|KEEPTTL",
 		"SET K V EX|PX 0|-1|x", "SET K V foo",
@@ -195,7 +195,7 @@ var families = map[string][]string{
 		"INCR K", "SET K V PX P", "FLUSHALL", "PING"},
 }
 
-// looking lists commands whose replies show the state of keys. They are mixed into every family.
+// looking lists commands whose replies show the state of keys. They are mixed into the commands of every family.
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
 // TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections and with a wall
@@ -217,9 +217,9 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 	t.Logf("%d commands compared", r.compared)
 }
 
-// compareRandom compares the replies to some thousand commands that draw returns, or at full size to a share of a
-// million. It moves the clock from time to time. Tests with different names make different random choices. If there are
-// preludes, each connection begins with one of them.
+// compareRandom draws random commands and compares the replies of the node and of Redis. By default it draws some
+// thousand commands; at full size, it draws a share of a million. It moves the clock from time to time. Tests with
+// different names make different random choices. If there are preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
 	rows := 40
@@ -258,9 +258,9 @@ func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []st
 	}
 }
 
-// sameStream reports whether the node and Redis have sent the same on a connection: the same replies in the same order,
-// and the same pushes before and after them. Where Redis does not define the order of pushes, it may differ. Connection
-// numbers may differ, too.
+// sameStream reports whether the node and Redis have sent the same data on a connection: the same replies in the same
+// order, and the same pushes before and after the replies. The order of pushes may differ where Redis does not define
+// it. Connection numbers may differ, too.
 func sameStream(args []string, got, want string) bool {
 	got, want = connectionID.ReplaceAllString(got, "${1}:0"), connectionID.ReplaceAllString(want, "${1}:0")
 	if sameReply(args, got, want) {
@@ -272,7 +272,8 @@ func sameStream(args []string, got, want string) bool {
 
 var connectionID = regexp.MustCompile(`(\$2\r\nid\r\n):\d+`)
 
-// inPlaces returns the pushes before the first reply, the replies, and the pushes after it. The pushes are sorted.
+// inPlaces returns three texts: the pushes before the first reply, the replies, and the pushes after the first reply.
+// The pushes are sorted.
 func inPlaces(stream string) [3]string {
 	places := [3][]string{}
 	for stream != "" {

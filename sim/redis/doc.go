@@ -6,7 +6,7 @@
 // append-only file and its fsyncs (store/file.go), the commands and scripts of locks (command.go, package lua), and the
 // node itself: connections, transactions, restarts, replication, publish and subscribe.
 //
-// Unmodified client libraries can use the node. It supports RESP2 and RESP3, and notifies clients that cache of the
+// Unmodified client libraries can use the node. It supports RESP2 and RESP3, and notifies clients with a cache of the
 // keys that they must forget (tracking.go).
 //
 // Goals: a client cannot distinguish the node from Redis 7.0 by its replies or, as far as their documentation says,
@@ -29,9 +29,10 @@
 // A deadline is an absolute time in whole milliseconds on the node's wall clock. A key is expired once the clock's
 // whole milliseconds are strictly greater. So a forward jump of the clock makes keys expire early, and a backward jump
 // makes them live longer. An expired key is no longer served, but it exists until a command accesses it, or until the
-// background cycle, which runs every 100 ms, deletes it. If the clock is set back before that, the key is alive again.
-// Its DEL is written to the file and sent to the replicas when the key is deleted. Its record says that it expired at
-// the instant from which it is not served. With Redis 8, fields of a hash may have deadlines too (store/fields.go).
+// background cycle, which runs every 100 ms, deletes it. If the clock is set back before the key is deleted, the key is
+// alive again. Its DEL is written to the file and sent to the replicas when the key is deleted. The record of the key
+// says that it expired at the instant from which it is not served. With Redis 8, fields of a hash may have deadlines
+// too (store/fields.go).
 //
 // # Persistence
 //
@@ -42,29 +43,29 @@
 //
 // # Replication
 //
-// After each turn of its event loop, a master sends what the turn changed to its replicas, without waiting for them; if
-// the turn needs an fsync, it sends after the fsync. Offsets count effects, while Redis counts bytes. Replicas send
-// acknowledgments once a second, and when a WAIT requests them. They refuse writes, and hide expired keys until their
-// master deletes them. Semi-synchronous replication, as in Tair, delays the reply to a write until one replica has the
-// write. It falls back to asynchronous replication if that takes too long.
+// After each turn of its event loop, a master sends the turn's changes to its replicas, without waiting for them. If
+// the turn needs an fsync, the master sends the changes after the fsync. Offsets count effects, while Redis counts
+// bytes. Replicas send acknowledgments once a second, and when a WAIT requests them. They refuse writes, and hide
+// expired keys until their master deletes them. Semi-synchronous replication, as in Tair, delays the reply to a write
+// until one replica has the write. It falls back to asynchronous replication if the acknowledgment takes too long.
 //
 // A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has the data that had arrived. Its old
-// master continues to serve the clients that it reaches until it is ordered to follow the new one. It then replaces all
-// its data: every change of master is a full resync, sent in one message. A partial resync would have the same result.
-// A node remembers its master after a restart, as Redis writes it to its configuration. Replicas of replicas are not
-// simulated. A dead connection is noticed when the acknowledgment that is due every second is missing, not after
-// repl-timeout. A master that becomes a replica answers clients that wait for replicas with -UNBLOCKED, and closes
-// their connections. A Sentinel makes a node close the connections of all clients when it changes the node's role, even
-// when it promotes the node.
+// master continues to serve the clients that it reaches until it is ordered to follow the new master. The old master
+// then replaces all its data: every change of master is a full resync, sent in one message. A partial resync would have
+// the same result. A node remembers its master after a restart, as Redis writes it to its configuration. Replicas of
+// replicas are not simulated. A dead connection is noticed when the acknowledgment that is due every second is missing,
+// not after repl-timeout. A master that becomes a replica answers clients that wait for replicas with -UNBLOCKED, and
+// closes their connections. A Sentinel makes a node close the connections of all clients when it changes the node's
+// role, even when it promotes the node.
 //
 // # Cluster
 //
-// A node may be a member of a Redis Cluster ([ClusterConfig]). Members own hash slots, and send clients that ask for a
-// key of another slot away (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the masters has
-// had no answer from a master for longer than the node timeout, its replicas are elected as cluster.c says, and the one
-// that takes over has the data that had arrived. A master that reaches only a minority stops serving after the node
-// timeout. Whoever got a slot last, by the epoch of the election, keeps it: the old master becomes a replica as soon as
-// it hears of the new one, and loses what it alone had accepted. Connections stay open.
+// A node may be a member of a Redis Cluster ([ClusterConfig]). Members own hash slots, and redirect or refuse clients
+// that ask for a key of another slot (MOVED, ASK, CROSSSLOT, CLUSTERDOWN). They ping each other; if a majority of the
+// masters has had no answer from a master for longer than the node timeout, its replicas are elected as cluster.c says,
+// and the one that takes over has the data that had arrived. A master that reaches only a minority stops serving after
+// the node timeout. The master that got a slot last, by the epoch of the election, keeps it. The old master becomes a
+// replica as soon as it hears of the new one, and loses what it alone had accepted. Connections stay open.
 //
 // What a member knows about its cluster outlives its process, as nodes.conf does, whatever happens to its data.
 // Operators can move a slot (CLUSTER SETSLOT), but not its keys (MIGRATE). Members neither join nor leave, replicas do
@@ -73,8 +74,9 @@
 //
 // # Publish and subscribe
 //
-// Messages are pushed to the clients that are subscribed at that moment, at the end of the turn, together with the
-// turn's replies. They reach the subscribers of replicas in the stream of effects. They are not written to the file.
+// Messages are pushed to the clients that are subscribed at that moment, at the end of the turn of the event loop,
+// together with the turn's replies. They reach the subscribers of replicas in the stream of effects. They are not
+// written to the file.
 //
 // Messages about keys (notify-keyspace-events) are sent in the same way, in the order in which the keys change. Each
 // node sends them to its own subscribers. A master reports the expiry of a key when it deletes the key; a replica

@@ -27,8 +27,8 @@ func parseExpireOptions(args []string) (o expireOptions, trouble string) {
 	return o, ""
 }
 
-// admits reports whether the options allow a key with deadline old to get deadline when. A key without a deadline is
-// treated as if its deadline were infinitely late.
+// admits reports whether the options allow a change of a key's deadline from the first time to the second. A key
+// without a deadline is treated as if its deadline were infinitely late.
 func (o expireOptions) admits(old, when int64) bool {
 	switch {
 	case o.nx && old != store.Never, o.xx && old == store.Never:
@@ -82,9 +82,9 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 	}
 }
 
-// giveDeadline gives an existing key a deadline, or deletes the key if the deadline is not after now. A request with a
-// TTL of zero or less asks for the deletion. A request with a time of day does not: its sender's clock, or its arrival,
-// was late.
+// giveDeadline sets the deadline of an existing key, or deletes the key if the deadline is not after now. A TTL of zero
+// or less is a request to delete the key. An absolute time in the past is recorded as an expiry instead, because the
+// sender's clock was slow or the request arrived late.
 func giveDeadline(d *store.Data, name string, k *store.Entry, when int64, absolute bool) {
 	switch {
 	case when > d.Now:

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// at returns a deadline that is the given time after the epoch of the tests, in Redis's milliseconds.
+// at returns the deadline that is d after the tests' epoch, in ms since 1970, as text.
 func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
@@ -81,8 +81,8 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 }
 
 // TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack: an expired key is deleted when a command accesses
-// it, or by the background cycle every 100 ms. If the clock is set back before that, the key is alive again, and the
-// records show that.
+// it, or by the background cycle every 100 ms. If the clock is set back before the key is deleted, the key is alive
+// again, and the records show that.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -166,7 +166,7 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 }
 
 // TestExpireNotAfterNowDeletesAtOnce: a TTL of zero or less is a request to delete the key. An absolute time in the
-// past is not: it is recorded as a deadline that has passed.
+// past is recorded as a deadline that has passed.
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 	asked := "0.000 s key-gone lock of client-1/1 by client-2/7: deleted\n"
 	late := func(until string) string {

@@ -14,7 +14,8 @@ func Connections(n *Node) int { return len(n.conns) }
 // Keys lists the data, sorted by name. It does not expire keys.
 func (n *Node) Keys() []store.Key { return n.data.Snapshot().Keys }
 
-// Log lists the append-only file as commands, one per line, whether or not they are already on disk.
+// Log returns the content of the append-only file as commands, one per line. It includes effects that are not on disk
+// yet.
 func (n *Node) Log() []string {
 	list := n.aof.All()
 	lines := make([]string, len(list))

@@ -188,7 +188,7 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 }
 
 // TestDeposedMasterIsReinstated: a failover makes a deposed master the master again before it has begun to follow the
-// new one. It then has its own data, and nothing that was sent to the other master.
+// new master. The node then has its own data, and nothing that was sent to the other master.
 func TestDeposedMasterIsReinstated(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: time.Minute})
 	var switches []string

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements the commands about deadlines of a hash's fields. Redis has had them since 7.4 and 8.0. The file
-// also implements what these deadlines change in other commands about hashes. As in Redis, HEXPIRE and HSETEX with
-// KEEPTTL find a field that has expired but has not been deleted yet.
+// This file implements the commands about deadlines of a hash's fields, which Redis has had since 7.4 or 8.0. It also
+// implements what these deadlines change in other commands about hashes. As in Redis, HEXPIRE and HSETEX with KEEPTTL
+// find a field that has expired but has not been deleted yet.
 
 // latestField is the latest deadline of a field, in ms.
 const latestField = 1<<46 - 1
@@ -49,7 +49,7 @@ func fieldTime(command, text string, seconds bool, base int64) (when int64, trou
 // errFieldCount is the error for a count of fields that is not a positive integer.
 const errFieldCount = "ERR Number of fields must be a positive integer"
 
-// fieldList parses "FIELDS count field …" at the end of the arguments, from position at on.
+// fieldList parses the last arguments of a command, from the given position on: "FIELDS count field …".
 func fieldList(args []string, at int, badCount string) (fields []string, trouble string) {
 	if !strings.EqualFold(args[at], "fields") {
 		return nil, "ERR Mandatory argument FIELDS is missing or not at the right position"
@@ -68,10 +68,10 @@ func fieldList(args []string, at int, badCount string) (fields []string, trouble
 	return fields, ""
 }
 
-// isNoHash refuses a key of another type.
+// isNoHash replies with an error if a key exists but is not a hash. It reports whether it has replied.
 func isNoHash(d *store.Data, name string) bool { return checkType(d, name, "hash", nil) }
 
-// each replies with an array that contains the result of one for each field.
+// each calls a function for each field, and replies with an array of the results.
 func each(d *store.Data, fields []string, one func(field string) int64) {
 	d.ReplyLen(len(fields))
 	for _, field := range fields {
@@ -143,7 +143,7 @@ func timeField(d *store.Data, name string, k *store.Entry, field string, when in
 	return false
 }
 
-// logFields logs a command about fields, unless there are none.
+// logFields logs a command about fields, unless there are no fields.
 func logFields(d *store.Data, command, fields []string) {
 	if len(fields) > 0 {
 		d.LogCommand(slices.Concat(command, []string{"FIELDS", strconv.Itoa(len(fields))}, fields))
@@ -186,8 +186,8 @@ func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	}
 }
 
-// hashAndFields reads the arguments KEY FIELDS COUNT FIELD… of a command. It answers with an error and returns false if
-// the key is not a hash or the list is wrong. The hash is nil if the key does not exist.
+// hashAndFields reads the arguments KEY FIELDS COUNT FIELD… of a command. If the key is not a hash, or the list of
+// fields is malformed, it replies with an error and returns false. The hash is nil if the key does not exist.
 func hashAndFields(d *store.Data, args []string) (k *store.Entry, fields []string, ok bool) {
 	if isNoHash(d, args[1]) {
 		return nil, nil, false
@@ -239,8 +239,8 @@ func fieldFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hmgetFirst looks up the fields. If an expired field was the last one of the hash, it publishes nothing for that
-// field, as in Redis.
+// hmgetFirst looks up the fields. If an expired field was the last one of the hash, hmgetFirst publishes nothing for
+// that field, as in Redis.
 func hmgetFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	expired, empty := false, false

@@ -87,7 +87,7 @@ func incrByFloat(d *store.Data, args []string) {
 	d.ReplyBulk(sum)
 }
 
-// timeout parses the seconds for which a command may wait, and returns milliseconds; 0 means forever
+// timeout parses the timeout of a command, which is in seconds, and returns it in milliseconds; 0 means forever
 // (getTimeoutFromObjectOrReply, timeout.c).
 func timeout(v Version, text string) (ms int64, trouble string) {
 	f, ok := parseFloat(text)

@@ -19,7 +19,7 @@ func (n *Node) library(name string) int {
 	return slices.IndexFunc(n.libraries, func(l *lua.Library) bool { return l.Name == name })
 }
 
-// function finds a function by its name, whose case does not matter. It returns nil if there is none.
+// function finds a function by its name, ignoring case. It returns nil if there is none.
 func (n *Node) function(name string) *lua.Function {
 	for _, l := range n.libraries {
 		for _, f := range l.Functions {

@@ -68,8 +68,8 @@ func (v vocabulary) function() string { return v.one("f", "g", "h", "F", "nosuch
 const releaseLibrary = "#!lua name=locks\nredis.register_function('release', function(keys, args) " +
 	"if redis.call('get', keys[1]) == args[1] then return redis.call('del', keys[1]) end return 0 end)"
 
-// TestFunctionsAreData: functions survive a restart if the server has a file. They reach its replicas, and FLUSHALL
-// does not remove them.
+// TestFunctionsAreData checks that functions are stored like data. They survive a restart if the server has an
+// append-only file, they reach its replicas, and FLUSHALL does not remove them.
 func TestFunctionsAreData(t *testing.T) {
 	for policy, want := range map[store.Policy]string{store.Always: "1", store.None: "-ERR Function not found"} {
 		m := newMachine(Config{Persistence: policy})

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Group observes a master and its replicas. It sees the data of all nodes at once, which no node can. So it knows what
-// a failover has lost. It only writes records, and the nodes' behavior does not depend on it.
+// Group observes a master and its replicas. It sees the data of all nodes at once, which no node can. Therefore it
+// knows what a failover has lost. It only writes records, and the nodes' behavior does not depend on it.
 //
 // The masters write the records of a group. A replica writes none until it is promoted. After a promotion, every key
 // that the old master had and the new one does not have is recorded as lost in failover. A key that the old master had
 // deleted, but whose DEL did not arrive, is recorded as set again, with an empty By. Data that a deposed master
 // accepted later is recorded as lost when its data is replaced by the new master's. A replica may also drop keys
-// because its master came back from a restart without them. They are recorded with the reason that was recorded at the
-// master. When a node becomes master again, whether it was deposed or not, it records what has happened to all keys
-// that exist according to its own records, because a reader of the history knows only those.
+// because its master came back from a restart without them. The replica records these keys with the reason that was
+// recorded at the master. When a node becomes master again, whether it was deposed or not, it records what has happened
+// to all keys that exist according to its own records, because a reader of the history relies on these records.
 //
 // Each group of a run needs a Group of its own. The zero Group is ready to use.
 type Group struct {
@@ -52,7 +52,8 @@ func (n *Node) standing() []store.Holding {
 	return n.data.Snapshot().Holdings()
 }
 
-// stands reports whether a key or member existed according to the node's own records when it last wrote any.
+// stands reports whether a key or member existed according to the node's own records, at the time when the node last
+// wrote records.
 func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
@@ -87,19 +88,19 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 	}
 }
 
-// lostBefore reports whether the group had already lost h when n was deposed. If so, the group's reason for the loss is
-// kept, not the reason for the loss at n.
+// lostBefore reports whether the group had already lost h when n was deposed. If so, the reason that the group has
+// recorded is kept. The reason for the loss at n is ignored.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
 }
 
-// divergent reports whether h was set while n was deposed.
+// divergent reports whether h was set on n after n had been deposed.
 func (n *Node) divergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
-// resynced records what a replica has lost because its own data was replaced by its master's.
+// resynced records what a replica has lost because its data was replaced with its master's data.
 func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return
@@ -125,7 +126,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	n.repl.recorded, n.repl.had = nil, nil
 }
 
-// ownedOf returns the set of the titles in a list.
+// ownedOf returns the titles of the given holdings as a set.
 func ownedOf(list []store.Holding) map[store.Title]bool {
 	set := make(map[store.Title]bool, len(list))
 	for i := range list {

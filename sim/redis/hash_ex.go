@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements HSETEX, HGETEX and HGETDEL, which Redis has had since 8.0. They read or write fields of a hash,
-// and also set their deadlines or delete them.
+// This file implements HSETEX, HGETEX and HGETDEL, which Redis has had since 8.0. These commands read or write fields
+// of a hash. They also set the fields' deadlines or delete the fields.
 
-// timing says what HSETEX and HGETEX do with deadlines.
+// timing describes what HSETEX and HGETEX do with deadlines.
 type timing struct {
 	option   string // EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; empty if there is none
 	when     int64  // in ms, if sets is true
@@ -20,7 +20,7 @@ type timing struct {
 	absolute bool // the request names a time of day
 }
 
-// parse parses an option, which is the first of the words. The second one is its argument, if it has one.
+// parse parses the option in words[0]. If the option has an argument, it is words[1].
 func (t *timing) parse(d *store.Data, command string, words []string) (trouble string) {
 	t.option = strings.ToUpper(words[0])
 	if t.sets = isOneOf(t.option, "EX", "PX", "EXAT", "PXAT"); !t.sets {
@@ -76,7 +76,8 @@ func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	return o, wrongArity("hsetex")
 }
 
-// fieldPairs parses what follows FIELDS, which is at position at: a count, and pairs of a field and a value.
+// fieldPairs parses the arguments that follow FIELDS: a count, and pairs of a field and a value. The argument at is the
+// position of FIELDS.
 func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	count, err := strconv.ParseInt(args[at+1], 10, 32)
 	pairs = args[at+2:]
@@ -181,8 +182,8 @@ func (o *setEx) apply(d *store.Data, name string, k *store.Entry, expired bool) 
 	endFields(d, name, k)
 }
 
-// value replies with the value of a field, or with null. It reports whether the field exists, and whether it deleted
-// the field because it had expired.
+// value replies with the value of a field, or with null. It reports whether the field exists. It also reports whether
+// the field had expired, in which case it deletes the field.
 func value(d *store.Data, name string, k *store.Entry, field string) (exists, expired bool) {
 	expired = d.FindField(name, k, field)
 	if exists = k != nil && k.HasField(field); exists {

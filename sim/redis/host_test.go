@@ -63,7 +63,7 @@ func (m *machine) Record(e history.Event) {
 	m.events = append(m.events, e)
 }
 
-// sleep lets d pass, and wakes the node whenever one of its timers is due.
+// sleep advances the time by d, and wakes the node whenever one of its timers is due.
 func (m *machine) sleep(d time.Duration) {
 	end := m.mono + int64(d)
 	for m.up {
@@ -91,7 +91,7 @@ func (m *machine) sleep(d time.Duration) {
 	m.mono = end
 }
 
-// freeze lets d pass while the node is paused. Timers that are due fire afterwards.
+// freeze pauses the node for d. Timers that are due fire afterwards.
 func (m *machine) freeze(d time.Duration) {
 	m.wall += int64(d)
 	m.mono += int64(d)

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// This file is about nodes that are members of a Redis Cluster (cluster.c): what a node knows about the members, and
-// the messages by which members learn about each other (the cluster bus). takeover.go elects replicas, redirect.go
-// sends clients to the member that serves a key, and cluster_commands.go implements CLUSTER.
+// This file implements nodes that are members of a Redis Cluster (cluster.c). It contains what a node knows about the
+// members, and the messages by which members learn about each other (the cluster bus). takeover.go elects replicas,
+// redirect.go sends clients to the member that serves a key, and cluster_commands.go implements CLUSTER.
 
 // DefaultNodeTimeout is the value of cluster-node-timeout in redis.conf.
 const DefaultNodeTimeout = 15 * time.Second
@@ -57,8 +57,8 @@ type clusterMember struct {
 	migrating, importing map[int]*peer // slots that are being moved away from or to this node (CLUSTER SETSLOT)
 }
 
-// peer is what one member knows about another, or about itself. Times are in ms of the wall clock of the member that
-// knows it.
+// peer is what one member knows about another member, or about itself. Times are in ms of the wall clock of the member
+// that has this knowledge.
 type peer struct {
 	name   sim.ProcessID
 	master *peer // nil for a master
@@ -122,7 +122,7 @@ func (m *clusterMember) peer(name sim.ProcessID) *peer {
 	return nil
 }
 
-// owner returns the member that serves a slot; nil if none does.
+// owner returns the member that serves a slot, or nil if no member does.
 func (m *clusterMember) owner(slot int) *peer {
 	for _, p := range m.peers {
 		if p.slots.has(slot) {
@@ -142,7 +142,8 @@ func (m *clusterMember) replicas(master *peer) (list []*peer) {
 	return list
 }
 
-// majority returns how many of the masters with slots form a majority, and how many of them the node reaches.
+// majority counts the masters that serve slots. needed is the number that forms a majority of them, and reached is the
+// number that this node reaches.
 func (m *clusterMember) majority() (needed, reached int) {
 	size := 0
 	for _, p := range m.peers {
@@ -165,20 +166,20 @@ type (
 		// failing lists the members that the sender believes to have failed.
 		failing []sim.ProcessID
 	}
-	// obituary says that, according to a majority of the masters, a member has failed.
+	// obituary announces that, according to a majority of the masters, a member has failed.
 	obituary struct {
 		busHeader
 		who sim.ProcessID
 	}
-	// ballot asks masters to vote for the sender as the successor of its master. If it is ordered, it asks for votes
-	// even though the master works.
+	// ballot asks masters to vote for the sender as the successor of its master. If the failover was ordered, the
+	// ballot asks for votes even though the master works.
 	ballot struct {
 		busHeader
 		ordered bool
 	}
 	// vote answers a ballot.
 	vote struct{ busHeader }
-	// correction is sent to a member that claims slots of another member. It says who serves them.
+	// correction is sent to a member that claims slots of another member. It states which member serves the slots.
 	correction struct {
 		busHeader
 		who   sim.ProcessID
@@ -204,7 +205,7 @@ type busHeader struct {
 
 func (g busHeader) header() busHeader { return g }
 
-// Phases of these messages. The random delays of messages depend on them.
+// Phases of the messages between members. The random delays of messages depend on them.
 const (
 	phaseBus       = "cluster bus"
 	phaseObituary  = "cluster fail"
@@ -227,7 +228,8 @@ func (n *Node) busHeader() busHeader {
 // millis returns the node's wall clock in ms.
 func (n *Node) millis() int64 { return n.data.Wall / int64(time.Millisecond) }
 
-// joinCluster is called when the process of a member starts. At the first start, the cluster is complete and works.
+// joinCluster is called when the process of a member starts. At the first start, all members already know each other
+// and serve requests.
 func (n *Node) joinCluster() {
 	if n.cfg.Cluster == nil {
 		return
@@ -253,8 +255,8 @@ func (n *Node) joinCluster() {
 	n.host.WakeAfter(time.Duration(n.host.Rand("first look", n.second())%uint64(busEvery)), wakeBus)
 }
 
-// looked checks the other members, as a node does ten times a second (clusterCron). It pings those that are due, and
-// suspects those that have not answered for too long.
+// looked checks the other members, as a node does ten times a second (clusterCron). It pings members when a ping is
+// due, and suspects members that have not answered for too long.
 func (n *Node) looked() {
 	m, now := n.member, n.millis()
 	n.host.WakeAfter(busEvery, wakeBus)
@@ -276,8 +278,8 @@ func (n *Node) looked() {
 	n.judgeCluster()
 }
 
-// pingOldest pings the member from which nothing has arrived for the longest time, or all members. In a large cluster,
-// Redis chooses five members at random and pings one of these.
+// pingOldest pings the member that has been silent for the longest time or, if all is true, every member. In a large
+// cluster, Redis considers only five random members and pings one of them.
 func (n *Node) pingOldest(all bool) {
 	var oldest *peer
 	for _, p := range n.member.peers {
@@ -327,7 +329,7 @@ func (n *Node) announceSlots() {
 	n.toAll(phaseBus, beat{busHeader: n.busHeader(), pong: true, failing: n.member.failing()})
 }
 
-// hears handles a message of another member (clusterProcessPacket).
+// hears handles a message from another member (clusterProcessPacket).
 func (n *Node) hears(from sim.ProcessID, body interface{ header() busHeader }) {
 	m, now := n.member, n.millis()
 	if m == nil {
@@ -431,9 +433,9 @@ func (n *Node) mayBury(w *peer, now int64) {
 	}
 }
 
-// claim gives slots to a master that claims them, if it got them in a later epoch than their present owner
-// (clusterUpdateSlotsConfigWith). If the node or its master has lost all its slots by this, the node becomes a replica
-// of the new master.
+// claim gives slots to a master that claims them, if the master got them in a later epoch than their current owner
+// (clusterUpdateSlotsConfigWith). If the node or its master thereby loses all its slots, the node becomes a replica of
+// the new master.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	m := n.member
 	mine := m.self
@@ -463,8 +465,8 @@ func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	}
 }
 
-// correct handles a member that claims slots that another member got in a later epoch. It tells the member who serves
-// them.
+// correct handles a member that claims slots that another member got in a later epoch. It tells the first member who
+// serves the slots.
 func (n *Node) correct(to *peer, g busHeader) {
 	for _, q := range n.member.peers {
 		owner := to

@@ -67,8 +67,8 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 	}
 }
 
-// When an attempt removes its own field, its other fields no longer have an owner. Example: the first reader sets the
-// mode field of a read-write lock, and the last one removes it.
+// When an attempt removes its own field, its other fields no longer have an owner. For example, the first reader sets
+// the mode field of a read-write lock, and the last reader removes it.
 func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
@@ -90,9 +90,9 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 		"deleted")
 }
 
-// If a field is set to the value that it already has, its owner remains the owner, provided that it has another field
-// that the command does not set. For example, each reader of a read-write lock may set the mode. An owner without
-// another field is replaced, because all clients may use the same value.
+// A command may set a field to the value that it already has. The field then keeps its owner, but only if the owner has
+// another field that the command does not set. For example, each reader of a read-write lock may set the mode. An owner
+// without another field is replaced, because all clients may use the same value.
 func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 	for _, c := range []struct{ first, second, report string }{
 		{"HSET lock mode read first 1", "HSET lock mode read",

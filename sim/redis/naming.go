@@ -29,7 +29,7 @@ type sentScript struct {
 // mostScripts is the number of scripts that are kept from one run to the next.
 const mostScripts = 1000
 
-// Begin starts another run. Names that are already known are kept, because it takes long to determine them.
+// Begin starts another run. Names that are already known are kept, because it takes a long time to determine them.
 func (n *Namer) Begin() {
 	if n.run++; len(n.texts) > mostScripts {
 		n.texts, n.hashes = nil, nil
@@ -89,8 +89,8 @@ func firstLine(script string) string {
 	return "EVAL"
 }
 
-// printable returns the beginning of a text, without characters that could disturb a terminal or the line of a fault. A
-// client may send any bytes.
+// printable returns the beginning of a text, without characters that could disturb a terminal or a line of a fault
+// plan. A client may send any bytes.
 func printable(text string) string {
 	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A request is named by its command, and a script by its name or its first line, however it is sent.
+// A request is named after its command. A script is named after its known name or its first line, however it is sent.
 func TestRequestsAreNamed(t *testing.T) {
 	const own = "\n-- takes it #1\n  local v = redis.call(\"get\", KEYS[1])\nreturn v"
 	release := `if redis.call('GET',KEYS[1]) == ARGV[1] then return redis.call('DEL',KEYS[1]) else return 0 end`
@@ -48,7 +48,7 @@ func TestRequestsAreNamed(t *testing.T) {
 	}
 }
 
-// The number of scripts that are kept is bounded, even if each request sends a new one.
+// The number of scripts that are kept is bounded, even if each request sends a new script.
 func TestFewScriptsAreKept(t *testing.T) {
 	var n Namer
 	for i := range 10 * mostScripts {

@@ -22,8 +22,8 @@ type Node struct {
 	// libraries contains the loaded libraries of functions, sorted by name.
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
-	// stood is what exists according to the node's records. It is kept while the node writes no records: while it is
-	// down or a replica. If some of it is missing after the next start, lost is the reason to record.
+	// stood contains what exists according to the node's records. It is kept while the node writes no records because
+	// it is down or a replica. If anything in stood is missing after the next start, lost is the reason to record.
 	stood []store.Holding
 	lost  history.Why
 
@@ -54,7 +54,7 @@ type Node struct {
 
 	slow time.Duration // time that a fault adds to each fsync
 
-	// With store.Always the node is blocked during an fsync.
+	// With store.Always, the node is blocked during an fsync.
 	queue, batch []arrival   // what has arrived during the fsync
 	held         []heldReply // replies to be sent after the fsync
 	heldBytes    []byte
@@ -67,7 +67,7 @@ type Node struct {
 	face func(w *resp.Writer, args []string) // answers the commands of a Sentinel; nil in a Redis server
 }
 
-// arrival is a request, a message of another server, or the end of a connection.
+// arrival is a request, a message from another server, or the end of a connection.
 type arrival struct {
 	request *sim.Incoming
 	from    sim.ProcessID
@@ -75,7 +75,7 @@ type arrival struct {
 	closed  uint64
 }
 
-// on returns the connection on which the arrival came.
+// on returns the source of the arrival: the number of a client's connection, or the name of another server.
 func (a arrival) on() any {
 	switch {
 	case a.request != nil:
@@ -89,9 +89,9 @@ func (a arrival) on() any {
 // EventLoop marks the node as a [sim.EventLoop].
 func (n *Node) EventLoop() {}
 
-// heldReply is sent to a client at the end of the turn, after the fsync if there is one. There are three kinds. If to
-// is set, it is a reply. If to is nil, it is a push or, if there are no bytes, the end of the connection. The bytes are
-// [from,end) of heldBytes.
+// heldReply is sent to a client at the end of a turn of the event loop, after the fsync if there is one. There are
+// three kinds: a reply if the field to is set, and otherwise a push or, if there are no bytes, the end of the
+// connection. The bytes are heldBytes[from:end].
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // connection of a push
@@ -121,8 +121,8 @@ const (
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
-// New makes a node. This takes long, because each miniredis registers all its commands. Keep nodes and Reset them
-// between runs.
+// New makes a node. This takes a long time, because each miniredis registers all its commands. Keep nodes and Reset
+// them between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
 	n.data = store.New((*hooks)(n))
@@ -180,7 +180,7 @@ func (n *Node) Start(h sim.Host) {
 	n.finishTurn()
 }
 
-// startFile begins to write the file. Everything in it is on disk.
+// startFile starts the append-only file. Its current content counts as on disk.
 func (n *Node) startFile() {
 	unit := time.Second
 	if n.cfg.Version == Redis8 {
@@ -190,8 +190,8 @@ func (n *Node) startFile() {
 	n.markAll()
 }
 
-// Stop ends the process. The data that the next start finds depends on how the process ends and on the settings of
-// persistence.
+// Stop ends the process. The data that the next start finds depends on how the process ends and on the persistence
+// settings.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.data.Snapshot()
@@ -286,8 +286,8 @@ func (n *Node) endTurn() {
 	n.armTimer()
 }
 
-// finishTurn ends a turn whose replies were held back. It sends the replies and messages now or, if an fsync must come
-// first, after the fsync.
+// finishTurn ends a turn of the event loop whose replies were held back. It sends the replies and messages at once or,
+// if an fsync must come first, after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
 	n.broadcast()
@@ -386,8 +386,8 @@ func (n *Node) slowFsync(f sim.ServerFault) {
 // standsStill reports whether an fsync blocks the event loop.
 func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
-// fsyncAlways begins the fsync that store.Always requires at the end of a turn, and reports whether replies must wait
-// for it.
+// fsyncAlways begins the fsync that store.Always requires at the end of a turn of the event loop. It reports whether
+// replies must wait for the fsync.
 func (n *Node) fsyncAlways() bool {
 	if n.cfg.Persistence != store.Always {
 		return false
@@ -438,15 +438,15 @@ func (n *Node) dropQueued(conn uint64) {
 	})
 }
 
-// isClosing reports whether the node will close a connection at the end of the turn.
+// isClosing reports whether the node will close a connection at the end of the current turn of the event loop.
 func (n *Node) isClosing(conn uint64) bool {
 	return slices.ContainsFunc(n.held, func(h heldReply) bool {
 		return h.to == nil && h.from == h.end && h.conn == conn
 	})
 }
 
-// fsyncDone sends the replies that waited for the fsync. It then executes, in one turn, everything that arrived during
-// the fsync.
+// fsyncDone sends the replies that waited for the fsync. It then executes everything that arrived during the fsync, in
+// a single turn of the event loop.
 func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
@@ -479,7 +479,7 @@ func (n *Node) take(a arrival) {
 	}
 }
 
-// respond holds back the reply to a request that was executed, or makes the request wait.
+// respond either holds back the reply to an executed request, or makes the request wait.
 func (n *Node) respond(r *sim.Incoming) {
 	if n.mayBlock() {
 		n.conclude(r, n.state(), n.repl.end())

@@ -27,8 +27,8 @@ var events = map[string]event{
 }
 
 // notifyPassed publishes the notifications for a command that miniredis has executed, in Redis's order. It is called
-// for each key that may have changed, with the index i of the key's argument. was says whether the first key existed
-// before the command.
+// for each key that may have changed. i is the index of the key in the arguments. The argument was states whether the
+// first key existed before the command.
 func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// operated is the state of what the server itself or an operator does to a node: evictions, DEL, FLUSHALL and CLIENT
-// PAUSE. The operator is not a client of the run. All of this is lost when the process ends.
+// operated holds the pending actions on a node that do not come from clients of the run: evictions by the server, and
+// DEL, FLUSHALL and CLIENT PAUSE by an operator. Everything in it is lost when the process ends.
 type operated struct {
 	orders []sim.ServerFault // faults to be carried out when the event loop runs next
 	pauses []*history.Fault  // active client pauses
@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders carries out the orders in a separate turn.
+// followOrders carries out the pending orders in a separate turn of the event loop.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
@@ -46,7 +46,7 @@ func (n *Node) followOrders() {
 }
 
 // removeKeys removes a key, or all keys if name is empty. A replica does nothing: it does not evict by itself, and it
-// refuses these commands.
+// refuses an operator's DEL or FLUSHALL.
 func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	n.data.Attempt = ""
 	n.attend(0)
@@ -59,9 +59,8 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	}
 }
 
-// postpones reports whether a client pause delays an arrival. If so, it keeps the arrival for later. A client pause
-// also delays Sentinels, and replicas that are only beginning to follow. It does not delay replicas that already
-// follow.
+// postpones reports whether a client pause delays an arrival. If so, it stores the arrival for later. A client pause
+// also delays Sentinels, and replicas that are beginning to follow. It does not delay replicas that already follow.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false
@@ -84,7 +83,7 @@ func (n *Node) dropPostponed(conn uint64) {
 	})
 }
 
-// unpauseClients handles what was postponed.
+// unpauseClients handles the requests and messages that were postponed during a client pause.
 func (n *Node) unpauseClients() {
 	list := n.postponed
 	n.postponed = nil

@@ -86,8 +86,8 @@ func TestACrashEndsAClientPause(t *testing.T) {
 	}
 }
 
-// TestRemovedKeysAreRecordedWithTheirReason: a key that is evicted, and all keys that an operator flushes, are gone,
-// and the record of each states why. A key that does not exist leaves no record.
+// TestRemovedKeysAreRecordedWithTheirReason: a key may be evicted, and an operator may flush all keys. The record of
+// each removed key states the reason. A key that does not exist leaves no record.
 func TestRemovedKeysAreRecordedWithTheirReason(t *testing.T) {
 	for why, gone := range map[history.Why][]string{history.Evicted: {"a"}, history.FlushedByOperator: {"a", "b"}} {
 		m := newMachine(Config{})

@@ -17,9 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// A lock may be stored in any type of key, and be acquired with many different commands. The records must always show
-// the same owner, and the same client that removes another's key. Each spelling in this file is sent to a node over the
-// wire, and compared with a model that knows only who holds the lock and until when.
+// A lock may be stored in any type of key, and be acquired with many different commands. In every case, the records
+// must show the same owner. If a client removes another client's key, the records must name the same client. The test
+// sends each spelling in this file to a node over the wire, and compares the result with a model that knows only who
+// holds the lock and until when.
 
 const lockTTL = time.Second
 
@@ -86,7 +87,7 @@ func (s *spelling) String() string {
 	return fmt.Sprintf("%s by %s, reversed %t, release %s", s.name, s.form, s.reversed, s.release)
 }
 
-// spellings returns all spellings.
+// spellings returns every combination of a storage, a form, an order of arguments, and a way to release the lock.
 func spellings() (all []*spelling) {
 	values := []func(string, int) string{
 		func(c string, n int) string { return c + "." + strconv.Itoa(n) },
@@ -146,7 +147,7 @@ func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 	a.reply = readable(*reply)
 }
 
-// attempt returns the client's latest attempt. owner returns the value that it uses.
+// attempt returns the client's latest attempt. owner returns the value with which the client claims to own the lock.
 func (a *asker) attempt() history.Attempt { return history.Attempt(a.name + "/" + strconv.Itoa(a.n)) }
 func (a *asker) owner() string            { return cmp.Or(a.other, a.stage.value(a.name, a.n)) }
 
@@ -184,8 +185,8 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// when executes commands if a condition is true, in the form of the spelling. The condition is given in two ways: as a
-// condition in Lua, and as a command with a test of its reply.
+// when runs the given commands if a condition is true, in the form of the spelling. The condition is passed in two
+// ways: as an expression in Lua, and as a command with a test of its reply.
 func (a *asker) when(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
@@ -320,7 +321,7 @@ func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offences) }
 // half is the time between two steps. A lease ends two steps after it was taken.
 const half = lockTTL/2 + 10*time.Millisecond
 
-// play executes a schedule: "a+" means that client a acquires the lock, "a-" that it releases it.
+// play executes a schedule: "a+" means that client a acquires the lock, and "a-" means that it releases the lock.
 func (s *stageOf) play(schedule []string) (o outcome) {
 	for _, step := range schedule {
 		a := s.clients[step[:1]]
@@ -340,7 +341,7 @@ func (s *stageOf) play(schedule []string) (o outcome) {
 	return o
 }
 
-// model returns the outcome of a schedule that users of a lock would expect.
+// model returns the outcome that users of a lock would expect from a schedule.
 func model(schedule []string, r letting) (o outcome) {
 	holder, ends, n := "", time.Duration(0), map[string]int{}
 	for i, step := range schedule {
@@ -367,8 +368,8 @@ func model(schedule []string, r letting) (o outcome) {
 	return o
 }
 
-// schedules returns all schedules of a given length in which two clients acquire and release the lock. A client
-// releases only a lock that it has got according to the model. It does not acquire while it has the lock.
+// schedules returns all schedules of a given length in which two clients acquire and release the lock. According to the
+// model, a client releases only a lock that it holds, and does not acquire a lock that it already holds.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
@@ -390,8 +391,8 @@ func schedules(length int, r letting) (all [][]string) {
 	return all
 }
 
-// TestWhoOwnsALockDoesNotDependOnItsSpelling checks that, for each spelling, each schedule has the outcome of the
-// model: which acquires succeed, who removes whose key, and the verdict on ownership.
+// TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each spelling and compares the outcome with the
+// model. It compares which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offences := 4, 0
 	if testkit.Full() {
@@ -415,7 +416,7 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	}
 }
 
-// respellings are other commands that set the key of a storage, by the name of the storage.
+// respellings maps the name of a storage to other commands that set its key.
 var respellings = map[string][][]string{
 	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
 		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},
@@ -432,13 +433,14 @@ var respellings = map[string][][]string{
 }
 
 // TestRespellingALockChangesNothing replaces the commands by others with the same effect, and changes the owner values
-// and the order of keys and arguments. No verdict, no cause and no client named in it may change.
+// and the order of keys and arguments. The verdicts must stay the same, including their causes and the clients that
+// they name.
 func TestRespellingALockChangesNothing(t *testing.T) {
 	told := func(s *spelling, schedule []string) string {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			// compare only violations, since it may differ whether other laws were judged at all
+			// compare only violations, because the spellings may differ in whether other laws can be judged at all
 			if f.Outcome == checker.Violated {
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}
@@ -480,7 +482,7 @@ func (s *stageOf) history() *history.History {
 	return h
 }
 
-// misjudged describes what the checker gets wrong about a schedule. It is empty if the verdict is right.
+// misjudged describes what the checker gets wrong about a schedule. It returns "" if the verdict is right.
 func (s *stageOf) misjudged(want *outcome) string {
 	for _, a := range s.clients {
 		if a.wrong != "" {

@@ -10,7 +10,8 @@ import (
 )
 
 // startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync. path
-// is the redis-server, and more are arguments of both. The result is a connection to each, and the master's address.
+// is the path of redis-server. more contains additional arguments for both servers. The result is a connection to each
+// server, and the master's address.
 func startRealPair(t *testing.T, path string, more ...string) (pair [2]*realRedis, master string) {
 	t.Helper()
 	for i := range pair {

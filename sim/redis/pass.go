@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn makes miniredis execute a command that concerns only values. It finds out what the command did to the keys by
-// comparing them.
+// passOn makes miniredis execute a command that concerns only values. It finds out what the command did by comparing
+// the keys before and after it.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
@@ -35,11 +35,11 @@ func passOn(d *store.Data, c *command, args []string) {
 	}
 }
 
-// settlePassed determines what a command executed by miniredis did to its keys. was says whether the first key existed
-// before. nothing says that, according to its reply, the command changed nothing.
+// settlePassed determines what a command executed by miniredis did to its keys. The argument was states whether the
+// first key existed before, and nothing is true if the reply shows that the command changed nothing.
 func settlePassed(d *store.Data, c *command, args []string, was, nothing bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		// Redis has looked up the first key; if that does not exist, it does not look up the other
+		// Redis looks up the first key. If that key does not exist, Redis does not look up the second key.
 		if d.Find(args[i]); nothing {
 			break
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Publish/subscribe. A message is sent once to each client that is subscribed at that moment. It is not written to the
-// file, but replicas get it in the stream of effects, for their own subscribers.
+// This file implements publish and subscribe. A message is sent once to each client that is subscribed when the message
+// is published. It is not written to the file. Replicas get it in the stream of effects, for their own subscribers.
 
 // audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
 type audience struct {
@@ -41,8 +41,8 @@ func newAudiences() [audiences]audience {
 	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
 }
 
-// subscriptions returns the number of subscriptions that replies to SUBSCRIBE and similar commands contain. Channels
-// and patterns are counted together.
+// subscriptions returns the number of subscriptions for the replies to SUBSCRIBE and similar commands. Channels and
+// patterns are counted together.
 func (c *connection) subscriptions(kind int) int {
 	if kind == toShards {
 		return len(c.subscribed[toShards])
@@ -50,8 +50,8 @@ func (c *connection) subscriptions(kind int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether only commands about subscriptions are allowed on the connection. This is so if it has
-// subscriptions and uses RESP2, in which messages could be mistaken for replies.
+// listensOnly reports whether only commands about subscriptions are allowed on the connection. This is the case if the
+// connection has subscriptions and uses RESP2, in which messages could be mistaken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
@@ -94,7 +94,7 @@ func subscribe(kind int) func(n *Node, args []string) {
 	}
 }
 
-// unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it ends all subscriptions, in the
+// unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name, it ends all subscriptions, in the
 // order in which they were made. Redis does not define that order.
 func unsubscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
@@ -159,8 +159,8 @@ func publish(kind int) func(n *Node, args []string) {
 	}
 }
 
-// publish pushes a message to this node's subscribers. The subscribers of the channel come first, and then the
-// subscribers of patterns, each in the order of their subscriptions. It returns their number.
+// publish pushes a message to this node's subscribers, and returns the number of subscribers. The subscribers of the
+// channel come first, and then the subscribers of patterns, each in the order of their subscriptions.
 func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	if i, found := n.audiences[kind].find(name); found {
 		a := &n.audiences[kind]
@@ -177,7 +177,8 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	return receivers
 }
 
-// pushTo pushes words to connections at the end of the turn. channel and message identify the content of the push.
+// pushTo pushes words to connections at the end of the current turn of the event loop. channel and message identify the
+// content of the push.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
 	for _, id := range conns {
@@ -191,7 +192,8 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push sends what w has appended to the held bytes to a connection, at the end of the turn.
+// push sends a push to a connection at the end of the current turn of the event loop. Its bytes are those that w has
+// appended to the held bytes.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out

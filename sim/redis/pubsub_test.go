@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// listen waits for at most a second for what a server pushes on connection n, and records it.
+// listen waits up to a second for a push from a server on connection n, and records the push.
 func (s *session) listen(to sim.ProcessID, n int) {
 	b, status := s.Receive(sim.Conn{Server: to, N: n}, time.Second)
 	said := strings.ReplaceAll(strings.TrimSuffix(string(b), "\r\n"), "\r\n", " ")
@@ -46,8 +46,8 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 		"106ms client-2 PUBLISH two 3: :0", "1.104s client-1 hears nothing", "2.104s client-1 hears nothing")
 }
 
-// A message is sent to the subscribers of replicas as well. A message to a replica is not sent to the master. Neither
-// is written to the file.
+// A message to a master is also sent to the subscribers of its replicas. A message to a replica is not sent to the
+// master. No message is written to the file.
 func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -67,7 +67,7 @@ func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	want(t, "the files", append(c.nodes[master].Log(), c.nodes[replica1].Log()...))
 }
 
-// With store.Always nothing is sent before the fsync, not even messages.
+// With store.Always, nothing is sent before the fsync, not even messages.
 func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -139,9 +139,9 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	want(t, "said", c.said, "502ms client-2 PUBLISH free 1: :1", "1.504s client-2 PUBLISH free 2: :0")
 }
 
-// When a Sentinel changes the role of a node, it makes the node disconnect its clients (sentinelSendSlaveOf in Redis's
-// sentinel.c), so that they ask again which node is the master. This happens to the new master, and to the old one when
-// it is reconfigured.
+// A Sentinel that changes the role of a node makes the node disconnect its clients (sentinelSendSlaveOf in Redis's
+// sentinel.c), so that the clients ask again which node is the master. This happens to the new master, and to the old
+// master when it is reconfigured.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {

@@ -87,7 +87,7 @@ func connect(t *testing.T, network, address string) *realRedis {
 }
 
 // realServer is a redis-server process on this machine, empty and without persistence, on a socket in a temporary
-// folder. The test moves its wall clock. It deletes expired keys only when a command accesses them.
+// folder. The test controls the server's wall clock. The server deletes expired keys only when a command accesses them.
 type realServer struct {
 	t      *testing.T
 	socket string

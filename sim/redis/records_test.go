@@ -38,7 +38,7 @@ func (a account) note(e *history.Event) {
 	}
 }
 
-// bookkeeper is a group whose records are read as they are written.
+// bookkeeper is a group of nodes. It reads the nodes' records as they are written.
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
@@ -49,7 +49,7 @@ type bookkeeper struct {
 	attempts int      // number of attempts so far; several consecutive commands belong to one
 }
 
-// desk is the host of a node whose records are checked. Deadlines in the records are times of its wall clock.
+// desk is the host of a node whose records are checked. Deadlines in the records are times of the host's wall clock.
 type desk struct {
 	host
 	books *bookkeeper
@@ -77,8 +77,8 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bo
 	if !grouped {
 		names = names[:1]
 	}
-	// After a promotion, a reader assumes that the new master has what the old one had, except for what is recorded
-	// next.
+	// After a promotion, a reader of the records assumes that the new master has the same data as the old one, except
+	// for changes that are recorded after the promotion.
 	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
 		b.report = append(b.report, fmt.Sprintf("    fail over %s to %s", old, promoted))
 		had := account{}
@@ -114,7 +114,7 @@ func (b *bookkeeper) pass(d time.Duration) {
 	}
 }
 
-// holds returns what a node actually has, by its own clock.
+// holds returns the keys and members that exist on a node by the node's own clock.
 func (m *member) holds() account {
 	is := account{}
 	for _, h := range m.node.data.Snapshot().Holdings() {
@@ -149,7 +149,7 @@ func (b *bookkeeper) audit() {
 	}
 }
 
-// order makes the Sentinel order all nodes to follow the given one. Messages to a server that is down are lost.
+// order makes the Sentinel order all nodes to follow the given node. Messages to a server that is down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {

@@ -13,8 +13,9 @@ const (
 	tryAgain  = "TRYAGAIN Multiple keys request during rehashing of slot"
 )
 
-// takeAsking notes whether a request follows ASKING, which applies to one request or transaction even if that is
-// refused. name is the command's name; "" if the command is unknown or the request is malformed.
+// takeAsking notes whether a request follows ASKING. ASKING applies to the next request or transaction, even if that
+// request or transaction is refused. name is the command's name, or "" if the command is unknown or the request is
+// malformed.
 func (n *Node) takeAsking(name string) {
 	if n.member == nil || n.conn == 0 || n.inScript || n.inExec {
 		return
@@ -48,7 +49,7 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 // toShard reports whether the keys of a command are shard channels.
 func (c *nodeCommand) toShard() bool { return isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE") }
 
-// stored returns the keys of a command that a node stores: none if they are shard channels.
+// stored returns the keys that the node stores: all keys of the command, or none if they are shard channels.
 func (c *nodeCommand) stored(keys []string) []string {
 	if c.toShard() {
 		return nil
@@ -56,8 +57,9 @@ func (c *nodeCommand) stored(keys []string) []string {
 	return keys
 }
 
-// away returns the error for a request with the given keys, or "" if this node serves it. stored lists those that are
-// not shard channels. Messages on shard channels are also served by replicas, and while the cluster is down.
+// away returns the error for a request with the given keys, or "" if this node serves the request. stored lists the
+// keys that are not shard channels. Messages on shard channels are served by replicas too, and also while the cluster
+// is down.
 func (n *Node) away(keys, stored []string, writes, asking, toShard bool) string {
 	if len(keys) == 0 {
 		return ""
@@ -99,8 +101,8 @@ func sentTo(how string, slot int, p *peer) string {
 	return how + " " + strconv.Itoa(slot) + " " + string(p.name) + ":" + resp.Port
 }
 
-// sendAway answers with a redirection. If a transaction is open, it will not be executed any more. A redirected EXEC
-// ends it.
+// sendAway replies with a redirection. If a transaction is open, its EXEC will fail. A redirected EXEC ends the
+// transaction.
 func (n *Node) sendAway(c *nodeCommand, where string) {
 	if t := n.transaction(); t != nil {
 		if t.refused = true; c.Name == "exec" {
@@ -163,7 +165,7 @@ func asks(n *Node, _ []string) {
 	n.data.ReplyOK()
 }
 
-// notInCluster answers with an error if the node is in no cluster, and reports whether it did.
+// notInCluster replies with an error if the node is in no cluster, and reports whether it has replied.
 func (n *Node) notInCluster() bool {
 	if n.member == nil {
 		n.data.ReplyError("ERR This instance has cluster support disabled")

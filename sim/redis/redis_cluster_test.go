@@ -146,8 +146,8 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 	}
 }
 
-// TestAMasterCutOffStopsServing: a master that reaches only a minority stops serving at about the time when the others
-// replace it. What it accepted until then is lost.
+// TestAMasterCutOffStopsServing: a master that reaches only a minority stops serving at about the time when the other
+// masters replace it. The writes that it accepted until then are lost.
 func TestAMasterCutOffStopsServing(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 1, 2*time.Second)
@@ -227,8 +227,8 @@ func TestOrdersToFailOver(t *testing.T) {
 	}
 }
 
-// TestTheReplicaWithTheMostDataIsElected: the replica with less data asks for votes a second later, so the other one is
-// elected.
+// TestTheReplicaWithTheMostDataIsElected: the replica with less data asks for votes a second later, so the other
+// replica is elected.
 func TestTheReplicaWithTheMostDataIsElected(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newMembers(t, seed, 2, time.Second)

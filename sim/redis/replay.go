@@ -66,7 +66,7 @@ func (h *hooks) Flushed() {
 	(*Node)(h).invalidateAll()
 }
 
-// Log adds an effect to those of the current turn, for the file and for the replicas.
+// Log adds an effect to the effects of the current turn of the event loop, for the file and for the replicas.
 func (h *hooks) Log(e store.Effect) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
@@ -99,8 +99,8 @@ func (n *Node) load() {
 	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
-// compare hides keys that expired while the node was down, and records how the data differs from the data when the
-// process stopped. A replica does neither, because it gets all its data from its master.
+// compare hides keys that expired while the node was down. It also records how the data differs from the data at the
+// time when the process stopped. A replica skips both steps, because it gets all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil
@@ -114,9 +114,9 @@ func (n *Node) compare() {
 	}
 }
 
-// compareWith hides keys that have expired, and records how the data differs from what existed before according to the
-// records. A key that is gone, and whose deadline has passed, is recorded as expired. A key with another value, owner
-// or deadline is recorded as gone and set again.
+// compareWith hides keys that have expired. It also records how the data differs from what existed before, according to
+// the records. A key that is gone, and whose deadline has passed, is recorded as expired. A key with another value,
+// owner or deadline is recorded as gone and set again.
 func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.Quietly(n.data.ExpireDue) // without records, because these depend on what existed before
 	store.Pair(before, n.data.Snapshot().Holdings(), func(old, now *store.Holding) {

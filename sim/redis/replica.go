@@ -45,15 +45,15 @@ func (n *Node) askForAll() {
 	n.post(n.repl.master, phasePsync, key, psync{key})
 }
 
-// acknowledge reports the replica's offset to the master. key is the key of the message that it answers.
+// acknowledge reports the replica's offset to the master. key is the key of the message that requested the report.
 func (n *Node) acknowledge(key sim.Key) {
 	if r := &n.repl; r.linked {
 		n.post(r.master, phaseAck, key, ack{r.id, r.offset, n.fsynced()})
 	}
 }
 
-// follow applies effects of the master. During that time nothing expires and nothing is recorded, because the master
-// has done both.
+// follow applies effects of the master. During that time, nothing expires and nothing is recorded, because the master
+// is responsible for both.
 func (n *Node) follow(from sim.ProcessID, m effects) {
 	r := &n.repl
 	if from != r.master || !r.linked || m.id != r.id {
@@ -68,7 +68,7 @@ func (n *Node) follow(from sim.ProcessID, m effects) {
 	}
 }
 
-// resync replaces the replica's data by a copy of the master's.
+// resync replaces the replica's data with a copy of the master's data.
 func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	r := &n.repl
 	if from != r.master {
@@ -100,7 +100,8 @@ func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	return n.repl.master != was
 }
 
-// promote makes a replica a master, with the data that has arrived. The group records what is missing.
+// promote makes a replica a master, with the data that has arrived. The group records which data is missing on the new
+// master.
 func (n *Node) promote() {
 	r := &n.repl
 	if r.master == "" {
@@ -115,8 +116,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles a deposed master that is ordered to be master again before it has begun to follow the new one. The
-// node keeps its own data, and nothing changes for it. The group records that the node is the master again.
+// reinstate handles an order to a deposed master to be master again, if it arrives before the node has begun to follow
+// the new master. The node keeps its own data. The group records that the node is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)
@@ -161,7 +162,8 @@ func (n *Node) image() []store.Effect {
 	return list
 }
 
-// replaceBy replaces the data by an image. It also replaces the file, because Redis rewrites it after a full resync.
+// replaceBy replaces the node's data with an image. It also replaces the append-only file, because Redis rewrites the
+// file after a full resync.
 func (n *Node) replaceBy(image []store.Effect) {
 	n.data.DropAll()
 	n.libraries = nil

@@ -21,27 +21,28 @@ type streamID struct {
 
 // replication is the replication state of a node.
 type replication struct {
-	// involved is set once the node takes part in replication. A node without replication does none of its work.
+	// involved is set once the node takes part in replication. Until then, the node does no work for replication.
 	involved bool
-	// master is the node that a replica follows. It is empty for a master. It survives the end of the process, as
-	// redis.conf does.
+	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives the end of
+	// the process.
 	master sim.ProcessID
 	// restricted is true if the node may have to refuse writes.
 	restricted bool
-	// tick is the number of the timer of the work that is done once a second; earlier timers are void.
+	// tick is the number of the current once-a-second timer. Timers with other numbers are ignored.
 	tick uint64
-	// The data is the result of the first offset effects of the stream id. For a replica, this holds once it is linked.
+	// The node's data is the result of the first offset effects of the stream with the given id. On a replica, this is
+	// true only once it is linked.
 	id     streamID
 	offset int64
 	begun  int // number of streams that this node has begun
-	// marks says how much of the stream is on disk, see fsynced.
+	// marks records how much of the replication stream is on disk (see fsynced).
 	marks []mark
 
-	// For a replica.
+	// The fields below are used by a replica.
 	linked   bool // the replica is in sync and follows the master; otherwise it asks for all data once a second
 	applying bool // the replica is applying effects of its master
 
-	// For a master.
+	// The fields below are used by a master.
 	replicas []replica      // in the order in which they joined
 	good     int            // number of replicas that had recently sent an acknowledgment, at the last count
 	pending  []store.Effect // effects of this turn
@@ -53,8 +54,8 @@ type replication struct {
 	observer sim.ProcessID // the Sentinel that has sent a probe to this node; empty if none has
 	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until the order is carried out
 
-	// Used only for records: what a deposed master had when it was deposed, and its data if it stopped before it got
-	// its new master's data.
+	// The fields below are used only for records. recorded contains what a deposed master had when it was deposed. had
+	// is its data, if it stopped before it got its new master's data.
 	recorded map[store.Title]bool
 	had      *store.Snapshot
 }
@@ -69,7 +70,7 @@ type replica struct {
 	seen   time.Duration // the same on the monotonic clock; initially the time at which the node became master
 }
 
-// outgoing is a message that is sent at the end of the turn, after the fsync if there is one.
+// outgoing is a message that is sent at the end of a turn of the event loop, after the fsync if there is one.
 type outgoing struct {
 	to    sim.ProcessID
 	phase string
@@ -79,7 +80,8 @@ type outgoing struct {
 
 // The messages between nodes. A message that expects an answer has a key, and the answer has the same key.
 type (
-	// effects are the changes of one turn, with the offset after them. Urgent effects are acknowledged immediately.
+	// effects contains the changes of one turn of the event loop, and the replication offset after them. The receiver
+	// acknowledges urgent effects immediately.
 	effects struct {
 		id     streamID
 		offset int64
@@ -96,14 +98,15 @@ type (
 	}
 	// getAck corresponds to REPLCONF GETACK.
 	getAck struct{ key sim.Key }
-	// ack corresponds to REPLCONF ACK, with the offset on disk as in FACK.
+	// ack is an acknowledgment by a replica, like REPLCONF ACK. It includes the offset on disk, like FACK.
 	ack struct {
 		id             streamID
 		offset, synced int64
 	}
 	// psync asks for all data.
 	psync struct{ key sim.Key }
-	// leave tells a master that a replica no longer follows it. In Redis, the end of the connection tells it.
+	// leave tells a master that a replica no longer follows it. In Redis, the master learns this when the connection
+	// ends.
 	leave struct{}
 )
 
@@ -131,8 +134,8 @@ func (n *Node) resetReplication() {
 
 func (n *Node) restrict() { n.repl.restricted = n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 }
 
-// joinReplication begins replication when the process starts. At the first start, master and replicas have the same
-// data: none.
+// joinReplication begins replication when the process starts. At the first start, the master and its replicas are all
+// empty.
 func (n *Node) joinReplication() {
 	r := &n.repl
 	n.cfg.Group.join(n)
@@ -182,7 +185,7 @@ func (n *Node) endReplication() {
 // end returns the replication offset after everything that has been executed.
 func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
 
-// Receive takes a message of another server.
+// Receive handles a message from another server.
 func (n *Node) Receive(from sim.ProcessID, body any) {
 	if n.postpones(arrival{from: from, message: body}) {
 		return
@@ -229,7 +232,7 @@ func (n *Node) read(from sim.ProcessID, body any) {
 	}
 }
 
-// post sends a message at the end of the turn.
+// post sends a message at the end of the current turn of the event loop.
 func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
 }
@@ -238,15 +241,15 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 // repeatedly.
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
-// keyOf derives a key for a list of effects from the last of them. It does not use the offset, which depends on writes
-// of other clients.
+// keyOf derives the [sim.Key] of a message from the last effect that the message contains. It does not use the
+// replication offset, which depends on writes of other clients.
 func (n *Node) keyOf(list []store.Effect) sim.Key {
 	last := &list[len(list)-1]
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
-// endReplicationTurn carries out a change of role that was ordered in the turn, and sends the turn's changes to the
-// replicas.
+// endReplicationTurn is called at the end of a turn of the event loop. It carries out a change of role that was ordered
+// during the turn, and sends the turn's changes to the replicas.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
 		n.repl.ordered = ""
@@ -257,7 +260,7 @@ func (n *Node) endReplicationTurn() {
 	n.feed()
 }
 
-// feed sends this turn's changes so far to the replicas.
+// feed sends the replicas the changes that the current turn of the event loop has made so far.
 func (n *Node) feed() {
 	r := &n.repl
 	if len(r.pending) > 0 {
@@ -281,8 +284,8 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends all data to a replica. From then on, the replica gets all changes. key is the key of the message that
-// this answers.
+// sendCopy sends all data to a replica. From then on, the replica also gets all changes. key is the key of the message
+// that requested the data.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the replica joins, since the copy contains these changes
 	r := n.replicaNamed(to)
@@ -304,7 +307,8 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck records the offset of a replica. If the replica follows another stream, it gets all data.
+// takeAck records the offset that a replica has acknowledged. If the replica follows another stream, takeAck sends it
+// all data.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return
@@ -330,8 +334,8 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	n.acknowledged()
 }
 
-// acked returns the number of replicas that have acknowledged the write for which a request waits. A WAITAOF counts
-// only those that have it on disk.
+// acked returns the number of replicas that have acknowledged the write that a request waits for. For a WAITAOF, it
+// counts only the replicas that have the write on disk.
 func (n *Node) acked(b *blocked) (count int64) {
 	for i := range n.repl.replicas {
 		r := &n.repl.replicas[i]
@@ -361,7 +365,7 @@ func (n *Node) refusesWrites() string {
 }
 
 // countGood counts the replicas that have sent an acknowledgment within the maximum lag, in whole seconds of the wall
-// clock. As in Redis, this is done once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
+// clock. As in Redis, the node counts once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
 func (n *Node) countGood() {
 	n.repl.good = 0
 	for i := range n.repl.replicas {

@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		// WAIT counts replicas that have b, which was written before MULTI; none has been asked yet
+		// WAIT counts the replicas that have b, which was written before MULTI. No replica has been asked yet.
 		s.do(master, "EXEC")
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")
@@ -201,8 +201,8 @@ func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 			}
 		})
 		c.run(15 * time.Second)
-		// The replica was last heard from between 4 and 5 s. Three whole seconds later it has been silent for too long,
-		// which the master notices up to a second later.
+		// The master last heard from the replica between 4 s and 5 s. Three whole seconds later, the replica has been
+		// silent for too long. The master notices this up to a second later.
 		if from < 6*time.Second || from > 9*time.Second || until > heard+time.Second {
 			t.Errorf("seed %d: refused from %v until %v", seed, from, until)
 		}
@@ -317,7 +317,8 @@ func TestReplyAndEffectsOfAlwaysWaitForTheFsync(t *testing.T) {
 		}
 	})
 	c.run(time.Second)
-	// 11 + 1 ms, then the replica's own fsync until 22 ms, + 1 + 1 ms.
+	// The reply to SET arrives after 11 + 1 ms. The replica's own fsync ends at 22 ms. Its acknowledgment and the reply
+	// to WAIT then take 1 ms each.
 	want(t, "said", c.said, "12ms client-1 SET lock a: +OK", "24ms client-1 WAIT 1 0: :1")
 }
 
@@ -344,8 +345,8 @@ func TestReplicaOfMovesANode(t *testing.T) {
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")
 }
 
-// failoverLock is an example of a client. It acquires a lock from the master of a group with a Sentinel. It holds the
-// lock only if one replica has it too.
+// failoverLock is an example of a client. It acquires a lock from the master of a group with a Sentinel. The client
+// holds the lock only if a replica has the key, too.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])

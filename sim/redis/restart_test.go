@@ -12,7 +12,8 @@ import (
 
 var everysec = Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
-// restart stops the node, lets down pass and starts it again. It returns what was recorded at the start.
+// restart stops the node, waits for the given time, and starts the node again. It returns what was recorded at the
+// start.
 func (m *machine) restart(how sim.Stop, down time.Duration) string {
 	m.stop(how)
 	m.freeze(down)
@@ -60,7 +61,7 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// times before the first write, before the second one, and before the power loss
+		// times before the first write, before the second write, and before the power loss
 		quiet, between, then        time.Duration
 		firstSurvives, secondSurves bool
 	}{

@@ -101,8 +101,8 @@ func (m *manyClients) tied() bool {
 	return false
 }
 
-// ending returns the last steps of every play. The last connection, which never waits, releases all waiting ones. After
-// that, nothing more may arrive on any connection.
+// ending returns the steps that end every test sequence. First, the last connection, which never waits, releases all
+// connections that wait. After that, nothing may arrive on any connection except the reply to its final PING.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {
@@ -153,7 +153,8 @@ func (r *rig) play(steps []step) string {
 	return ""
 }
 
-// jump moves the clocks of both servers. This may end waits of the node.
+// jump moves the clocks of both servers, which may end waits, and compares what the servers send as a result. It
+// returns a description of the difference, or "" if there is none.
 func (r *rig) jump(m *manyClients, by time.Duration) string {
 	clear(m.came)
 	m.jump(by)
@@ -202,7 +203,9 @@ func (r *rig) both(m *manyClients, s step) string {
 	return r.sameWaiting(m)
 }
 
-// same compares the next count values on a connection. args is the command that was sent on it, if any.
+// same compares the next values that the node and Redis have sent on a connection. count is the number of values, and
+// args is the command that was sent on the connection, if any. It returns a description of the difference, or "" if
+// there is none.
 func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	got := m.came[conn]
 	want, err := r.real[conn].await(count)
@@ -258,7 +261,7 @@ func (r *rig) differ(steps []step) {
 	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
-// shrink removes as many steps as it can. It first tries to remove halves, and single steps at the end.
+// shrink removes as many steps as it can. It tries to remove halves first, and single steps last.
 func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false

@@ -45,8 +45,8 @@ func role(n *Node, _ []string) {
 	}
 }
 
-// replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role at the end of the turn. It must know the new
-// master.
+// replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role at the end of the current turn of the event
+// loop. It must know the new master.
 func replicaOf(n *Node, args []string) {
 	if n.member != nil {
 		n.data.ReplyError("ERR REPLICAOF not allowed in cluster mode.")

@@ -79,7 +79,7 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 	n.inLua(keys, func(resp3 bool) []byte { return n.scripts.Engine.Run(t.Lua, keys, argv, resp3) })
 }
 
-// inLua calls run, which executes a script or a function with the given keys, and replies with what it returns.
+// inLua calls run, which executes a script or a function with the given keys. It replies with the result of run.
 func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	from, resp3 := len(n.data.Out), n.data.RESP3
 	n.inScript, n.scriptKeys = true, keys

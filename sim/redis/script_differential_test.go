@@ -213,7 +213,7 @@ func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 }
 
 // sameScripts runs scripts on the node and on a real Redis, several times on changing data. It runs all of them with
-// EVAL or EVAL_RO, and those that are loaded also with EVALSHA or EVALSHA_RO.
+// EVAL or EVAL_RO. If a script is loaded, it also runs that script with EVALSHA or EVALSHA_RO.
 func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -14,7 +14,7 @@ var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12",
 	"7fffffffffffffff", "9007199254740993", "9223372036854775807", "18446744073709551615", "18446744073709551616",
 	"1700000000000000", "1.7e15", "5\x00", "5\x006", "\x005", "1,5", "½", "0x1g", "1e5 ", "1e5.5"}
 
-// TestScriptsReadNumbersAsRedis tries each text with each of the ways in which a script can convert it to a number.
+// TestScriptsReadNumbersAsRedis combines many texts with all ways in which a script can convert a text to a number.
 func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -47,8 +47,8 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	t.Logf("%d scripts compared", compared)
 }
 
-// TestScriptsMissNothingSilently lists everything that a script of a real Redis can use. The node must provide it, or
-// say that it does not.
+// TestScriptsMissNothingSilently lists everything that a script of a real Redis can use. The node must provide each
+// item, or report that it does not provide it.
 func TestScriptsMissNothingSilently(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -77,7 +77,8 @@ func TestScriptsMissNothingSilently(t *testing.T) {
 	}
 }
 
-// TestWhatTablesOfScriptsBecomeInRESP3 compares the replies for tables that represent types of RESP3.
+// TestWhatTablesOfScriptsBecomeInRESP3 checks that Lua tables that represent types of RESP3 give the same replies as in
+// a real Redis.
 func TestWhatTablesOfScriptsBecomeInRESP3(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -12,8 +12,8 @@ const (
 	MaxCompiled = 64  // compiled scripts, of about 17 KB each
 )
 
-// compiledScript is a script that the node has loaded. It is kept when the process ends, although the node then no
-// longer knows the script.
+// compiledScript is a script that the node has loaded. When the process ends, the node forgets its scripts, but their
+// compiled forms are kept.
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
@@ -22,8 +22,8 @@ type compiledScript struct {
 	Lua  *lua.Script
 }
 
-// scripts are the scripts that a node knows. After a start, a node knows only the scripts that it has loaded since. The
-// compiled forms of others may still be cached.
+// scripts are the scripts that a node knows. After a start, a node knows only the scripts that it has loaded since
+// then. The compiled forms of other scripts may still be cached.
 type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript
@@ -69,7 +69,8 @@ func (s *scripts) load(text string) *compiledScript {
 	return t
 }
 
-// known returns a script that has been loaded since the start, or nil.
+// known returns the script with the given SHA-1 digest. It returns nil if the script has not been loaded since the node
+// started or since the last SCRIPT FLUSH.
 func (s *scripts) known(sha string) *compiledScript {
 	t := s.bySHA[sha]
 	if t == nil {
@@ -81,8 +82,8 @@ func (s *scripts) known(sha string) *compiledScript {
 	return t
 }
 
-// compile makes sure that the script is compiled. If the text is not valid Lua, the error says why, and the script is
-// no longer known.
+// compile makes sure that the script is compiled. If the text is not valid Lua, the error explains why, and the script
+// is no longer known.
 func (s *scripts) compile(t *compiledScript) error {
 	if t.Lua != nil {
 		return nil

@@ -1,7 +1,8 @@
 package redis
 
-// Redis Sentinel as a server process. It monitors the masters of groups, promotes a replica when a master is down, and
-// tells clients which node is the master. It sends a node only pings, requests for INFO and orders to follow a master.
+// This file simulates Redis Sentinel as a server process. A Sentinel monitors the masters of groups, promotes a replica
+// when a master is down, and tells clients which node is the master. It sends a node only pings, requests for INFO, and
+// orders to follow a master.
 
 import (
 	"slices"
@@ -57,9 +58,10 @@ type SentinelConfig struct {
 	// instead.
 	PingEvery time.Duration
 	// FailoverTimeout is the time after which the Sentinel gives up on a replica that does not become master. After a
-	// failed failover, the next one begins at the earliest twice this time after the failed one began.
+	// failover that failed, the next one begins no earlier than twice FailoverTimeout after the beginning of the failed
+	// one.
 	FailoverTimeout time.Duration
-	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then it
+	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then, it
 	// continues to serve. A negative value means immediately.
 	ReconfigureAfter time.Duration
 }
@@ -151,8 +153,9 @@ type watched struct {
 	wrong      bool // the node is up and reports that it follows the wrong master, or none
 	wrongSince time.Duration
 
-	// Used in a failover: whether and when the node was ordered to follow the new master, and whether it follows it, or
-	// whether the Sentinel no longer waits for it.
+	// The fields below are used in a failover. sentAfter and sentAt record whether and when the node was ordered to
+	// follow the new master. follows is true if the node follows the new master, or if the Sentinel has stopped waiting
+	// for that.
 	sentAfter bool
 	sentAt    time.Duration
 	follows   bool
@@ -187,7 +190,7 @@ func (s *Sentinel) reset(cfg SentinelConfig) {
 	}
 }
 
-// Start begins to monitor the nodes. The masters are those that were known when the process stopped.
+// Start begins to monitor the nodes. The Sentinel still knows the masters that it knew when the process stopped.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastLook, s.tiltUntil = h.Monotonic(), 0
@@ -251,9 +254,9 @@ type (
 	// order makes a node follow a master, or become the master, as REPLICAOF does. If this changes the node's role or
 	// master, the node disconnects its clients.
 	order struct{ Master sim.ProcessID }
-	// pong answers a probe. Info says whether it answers an INFO. Master is the node that the sender follows; it is
-	// empty for a master. Linked says whether the sender is in sync with that master. Offset is the sender's
-	// replication offset, in effects. Silent lists the replicas of a master from which it has not heard for longer than
+	// pong answers a probe. Info states whether it answers an INFO. Master is the node that the sender follows; it is
+	// empty for a master. Linked states whether the sender is in sync with that master. Offset is the sender's
+	// replication offset, in effects. Silent lists the replicas from which a master has not heard for longer than
 	// replTimeout.
 	pong struct {
 		Info   bool
@@ -269,7 +272,7 @@ type (
 	}
 )
 
-// Phases of these messages. The random delays of messages depend on them.
+// Phases of the messages between a node and the Sentinel. The random delays of messages depend on them.
 const (
 	phasePing  = "ping"
 	phaseInfo  = "info"

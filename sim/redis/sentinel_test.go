@@ -85,7 +85,7 @@ func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s step
 }
 
 // look is the longest time between two checks of a Sentinel. inquiry is the longest time from an INFO to the check that
-// sends the next one, once the master is down. travel is the time for a question and its answer.
+// sends the next INFO, once the master is down. travel is the time that a request and its answer take on the network.
 const (
 	look    = 100 * ms
 	inquiry = time.Second + look
@@ -94,8 +94,9 @@ const (
 
 // TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter. Pings are sent a
 // second after the last answer. In the next check, the Sentinel chooses a replica. In the check after that, it orders
-// the replica to become master. It requests the replica's INFO once a second. When the INFO reports that the replica is
-// master, the next check announces it. Real Sentinels take the same times, with the same spread.
+// the replica to become master. It requests the replica's INFO once a second. When the INFO shows that the replica is a
+// master, the Sentinel announces the new master in its next check. Real Sentinels take the same times, with the same
+// spread.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
 	for seed := range uint64(1000) {
@@ -129,8 +130,8 @@ func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	}
 }
 
-// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: the second failover begins only then, even if a
-// replica is available long before.
+// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: the second failover begins only after twice the
+// failover timeout, even if a replica is available long before.
 func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1)

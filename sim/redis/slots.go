@@ -76,7 +76,7 @@ func (s slotSet) count() (n int) {
 	return n
 }
 
-// slotsFor returns the set of the slots for which in returns true.
+// slotsFor returns the set of the slots that the callback selects.
 func slotsFor(in func(slot int) bool) (s slotSet) {
 	for slot := range slotCount {
 		switch last := len(s) - 1; {

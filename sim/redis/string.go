@@ -157,7 +157,7 @@ func setWith(d *store.Data, args []string, compare bool) {
 	}
 }
 
-// findText looks up a string. k is nil if there is no such key. If the key has another type, findText replies with an
+// findText looks up a string. k is nil if the key does not exist. If the key has another type, findText replies with an
 // error and ok is false.
 func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
 	if k = d.Find(name); k != nil && !k.Text {

@@ -44,31 +44,32 @@ func own(name string, arity int, flags flag, run func(n *Node, args []string)) n
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
 
-// with sets the subcommands of a command.
+// with gives the command its subcommands.
 func (c nodeCommand) with(subs arities) nodeCommand {
 	c.Subs = subs
 	return c
 }
 
-// writing sets the subcommands that may change data.
+// writing returns the command, with subs as the subcommands that may change data.
 func (c nodeCommand) writing(subs ...string) nodeCommand {
 	c.writers = subs
 	return c
 }
 
-// on sets the keys of a command.
+// on sets which arguments of the command are keys.
 func (c nodeCommand) on(keys keyRange) nodeCommand {
 	c.keys = keys
 	return c
 }
 
-// in sets the versions that have the command in this form.
+// in restricts the command to the given versions of Redis.
 func (c nodeCommand) in(v versionRange) nodeCommand {
 	c.In = v
 	return c
 }
 
-// byVersion makes the rows of a command that scripts may call only since Redis 7.2.
+// byVersion returns the rows of a command that scripts may call in Redis 8 but not in earlier versions. (Redis itself
+// changed this in 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{own(name, arity, flags|noScript, run).on(keys).in(before8),
 		own(name, arity, flags, run).on(keys).in(only8)}
@@ -202,8 +203,8 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
-// refuse replies with the error for a command that is refused (nil: an unknown command). If a transaction is open, it
-// will not be executed any more. A refused EXEC ends it.
+// refuse replies with the error for a command that is refused. c is nil for an unknown command. If a transaction is
+// open, its EXEC will fail. A refused EXEC ends the transaction.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file is about how a replica replaces its master (clusterHandleSlaveFailover). The masters elect the replica
-// after a majority of them has found that its master has failed, or because CLUSTER FAILOVER orders it.
+// This file implements how a replica replaces its master (clusterHandleSlaveFailover). The masters elect the replica if
+// a majority of them has found that its master has failed, or if CLUSTER FAILOVER orders the election.
 
-// failover is the state of an election at its candidate. Times are in ms of the wall clock.
+// failover is the state of an election, as the candidate knows it. Times are in ms of the wall clock.
 type failover struct {
 	at      int64 // when the candidate will ask or has asked for votes; 0: never
 	asked   bool
@@ -19,8 +19,9 @@ type failover struct {
 	ordered int64 // until when an order to fail over is valid; 0: there is none
 }
 
-// orderFailOver makes a replica replace its master, with the data that has arrived, as CLUSTER FAILOVER FORCE does. The
-// masters must vote for it, even if they reach its master. It has no effect on a master.
+// orderFailOver makes a replica replace its master with the data that has reached the replica, as CLUSTER FAILOVER
+// FORCE does. The replica needs the votes of the masters, which vote even if they still reach its master. orderFailOver
+// has no effect on a master.
 func (n *Node) orderFailOver(to sim.ProcessID) {
 	m := n.member
 	if to != n.host.Name() || m.self.master == nil {
@@ -79,7 +80,7 @@ func (n *Node) staleReplica(now int64) bool {
 	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout
 }
 
-// rank returns how many replicas of the node's master have more data.
+// rank returns how many other replicas of the node's master have more data than this node.
 func (n *Node) rank() (count int) {
 	m := n.member
 	for _, p := range m.replicas(m.self.master) {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// cronEvery is the time between two background cycles, in which Redis looks for expired keys (hz 10). Each cycle finds
+// cronEvery is the time between two background cycles (hz 10). In such a cycle, Redis looks for expired keys, and finds
 // nearly all of them.
 const cronEvery = 100 * time.Millisecond
 

@@ -22,7 +22,7 @@ type options struct {
 	Prefixes  []string
 }
 
-// parseOptions parses the arguments after CLIENT TRACKING ON or OFF.
+// parseOptions parses the arguments that follow ON or OFF in CLIENT TRACKING.
 func parseOptions(args []string) (o options, trouble string) {
 	for i := 0; i < len(args); i++ {
 		switch strings.ToLower(args[i]) {
@@ -82,10 +82,11 @@ func (c *trackedClient) flags() []string {
 // ready to use.
 type table struct {
 	clients map[uint64]*trackedClient
-	// readers are the connections that have read a key since they were last notified about it, in the order of their
-	// first read.
+	// readers maps each key to the connections that have read the key since they were last notified about it, in the
+	// order of their first read.
 	readers map[string][]uint64
-	// for broadcasting mode: each changed key, with the connection that changed it last; 0: none
+	// changed is used in broadcasting mode. It maps each changed key to the connection that changed it last; 0 means
+	// none.
 	changed map[string]uint64
 }
 
@@ -95,7 +96,7 @@ func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 // client returns the tracking state of a connection, or nil if it does not track keys.
 func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
-// reset forgets everything.
+// reset makes the table empty.
 func (t *table) reset() {
 	clear(t.clients)
 	clear(t.readers)
@@ -140,7 +141,7 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// on turns on tracking for a connection. The options must not be ones that [table.trouble] rejects.
+// on enables tracking for a connection. The options must not be ones that [table.trouble] rejects.
 func (t *table) on(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
@@ -159,7 +160,7 @@ func (t *table) on(conn uint64, o options) {
 	c.options = o
 }
 
-// off turns off tracking for a connection. The keys that it has read are still remembered, in case it turns tracking on
+// off disables tracking for a connection. The keys that it has read are still remembered, in case it enables tracking
 // again.
 func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
@@ -197,10 +198,10 @@ func (t *table) broadcasts() bool {
 	return false
 }
 
-// dataChanged records that a key has changed while a request of connection by is being executed (0: no request). It
-// returns the connections to notify immediately. aside says that the change was made by a script that the request runs,
-// or by the key's expiry, and not by the request itself. For clients in broadcasting mode, such a change is not their
-// own.
+// dataChanged records that a key has changed while a request was being executed. The argument by is the connection of
+// the request, or 0 if there is no request. dataChanged returns the connections to notify immediately. aside means that
+// the change was made by a script that the request runs, or by the key's expiry, and not by the request itself. In
+// broadcasting mode, such a change does not count as the client's own.
 func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
@@ -217,7 +218,8 @@ func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64
 	return notify
 }
 
-// flushed records that all keys are gone. It returns the connections to notify, which are all that track keys.
+// flushed records that all keys are gone. It returns the connections to notify, which are all connections that track
+// keys.
 func (t *table) flushed() (notify []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))

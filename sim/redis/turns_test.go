@@ -18,9 +18,9 @@ type sent struct {
 	element string
 }
 
-// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther compares with the orders of a redis-server 7.0 that was
-// stopped by SIGSTOP while the commands arrived. A server that is blocked by an fsync reads the commands in the same
-// order.
+// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther checks the order in which a server executes commands that
+// arrived while it was stopped. The expected orders are those of a redis-server 7.0 that was stopped by SIGSTOP at that
+// time. A server that is blocked by an fsync reads the commands in the same order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []sent
@@ -44,7 +44,7 @@ func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	}
 }
 
-// inOrder returns the elements in the order in which the server has added them. Without persistence the server is
+// inOrder returns the elements in the order in which the server has added them. Without persistence, the server is
 // paused while the commands arrive.
 func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order string) {
 	c := newCluster(t, cfg, 0)

@@ -10,12 +10,12 @@ import (
 )
 
 // The scripts that many locks use are implemented in Go, which is about ten times faster than running them in Lua. A
-// script is recognized by its tokens. Spaces, comments, quotes, semicolons and the case of command names make no
-// difference, but any other difference does. FuzzTwinEqualsLua checks that each twin has the same effect as its Lua
-// script.
+// script is recognized by its tokens, regardless of spaces, comments, quotes, semicolons and the case of command names.
+// A script with any other difference is not recognized. FuzzTwinEqualsLua checks that each twin has the same effect as
+// its Lua script.
 
-// twin executes a script. In cases in which it would not do exactly the same as the Lua script, it returns false before
-// it changes anything. Such cases are missing arguments, keys of other types, and numbers that Redis refuses.
+// twin executes a script without Lua. If it would not do exactly the same as the Lua script, it returns false before it
+// changes anything. Such cases are missing arguments, keys of other types, and numbers that Redis refuses.
 type twin func(d *store.Data, keys, argv []string) (done bool)
 
 // WellKnown lists the scripts that have twins. They come from the documented ways to release and renew a lock, Redis's
@@ -197,7 +197,7 @@ func twinExtendAll(d *store.Data, keys, argv []string) bool {
 	return true
 }
 
-// setAll sets the keys in order and answers with their number.
+// setAll sets the keys in order and replies with the number of keys.
 func setAll(d *store.Data, keys []string, value string, when int64) {
 	for _, name := range keys {
 		d.SetString(name, value, when)

@@ -103,8 +103,8 @@ func FuzzTwinEqualsLua(f *testing.F) {
 	f.Fuzz(compareTwins)
 }
 
-// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. If they were never used, they would trivially
-// equal Lua.
+// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. Twins that refused every case would trivially be
+// equal to Lua.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection until it is closed. Most connections have no state. On a node with
-// replication, and while any request waits, every connection that sends a request gets one.
+// connection is the state of a connection until it is closed. Most connections have no state. If the node has
+// replication, or while any request is waiting, every connection that sends a request gets a state.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -40,7 +40,8 @@ func (n *Node) state() *connection {
 	return n.c
 }
 
-// watchedKey is a watched key. expired says that, when WATCH was called, the key had expired but still existed.
+// watchedKey is a watched key. expired means that the key had already expired, but still existed, when WATCH was
+// called.
 type watchedKey struct {
 	name    string
 	expired bool

@@ -11,7 +11,8 @@ import (
 // This file implements WAITAOF, which Redis has had since 7.2. It waits until a write is on disk: on the node's own
 // disk, on the disks of replicas, or both.
 
-// mark says up to which offset the stream of effects is on disk, once the given number of effects of the file are.
+// mark is a point in the file and in the stream of effects. Once the given number of effects in the file are on disk,
+// the stream is on disk up to the given offset.
 type mark struct {
 	effects int
 	offset  int64
@@ -20,9 +21,9 @@ type mark struct {
 // marksOffsets reports whether the node keeps track of how much of the stream is on disk.
 func (n *Node) marksOffsets() bool { return n.cfg.Version == Redis8 && n.cfg.Persistence != store.None }
 
-// markOffset notes at the end of a turn which offset belongs to the end of the file, and sets a timer for the requests
-// that wait for an fsync. If the operating system decides when to sync, Redis never learns how much of the file is on
-// disk.
+// markOffset is called at the end of a turn of the event loop. It records which offset belongs to the end of the file,
+// and sets a timer for the requests that wait for an fsync. If the operating system decides when to sync, Redis never
+// learns how much of the file is on disk.
 func (n *Node) markOffset() {
 	r := &n.repl
 	if n.cfg.Persistence != store.No && r.offset > r.marks[len(r.marks)-1].offset {
@@ -38,7 +39,7 @@ func (n *Node) markAll() {
 }
 
 // fsynced returns the offset up to which the stream is known to be on disk (fsynced_reploff in Redis). It is -1 if the
-// node has no file or does not keep track.
+// node has no file or does not keep track of this offset.
 func (n *Node) fsynced() int64 {
 	if !n.marksOffsets() {
 		return -1
@@ -52,7 +53,7 @@ func (n *Node) fsynced() int64 {
 	return n.repl.marks[0].offset
 }
 
-// onDisk returns 1 if the write for which a request waits is on the node's own disk, and otherwise 0.
+// onDisk returns 1 if the write that a request waits for is on the node's own disk, and otherwise 0.
 func (n *Node) onDisk(b *blocked) int64 {
 	if n.fsynced() >= b.offset {
 		return 1
@@ -60,8 +61,9 @@ func (n *Node) onDisk(b *blocked) int64 {
 	return 0
 }
 
-// syncedAt returns the time at which the write for which a request waits will be on disk. It is 0 if no timer is
-// needed: the operating system decides when to sync, or the node stands still until the fsync has ended.
+// syncedAt returns the time at which the write that a request waits for will be on disk. It returns 0 if no timer is
+// needed. This is the case if the operating system decides when to sync, or if the event loop is blocked until the
+// fsync has ended.
 func (n *Node) syncedAt(b *blocked) int64 {
 	switch n.cfg.Persistence {
 	case store.Everysec:
@@ -103,7 +105,7 @@ func waitAOF(n *Node, args []string) {
 	}
 }
 
-// awaitFsync sets a timer for the end of the next fsync for which a request waits.
+// awaitFsync sets a timer for the end of the next fsync that a request waits for.
 func (n *Node) awaitFsync() {
 	at := int64(0)
 	for _, b := range n.waiting {

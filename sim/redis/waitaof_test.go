@@ -11,8 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// diskPlays returns the plays of testdata/waitaof.txt by their persistence. Each line is the number of a connection, a
-// command, and the reply of redis-server 8.2.3. Connections 1 and 3 are to a master, connection 2 is to its replica.
+// diskPlays returns the command sequences in testdata/waitaof.txt, by persistence policy. Each line consists of the
+// number of a connection, a command, and the reply of redis-server 8.2.3. Connections 1 and 3 lead to a master, and
+// connection 2 leads to its replica.
 func diskPlays(t *testing.T) map[store.Policy][][2]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/waitaof.txt")

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// With appendfsync everysec, a WAITAOF lasts until the fsync that begins a second after the last one has ended. A slow
-// fsync prolongs it. Other connections are served meanwhile.
+// With appendfsync everysec, a WAITAOF lasts until the next fsync has ended. That fsync begins a second after the last
+// one. A slow fsync makes the wait longer. Meanwhile, other connections are served.
 func TestWaitForAnFsyncEndsWithIt(t *testing.T) {
 	c := newCluster(t, redis.Config{Version: redis.Redis8, Persistence: store.Everysec, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 3500*ms, func(s *session) {
@@ -41,8 +41,8 @@ func TestWaitForAnFsyncEndsWithIt(t *testing.T) {
 		"6.212s client-1 WAITAOF 1 0 0: *2 :1 :0")
 }
 
-// A write for which WAITAOF has waited survives a loss of power. WAIT does not help, since replicas acknowledge what is
-// not on disk.
+// A write for which WAITAOF has waited survives a loss of power. WAIT does not ensure this, since replicas also
+// acknowledge writes that are not on disk.
 func TestWritesThatWereWaitedForSurviveALossOfPower(t *testing.T) {
 	for _, play := range []struct{ wait, said, kept string }{
 		{"WAITAOF 0 0 0", "3.006s client-1 WAITAOF 0 0 0: *2 :0 :0", "$-1"},
@@ -65,8 +65,8 @@ func TestWritesThatWereWaitedForSurviveALossOfPower(t *testing.T) {
 	}
 }
 
-// A replica says what is on its disk once a second and when it is asked. So after an fsync that took place later than
-// the request, its master hears of it up to a second later. Without fsyncs it never does.
+// A replica reports what is on its disk once a second, and when its master asks. If the fsync takes place after the
+// master has asked, the master learns of it up to a second later. Without fsyncs, the master never learns of it.
 func TestReplicasAcknowledgeWhatIsOnTheirDisks(t *testing.T) {
 	for policy, said := range map[store.Policy][]string{
 		store.None: {"3.002s client-1 SET lock a: +OK", "6.005s client-1 WAITAOF 0 2 3000: *2 :0 :0",

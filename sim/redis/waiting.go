@@ -29,20 +29,21 @@ type blocked struct {
 	number uint64 // the number of the request's timer
 	until  int64  // last millisecond of the wall clock at which the request still waits; 0: forever
 
-	// Used for a WAIT or WAITAOF, or for a write under semi-synchronous replication.
+	// The fields below are used for a WAIT or WAITAOF, or for a write under semi-synchronous replication.
 	offset int64  // the offset that the replicas must have acknowledged
 	need   int64  // the number of replicas that must have acknowledged it
 	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
 	aof    bool   // the request is a WAITAOF
 	local  int64  // the same number for the node's own disk, with WAITAOF: 0 or 1
 
-	// Used for a pop from lists. As soon as one of the lists keys has an element, pop takes it and replies. Its
-	// argument name is that list.
+	// The fields below are used for a pop from lists. As soon as one of the lists in keys has an element, pop is called
+	// with the name of that list. It takes the element and replies.
 	keys []string
 	pop  func(name string)
 }
 
-// mayBlock reports whether requests must be checked because they, or earlier requests on the same connection, may wait.
+// mayBlock reports whether any request may have to wait. If so, every request must be checked, because it or an earlier
+// request on the same connection may wait.
 func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len(n.waiting) > 0 }
 
 func (n *Node) endBlocking() {
@@ -71,8 +72,8 @@ func wait(n *Node, args []string) {
 	}
 }
 
-// waitUntil parses the timeout of WAIT and WAITAOF. It returns the last millisecond of the wait. ok is false if it has
-// replied with an error.
+// waitUntil parses the timeout of WAIT and WAITAOF. It returns the last millisecond of the wait. ok is false if
+// waitUntil has replied with an error.
 func (n *Node) waitUntil(text string) (until int64, ok bool) {
 	timeout, ok := resp.ParseInt(text)
 	switch {
@@ -99,8 +100,8 @@ func (n *Node) waitFor(b *blocked) {
 	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
 }
 
-// hasEnough reports whether as many replicas have acknowledged the write as a request waits for and, with WAITAOF, also
-// whether the write is on the node's own disk if it must be.
+// hasEnough reports whether enough replicas have acknowledged the write that a request waits for. A WAITAOF may also
+// require that the write is on the node's own disk.
 func (n *Node) hasEnough(b *blocked) bool {
 	return b.pop == nil && n.acked(b) >= b.need && (b.local == 0 || n.onDisk(b) >= b.local)
 }
@@ -163,7 +164,7 @@ func (n *Node) limit(b *blocked) {
 	}
 }
 
-// limitAgain sets the timers again after the wall clock has changed.
+// limitAgain sets the timers of all waits again after the wall clock has changed.
 func (n *Node) limitAgain() {
 	for _, b := range n.waiting {
 		if b.reply == nil {
@@ -172,7 +173,7 @@ func (n *Node) limitAgain() {
 	}
 }
 
-// release answers the requests for which over returns true, in the order in which they would time out.
+// release answers the waiting requests that the callback selects, in the order in which they would time out.
 func (n *Node) release(over func(*blocked) bool) {
 	list := slices.DeleteFunc(slices.Clone(n.waiting), func(b *blocked) bool { return !over(b) })
 	slices.SortStableFunc(list, func(a, b *blocked) int { return cmp.Compare(a.until, b.until) })
@@ -197,16 +198,16 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	return w.Out
 }
 
-// acknowledged answers the requests for which enough replicas have sent an acknowledgment, and those that waited for an
-// fsync that has ended.
+// acknowledged answers the requests for which enough replicas have sent an acknowledgment. It also answers the requests
+// that waited for an fsync that has now ended.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(n.hasEnough)
 	}
 }
 
-// timedOut ends the waits that have lasted too long, before it executes any request that arrived after them. If the
-// timer belonged to a semi-synchronous write, replication is asynchronous from now on.
+// timedOut ends the waits whose timeout has passed. It does so before any request that arrived later is executed. If
+// the timer belonged to a semi-synchronous write, replication is asynchronous from now on.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
@@ -232,7 +233,7 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. proceed later executes the requests that arrived behind it.
+// unblock answers a request that has waited. The requests that arrived behind it are executed later, by proceed.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -244,8 +245,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed serves the clients that wait for lists that were created, and executes the requests behind those that no
-// longer wait. It repeats this until nothing is left to do.
+// proceed serves the clients that wait for lists that were created. It also executes requests that arrived behind a
+// waiting request, once that request no longer waits. It repeats this until nothing is left to do.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

@@ -18,7 +18,7 @@ var waits = []string{"BLPOP|BRPOP K 0", "BLPOP|BRPOP K 0", "BLPOP|BRPOP K+ W", "
 	"BLPOP K x|-1|-0.0001|1e400|1e16|inf|-inf|nan|0x1p-3|0.0001|1e-400", "BLPOP K", "BLMOVE K K LEFT RIGHT",
 	"BRPOPLPUSH K K x"}
 
-// pushes are patterns of commands that create the lists, and of commands that may come in between.
+// pushes are patterns of commands that create the lists, and of other commands that are mixed in.
 var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+", "LPOP|RPOP K", "LPOP K 2",
 	"RPOPLPUSH K K", "LMOVE K K LEFT|RIGHT RIGHT", "RPUSHX K V", "LINSERT K BEFORE V V", "RENAME K K", "RENAMENX K K",
 	"COPY K K REPLACE",
@@ -31,7 +31,7 @@ var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+",
 	"CLIENT UNBLOCK #1 ERROR x",
 	"CLIENT UNBLOCK x", "CLIENT UNBLOCK", "SUBSCRIBE one", "UNSUBSCRIBE one", "PUBLISH one V"}
 
-// drawWaits draws steps in which three connections wait for lists and a fourth never does.
+// drawWaits draws steps on four connections. Three of them may wait for lists, and the fourth never waits.
 func drawWaits(v vocabulary, count int) (steps []step) {
 	const connections = 4
 	for len(steps) < count {
@@ -48,9 +48,9 @@ func drawWaits(v vocabulary, count int) (steps []step) {
 	return steps
 }
 
-// TestWaitingForListsAnswersAsRedis lets connections wait for lists that others create, on the node and on a real
-// Redis. It compares who is served and with what: in transactions and scripts, after timeouts and CLIENT UNBLOCK, with
-// watched keys, and with requests behind the waiting one.
+// TestWaitingForListsAnswersAsRedis lets connections wait for lists that other connections create, on the node and on a
+// real Redis. It compares which connections are served, and with which elements. The commands include transactions,
+// scripts, timeouts, CLIENT UNBLOCK, watched keys, and requests that are queued behind a waiting request.
 func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.helper.do("CONFIG", "SET", "slowlog-log-slower-than", "-1")
@@ -62,7 +62,7 @@ func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 }
 
 // TestWaitersAreServedAsByRedis plays the situations in testdata/waits.txt, one per line, on the node and on a real
-// Redis. Each line says who waits for what, and what the other clients do.
+// Redis. Each line states which clients wait for which lists, and what the other clients do.
 func TestWaitersAreServedAsByRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

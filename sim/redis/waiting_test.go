@@ -35,7 +35,7 @@ func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 		"redis-1: taken set of client-2/1 by client-2/1")
 }
 
-// A client that has disconnected is not served. The element is left for the next one.
+// A client that has disconnected is not served. The element is left for the next client.
 func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -79,8 +79,8 @@ func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 	want(t, "said", c.said, "104ms client-2 RPUSH free x: :1", "104ms client-1 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Subscribers are notified that a key has expired when the key is deleted: when a command accesses it, or at the next
-// background cycle. On a replica, they are notified when its master's DEL arrives.
+// Subscribers are notified of an expired key only when the key is deleted. This happens when a command accesses the
+// key, or at the next background cycle. On a replica, subscribers are notified when the master's DEL arrives.
 func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 	c := newCluster(t, redis.Config{NotifyKeyspaceEvents: "KEA"}, 1)
 	for i, name := range []sim.ProcessID{master, replica1} {

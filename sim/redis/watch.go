@@ -112,7 +112,7 @@ func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
 	return w.informed && w.linked && now-w.lastPong <= 5*s.cfg.PingEvery
 }
 
-// failOver begins a failover if the master is down or a fault has ordered one. If a failover is in progress, it
+// failOver begins a failover if the master is down or a fault has ordered a failover. If a failover is in progress, it
 // performs one step (sentinelFailoverStateMachine).
 func (s *Sentinel) failOver(g *group, now time.Duration) {
 	if g.stage == idle {
@@ -145,7 +145,7 @@ func (s *Sentinel) failOver(g *group, now time.Duration) {
 	}
 }
 
-// begin begins a failover if there is a reason for one, and if enough time has passed since the last failed one. A
+// begin begins a failover if there is a reason for it, and if enough time has passed since the last failed failover. A
 // failover that a fault has ordered begins without that delay.
 func (s *Sentinel) begin(g *group, now time.Duration) {
 	if g.wanted == g.master {
@@ -188,8 +188,9 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// best returns, of the replicas that may be promoted, the one with the highest offset in its last INFO. If several have
-// the same offset, it returns the first in the group's order. It returns nil if there is none.
+// best returns the replica to promote. Among the replicas that may be promoted, it is the one with the highest offset
+// in its last INFO. If several have the same offset, it is the first in the group's order. best returns nil if there is
+// none.
 func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
@@ -223,8 +224,9 @@ func (g *group) others() []*watched {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
 }
 
-// allFollow reports whether every replica that is up follows the new master, or has had enough time to. Replicas that
-// have not been ordered to follow it yet are ordered at the end, but not waited for (sentinelFailoverDetectEnd).
+// allFollow reports whether every replica that is up follows the new master. After FailoverTimeout, it no longer waits
+// for replicas: it orders those that have not been ordered to follow the new master yet, and returns true
+// (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
 		return false
@@ -280,8 +282,8 @@ func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
 	}
 }
 
-// current returns the node that clients are told is the master. A promoted replica counts even before the switch is
-// announced.
+// current returns the node that the Sentinel names as the master when clients ask. A promoted replica counts as the
+// master even before the switch is announced.
 func (g *group) current() *watched {
 	if g.stage == reconfiguring {
 		return g.promoting
@@ -304,7 +306,7 @@ func (s *Sentinel) switched(g *group, now time.Duration) {
 	}
 }
 
-// note records the time since which a node has reported that it follows the wrong master.
+// note records since when a node has reported that it follows the wrong master.
 func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	wrong := w.last.Master != g.master.name
 	if w == g.master {
@@ -316,9 +318,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure makes nodes follow the master if, for long enough, they have been reachable and have followed the wrong
-// master or none. It does so only while the master is up. For a node that is a replica of another node, the required
-// time is FailoverTimeout. For a node that is a master, it is ReconfigureAfter.
+// reconfigure makes nodes follow the master if they follow the wrong master or none. It does so only while the master
+// is up, and only for nodes that have been reachable and wrong for long enough. The required time is FailoverTimeout
+// for a replica of another node, and ReconfigureAfter for a node that is itself a master.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

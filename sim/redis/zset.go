@@ -17,7 +17,8 @@ import (
 // zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// trouble returns an error if options exclude each other or the number of words is wrong. Otherwise it returns "".
+// trouble returns an error if options exclude each other or the number of arguments that follow them is wrong.
+// Otherwise it returns "".
 func (o *zaddOptions) trouble(words int) string {
 	switch {
 	case words%2 != 0 || words == 0:
@@ -58,7 +59,7 @@ func zadd(incr bool) func(d *store.Data, args []string) {
 	}
 }
 
-// addScores gives members their scores. pairs are the arguments from the first score on.
+// addScores gives members their scores. pairs contains the arguments from the first score to the end.
 func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pairs []string) {
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
@@ -118,8 +119,8 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
-// scoreOptions checks what follows the bounds of ZRANGEBYSCORE, which Redis does before it parses the bounds. It
-// returns an error, or "" if there is none.
+// scoreOptions checks the options that follow the bounds of ZRANGEBYSCORE. Redis checks them before it parses the
+// bounds. scoreOptions returns an error, or "" if there is none.
 func scoreOptions(words []string) string {
 	for i := 0; i < len(words); i++ {
 		switch rest := words[i+1:]; {
@@ -138,8 +139,8 @@ func scoreOptions(words []string) string {
 	return ""
 }
 
-// byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses them as Redis does, and rewrites
-// them for miniredis, which would treat an open infinite bound as a closed one.
+// byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses the bounds as Redis does, and
+// rewrites them for miniredis, which would treat an open infinite bound as a closed one.
 func byScore(d *store.Data, args []string) bool {
 	if trouble := scoreOptions(args[4:]); trouble != "" {
 		d.ReplyError(trouble)
@@ -197,7 +198,7 @@ func rescore(reply []byte, step int) []byte {
 	return out
 }
 
-// appendScore appends one score, given as a bulk string, or null.
+// appendScore appends a score, which is given as a bulk string, or null.
 func appendScore(out, bulk []byte) []byte {
 	_, text, _ := bytes.Cut(bytes.TrimSuffix(bulk, []byte("\r\n")), []byte("\r\n"))
 	f, err := strconv.ParseFloat(string(text), 64)
@@ -207,7 +208,8 @@ func appendScore(out, bulk []byte) []byte {
 	return sim.AppendBulk(out, lua.FormatNumber(f, 17))
 }
 
-// scoreStep says which elements of a reply are scores: 1 means every element, 2 every second one, 0 none.
+// scoreStep states which elements of a reply are scores: 1 means every element, 2 means every second element, and 0
+// means none.
 func scoreStep(args []string) int {
 	switch strings.ToLower(args[0]) {
 	case "zscore", "zmscore":

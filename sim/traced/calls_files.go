@@ -297,8 +297,8 @@ func (t *thread) poll() outcome {
 // mostFiles is the maximum number of files for which one call can wait.
 const mostFiles = 4096
 
-// patience returns the block for a wait that ends after v milliseconds or, if milliseconds is not set, after the
-// duration in the timespec at address v.
+// patience returns the block for a wait with a timeout. If milliseconds is set, v is the timeout in milliseconds.
+// Otherwise v is the address of a timespec.
 func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
 	switch {
 	case milliseconds && int32(v) < 0, !milliseconds && v == 0:

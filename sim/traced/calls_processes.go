@@ -15,9 +15,9 @@ func returning(id int) []byte { return append(le.AppendUint32([]byte{0xb8}, uint
 // asking is the code of a function that asks the kernel for the process number: mov eax, 39; syscall.
 var asking = []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05}
 
-// getpid answers with the process number. If a function like that of the C library made the call, getpid changes this
-// function so that it returns the number without a call, because some libraries ask for the number before each request.
-// If the function cannot be changed, it continues to make the call.
+// getpid answers with the process number. Some libraries ask for the number before each request. So if a function like
+// that of the C library made the call, getpid changes the function to return the number without a call. If the function
+// cannot be changed, it continues to make the call.
 func (t *thread) getpid() outcome {
 	code, at := make([]byte, len(asking)), t.regs.Rip-uint64(len(asking))
 	shared := slices.ContainsFunc(t.p.members, func(o *Process) bool { return o.lender != nil })
@@ -100,8 +100,9 @@ func (t *thread) setpgid() outcome {
 // Codes that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until one of the process's children for which match returns true has ended. The call then returns the
-// result of gives, which gets nil if the call must not wait.
+// awaits waits until one of the process's children for which match returns true has ended. The function gives then
+// computes the result of the call from that child. If no child has ended and the call must not wait, gives is called
+// with nil.
 func (t *thread) awaits(match func(*Process) bool, options uint64, gives func(*Process) int64) outcome {
 	try := func() bool {
 		living := false

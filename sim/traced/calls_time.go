@@ -27,12 +27,12 @@ const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 // farthest is the longest wait in ns, about 29 years.
 const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
 
-// relative returns the block for a wait of d ns from now.
+// relative returns a block that ends after d ns.
 func (t *thread) relative(d int64) block {
 	return block{timed: true, at: t.p.clock.advance(t.p.m.now) + min(d, farthest)}
 }
 
-// absolute returns the block for a wait until a clock shows at.
+// absolute returns a block that ends when a clock shows the given time.
 func absolute(wall bool, at int64) block {
 	if !wall {
 		at -= uptime

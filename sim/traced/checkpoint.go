@@ -83,7 +83,7 @@ func (c *Command) key() string {
 	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
 }
 
-// block returns the number that the seed of the run shares with those for which checkpoints are the same.
+// block returns the number of the run's block of seeds. All seeds of a block share the same checkpoints.
 func (m *Machine) block() uint64 { return m.options.Seed / sharedBy }
 
 // startOrCopy starts a process. If the command has a checkpoint, the process is a copy of it.
@@ -208,7 +208,7 @@ func (p *Process) saves() (one member, err error) {
 	return one, nil
 }
 
-// holdsNothing reports whether the only open files of a process are those that it was given.
+// holdsNothing reports whether a process has no open files except those with which it was started.
 func (p *Process) holdsNothing() bool {
 	files, err := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/fd")
 	return err == nil && len(files) <= 3

@@ -4,8 +4,8 @@ package traced
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// uptime is what the monotonic clock of each process shows at time 0, in ns. A machine that has been running for a day
-// would show it.
+// uptime is what the monotonic clock of each process shows at time 0, in ns: one day, as if the machine had been
+// running for that long.
 const uptime = 86_400_000_000_000
 
 // clock holds the wall clock and the monotonic clock of a process.
@@ -25,7 +25,7 @@ func (c *clock) realtime(now int64) int64 { return c.wall + c.advance(now) }
 
 func (c *clock) drift(now, ppm int64) { c.since, c.mono, c.ppm = now, c.advance(now), c.ppm+ppm }
 
-// reached returns the first virtual time, not before now, at which the clock has advanced by at.
+// reached returns the first virtual time, not before now, at which the clock has advanced by the given amount.
 func (c *clock) reached(at, now int64) int64 {
 	if at <= c.mono {
 		return now

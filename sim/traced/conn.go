@@ -38,7 +38,7 @@ type Conn struct {
 }
 
 // Process returns the process that the machine was told to start and to which the connection belongs. The connection
-// may have been made by a process that it has started.
+// may have been made by another process that this process has started.
 func (c *Conn) Process() *Process { return c.p.first }
 
 // listen creates the socket to which the sockets of processes are connected.

@@ -91,7 +91,7 @@ func (t *thread) startsProcess(flags uint64) outcome {
 	}})
 }
 
-// vfork starts a process that uses the memory of this one.
+// vfork starts a process that uses the memory of the calling process.
 func (t *thread) vfork() outcome {
 	t.regs.Rsi = 0
 	return t.startsProcess(unix.CLONE_VM | unix.CLONE_VFORK | uint64(unix.SIGCHLD))
@@ -219,7 +219,7 @@ func (e Exit) reason() int {
 	return e.Code
 }
 
-// status encodes how a process ended as wait4 does.
+// status encodes how a process ended, in the form that wait4 returns.
 func (e Exit) status() uint32 {
 	if e.Signal != "" {
 		return uint32(e.reason())

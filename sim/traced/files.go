@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A copy of a process shares the open files of the original. Therefore, in a copy of a checkpoint, files of its own
-// replace them, in the same state.
+// A copy of a process shares the open files of the original. Therefore, each copy of a checkpoint gets its own files in
+// the same state, which replace the shared ones.
 
 // heldFile is an open file of a process at its checkpoint.
 type heldFile struct {
@@ -124,8 +124,8 @@ func (f *heldFile) parse(info string) {
 	}
 }
 
-// copyable reports whether a file can be copied. A file that is only read, a device, an eventfd and an epoll file can.
-// So can a pipe with no more than mostContent bytes.
+// copyable reports whether a file can be copied. The following can be copied: a file that is only read, a device, an
+// eventfd, an epoll file, and a pipe with no more than mostContent bytes.
 func (f *heldFile) copyable(p *Process) bool {
 	own, ok := p.dup(uint64(f.fd))
 	if !ok {

@@ -51,7 +51,7 @@ const (
 	firstArgument, argumentSize = 16, 8
 )
 
-// The files to which a program prints, which are its output from the start.
+// The file numbers of a program's standard output and standard error.
 const standardOutput, standardError = 1, 2
 
 // replacers holds the calls by which a program can replace one of its files with another one. For each call, it gives

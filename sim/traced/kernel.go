@@ -25,8 +25,8 @@ func wait(tid int) (unix.WaitStatus, error) {
 	}
 }
 
-// quietStops makes the kernel send SIGCHLD to this program only when a process ends. By default it also sends one at
-// each stop of a thread, and each costs about as much as the stop.
+// quietStops makes the kernel send SIGCHLD to this program only when a process ends. By default, the kernel also sends
+// one at each stop of a thread. Each such signal costs about as much time as the stop itself.
 func quietStops() {
 	const noStops = 1 // SA_NOCLDSTOP
 	var action struct{ handler, flags, restorer, mask uint64 }

@@ -48,9 +48,9 @@ type Tracer struct {
 }
 
 // NewTracer returns a Tracer, which creates machines on the calling thread. The calling goroutine must be locked to
-// this thread. number chooses the processor on which the machines and their processes run: the allowed processors are
-// numbered from one that differs from process to process, and larger numbers wrap around. busy is how much processor
-// time a thread may use without a modeled call. 0 means 4 s.
+// this thread. number chooses the processor on which the machines and their processes run. It counts the allowed
+// processors, beginning with one that differs from process to process; larger numbers wrap around. busy is how much
+// processor time a thread may use without a modeled call. 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
 	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
@@ -128,9 +128,9 @@ func (m *Machine) close() {
 // slice is how long a thread may continue while other threads can run, in ns of virtual time.
 const slice = 1_000_000
 
-// Run lets the processes run until the given time, or until stop returns true. It calls stop after each modeled call.
-// If nothing can run any more, the time is advanced to until. If an error is returned, a program caused it, and the run
-// is over.
+// Run lets the processes run up to the given time. It returns earlier if stop, which it calls after each modeled call,
+// returns true. If nothing can run any more, it advances the time to the given time. If it returns an error, a program
+// caused the error, and the run is over.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
 	for m.err == nil {
@@ -177,7 +177,7 @@ func (m *Machine) others() bool {
 	return slices.ContainsFunc(m.runnable, func(t *thread) bool { return t.p.paused == 0 })
 }
 
-// deadline returns when the wait of the next blocked thread ends if nothing happens before.
+// deadline returns the earliest time at which a blocked thread stops waiting if nothing else happens.
 func (m *Machine) deadline() int64 {
 	at := int64(math.MaxInt64)
 	for _, p := range m.processes {
@@ -211,8 +211,8 @@ func (m *Machine) deadline() int64 {
 // due returns when the wait of a blocked thread ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which a clock of the process reaches at. If wall is set, this is its wall clock.
-// Otherwise, at is how far its clocks have advanced since time 0.
+// due returns the virtual time at which a clock of the process reaches a given value. If wall is set, the value is a
+// time of its wall clock. Otherwise, it is how far its clocks have advanced since time 0.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall

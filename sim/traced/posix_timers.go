@@ -183,7 +183,7 @@ func (x *posixTimer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// forward moves the time at which a timer with an interval expires into the future, and counts the intervals.
+// forward moves the next expiry of a timer with an interval into the future, and counts the intervals that have passed.
 func (x *posixTimer) forward() {
 	if late := x.reading() - x.at; late >= 0 {
 		n := late/x.interval + 1
@@ -217,8 +217,8 @@ func (x *posixTimer) expires() {
 // leastIgnored is the least time between two expirations of a timer whose signal is ignored, in ns.
 const leastIgnored = 1_000_000
 
-// delivered starts a timer with an interval again, since its signal is delivered. It returns how often the timer has
-// expired since it sent the signal.
+// delivered is called when the timer's signal is delivered. It starts the timer again if the timer has an interval. It
+// returns how many more times the timer has expired since it sent the signal.
 func (x *posixTimer) delivered() int32 {
 	if !x.expired || x.interval == 0 {
 		return 0

@@ -303,7 +303,7 @@ func (p *Process) Waits() (calls []string) {
 // Refused lists what the process tried to use but did not get, because it is not available in virtual time.
 func (p *Process) Refused() []string { return p.refused }
 
-// refuse records something that a process does not get.
+// refuse records that a process tried to use something that is not available.
 func (p *Process) refuse(what string) {
 	const most = 20
 	if len(p.refused) < most && !slices.Contains(p.refused, what) {
@@ -328,7 +328,8 @@ func (p *Process) Jump(d time.Duration) {
 // Drift adds ppm to the rate of both clocks of the process.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
 
-// Kill ends the process and those that it has started as SIGKILL does. It reports whether the process was alive.
+// Kill ends the process, and the processes that it has started, as SIGKILL does. It reports whether the process was
+// alive.
 func (p *Process) Kill() (lived bool) {
 	if p.ended {
 		return false
@@ -349,8 +350,8 @@ func (p *Process) Printed() []byte {
 	return b[:max(n, 0)]
 }
 
-// reap cleans up a process that is to be killed, or one of whose threads has ended. The processes that the first one of
-// a family has started are killed with it.
+// reap cleans up a process that is to be killed, or one of whose threads has ended. If the process is the first of its
+// family, it kills the other processes of the family as well.
 func (p *Process) reap(how Exit) {
 	if p == p.first {
 		for _, o := range slices.Clone(p.members[1:]) {

@@ -181,10 +181,10 @@ func newStage(t *testing.T, busy time.Duration) *stage {
 
 const epoch = 1_767_225_600_000_000_000
 
-// environment is what programs get, in virtual time and on the host.
+// environment contains the environment variables of programs, in virtual time and on the host.
 var environment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 
-// run runs a program. If at is not nil, it is called after the given time.
+// run runs a program. If at is not nil, run calls it after the given time.
 func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
@@ -218,17 +218,18 @@ func scratchOf(args []string) string {
 	return ""
 }
 
-// mostTries is how often a program runs on the host before a difference counts, and mostTime is how long it may run.
+// mostTries is how many times a program runs on the host before a difference counts, and mostTime is how long each run
+// may take.
 const (
 	mostTries = 10
 	mostTime  = 20 * time.Second
 )
 
-// onTheHost runs a program directly on the host, without a machine, and returns what it prints. want is what it prints
-// in virtual time. The programs print no times, and they wait far longer than a step takes. Nevertheless, a busy host
-// can stop a program between two steps for longer than that. Then a timeout ends before the wait that it should end,
-// for example. No program can prevent this, so a program that prints something else, or that hangs, runs again. A
-// difference in what a call does is there each time.
+// onTheHost runs a program directly on the host, without a machine, and returns what it prints. want is what the
+// program prints in virtual time. The programs print no times, and they wait far longer than a step takes.
+// Nevertheless, a busy host can stop a program for even longer, so that, for example, a timeout ends before the wait
+// that it should interrupt. No program can prevent this. Therefore, a program that prints something else, or that
+// hangs, runs again. If a call really behaves differently, the difference appears in every run.
 func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	t.Helper()
 	for range mostTries {
@@ -240,7 +241,8 @@ func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	return printed
 }
 
-// once runs a program on the host. It ends the program and the processes that it has started when its time is over.
+// once runs a program on the host. When the time limit is over, it ends the program and all processes that the program
+// has started.
 func once(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), mostTime)

@@ -153,7 +153,7 @@ func (m *Machine) enter(t *thread) {
 	}
 }
 
-// ends ends the turn of a thread.
+// ends is called when the turn of a thread is over.
 func (m *Machine) ends(t *thread) {
 	m.current = nil
 	t.p.look()

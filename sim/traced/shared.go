@@ -12,10 +12,10 @@ import (
 )
 
 // sharedFolder holds the files that processes map to share memory (sem_open, shm_open). Each family has its own files
-// there, and the machine keeps them in memory. So runs do not share files, and they leave none behind.
+// there, and the machine keeps them in memory. So different runs do not share files, and no files are left behind.
 const sharedFolder = "/dev/shm/"
 
-// sharedFiles holds the files of a family in sharedFolder by path. The values are files of this process.
+// sharedFiles maps the paths of a family's files in sharedFolder to file descriptors of this process.
 type sharedFiles map[string]int
 
 // close removes all files.

@@ -66,7 +66,7 @@ func (p *Process) signalFileOf(mode uint32, inode uint64) *signalFile {
 	return nil
 }
 
-// marksFiles makes the signal files readable for which the thread has a signal, and the others unreadable.
+// marksFiles marks a signal file as readable if the thread has a signal for it, and otherwise as not readable.
 func (t *thread) marksFiles() {
 	if len(t.p.signalFiles) == 0 || t.p.ended {
 		return
@@ -132,8 +132,8 @@ func (x *signalFile) read(t *thread, own int) outcome {
 	return t.blocks(block{takes: x.waits, ready: give})
 }
 
-// dequeues takes one of the signals in a set that a thread has. It returns the signal as a signalfd_siginfo, or nil if
-// there is none.
+// dequeues takes a pending signal of the thread that belongs to the set. It returns the signal as a signalfd_siginfo,
+// or nil if there is none.
 func (t *thread) dequeues(set signalSet) []byte {
 	if t.p.signals(t.tid).pending&set == 0 {
 		return nil

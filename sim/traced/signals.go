@@ -83,7 +83,7 @@ var (
 	stopping = []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
 )
 
-// drops reports whether a signal has no effect, and is not kept either.
+// drops reports whether a signal has no effect and is dropped.
 func (d *dispositions) drops(sig unix.Signal) bool {
 	return !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig))
 }
@@ -114,7 +114,7 @@ func (p *Process) gets(sig unix.Signal, by *thread, from sender) bool {
 }
 
 // killedOrStopped reports whether a signal kills or stops the process whatever its threads do. A signal that stops it
-// ends the run. by is the thread that has sent it, or nil if a timer has.
+// ends the run. by is the thread that has sent the signal, or nil if a timer has sent it.
 func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) bool {
 	switch {
 	case sig == unix.SIGKILL:
@@ -134,7 +134,7 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, by *thread) 
 	return true
 }
 
-// gets sends a signal to one thread, as the method of Process does to a process.
+// gets sends a signal to one thread. See the method gets of Process, which sends a signal to a process.
 func (t *thread) gets(sig unix.Signal, by *thread, from sender) bool {
 	p := t.p
 	d := p.signals(t.tid)
@@ -188,8 +188,8 @@ var restartable = []uint64{unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, uni
 	unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT, unix.SYS_WAIT4, unix.SYS_WAITID,
 	unix.SYS_FUTEX}
 
-// restarts lets the kernel decide whether a call that a signal has ended is made again. Only the kernel knows the
-// handler of that signal, which is about to be delivered.
+// restarts lets the kernel decide whether a system call that a signal has interrupted is made again. Only the kernel
+// knows the signal's handler. The signal is about to be delivered.
 func (t *thread) restarts() {
 	if !t.broken {
 		return
@@ -204,11 +204,11 @@ func (t *thread) restarts() {
 	}
 }
 
-// firstQueued is the first signal of which a process can have several that are not delivered yet. If it has any other
-// signal already, a second one is not kept, unless a timer sends it.
+// firstQueued is the first of the signals that the kernel queues: a process can have several of them that are not
+// delivered yet. For a lower signal, the second one is dropped unless a timer sends it.
 const firstQueued = 32
 
-// remembers stores where a signal comes from until it is delivered.
+// remembers stores the sender of a signal until the signal is delivered.
 func (p *Process) remembers(s sent) {
 	same := func(o sent) bool { return o.sig == s.sig && o.to == s.to }
 	if s.sig < firstQueued && s.from.timer == nil && slices.ContainsFunc(p.sent, same) {
@@ -257,7 +257,7 @@ func (t *thread) receives(sig unix.Signal) (from sender, known bool) {
 	return from, true
 }
 
-// kill sends a signal to processes of the same family. No other process can get one.
+// kill sends a signal to processes of the same family. It cannot send signals to other processes.
 func (t *thread) kill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	var to []*Process

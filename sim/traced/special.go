@@ -60,7 +60,7 @@ func drain(own int) {
 	}
 }
 
-// buffer returns where a call that reads puts its result. ok is false if it reads from sockets only.
+// buffer returns where a call that reads puts its result. ok is false if the call can read only from sockets.
 func (t *thread) buffer() (to, size uint64, ok bool) {
 	to, size = t.regs.Rsi, t.regs.Rdx
 	switch t.name {
@@ -87,7 +87,8 @@ func (s *special) closed() bool {
 	return gone
 }
 
-// opened returns a duplicate of the process's end of the file. ok is false if the process does not have it.
+// opened returns a duplicate of the process's descriptor of the special file. ok is false if the process does not have
+// the file.
 func (s *special) opened(p *Process) (own int, ok bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", p.pid)
 	list, _ := os.ReadDir(dir)

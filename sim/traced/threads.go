@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel copies only one thread of a process. A copy of a checkpoint is made to execute system calls that create
-// the others. At a checkpoint, each thread has stopped at the entry of a system call. The copy of the thread makes this
-// call again.
+// The kernel copies only one thread of a process. So after a copy of a checkpoint is made, it executes system calls
+// that create the other threads. At a checkpoint, each thread has stopped at the entry of a system call. The copy of
+// the thread makes this call again.
 
 // saved is a thread of a process at its checkpoint.
 type saved struct {
@@ -121,8 +121,8 @@ func (p *Process) allowsCopying() error {
 	return nil
 }
 
-// again returns the registers with which a thread makes a system call again. entry are its registers at the entry of
-// the call.
+// again returns the registers with which a thread makes a system call again. entry contains the thread's registers at
+// the entry of the call.
 func again(entry unix.PtraceRegs) *unix.PtraceRegs {
 	entry.Rip -= 2
 	entry.Rax, entry.Orig_rax = entry.Orig_rax, ^uint64(0)

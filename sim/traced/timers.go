@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// As in the kernel, a timer with an interval does not start again until the process has learned that it has expired: a
-// timer file (timerfd) until it is read, and a timer of timer_create until its signal is delivered.
+// As in the kernel, a timer with an interval does not start again until the process has noticed that the timer expired.
+// For a timer file (timerfd), this is when the process reads the file. For a timer of timer_create, it is when the
+// timer's signal is delivered.
 
 // countdown is what both kinds of timers have in common.
 type countdown struct {
@@ -142,7 +143,7 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns what the timer's clock shows, in the same form as at.
+// reading returns the time that the timer's clock shows, in the same form as the field at.
 func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)

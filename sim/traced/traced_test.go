@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// unlike lists the calls that are not answered as on the host, but as on a system that lacks or forbids them.
+// unlike lists the calls that get a different answer than on the host: the machine answers them like a system that
+// lacks or forbids them.
 var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
 
 // TestAProgramSeesWhatItSeesOnTheKernel: a program prints the same in virtual time as on the host. The programs make
@@ -165,9 +166,9 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestRandomStateOfACheckpoint: a generator that a program has seeded before its first socket gives the same numbers
-// for the seeds that share a checkpoint, and others for the next seeds. Random numbers that the program asks for
-// afterward differ from seed to seed.
+// TestRandomStateOfACheckpoint: a program seeds a random generator before its first socket. For all seeds that share a
+// checkpoint, the generator gives the same numbers; for other seeds, it gives different numbers. Random numbers that
+// the program requests afterward differ from seed to seed.
 func TestRandomStateOfACheckpoint(t *testing.T) {
 	s := newStage(t, 0)
 	code := "import os, random, socket; socket.socket(); print(random.random()); print(os.urandom(8))"
@@ -193,7 +194,7 @@ func TestRandomStateOfACheckpoint(t *testing.T) {
 }
 
 // TestAProgramKnowsItsNumber: a program that uses the C library makes at most one call to get its process number, and
-// gets the same number each time. Printing does not stop the program at every call either.
+// gets the same number each time. Printing does not stop the program at every call.
 func TestAProgramKnowsItsNumber(t *testing.T) {
 	code := "import os, sys; [sys.stderr.write(str(os.getpid())) for _ in range(100)]"
 	r := newStage(t, 0).run(1, 0, nil, python(t, "-c", code)...)
@@ -257,8 +258,8 @@ func TestFaultsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestFaultsStrikeAFamily: a pause of a program also stops the processes that it has started, and their clocks show the
-// same. When the first process ends or is killed, the others are gone.
+// TestFaultsStrikeAFamily: a pause of a program also stops the processes that it has started, and the clocks of all of
+// them show the same times. When the first process ends or is killed, the others are gone.
 func TestFaultsStrikeAFamily(t *testing.T) {
 	const code = `import os, time
 child = os.fork()

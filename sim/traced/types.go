@@ -38,7 +38,7 @@ type Command struct {
 	Args []string // arguments, including the name of the program
 	Env  []string
 	Dir  string
-	// Scratch is the folder in which the process may write; empty: none.
+	// Scratch is the folder in which the process may write. If it is empty, the process may not write anywhere.
 	Scratch string
 }
 

@@ -84,7 +84,7 @@ func standIns() map[string][]byte {
 	}
 }
 
-// mapPages maps the pages into a stopped process. It leaves no file open there.
+// mapPages maps the pages into a stopped process. It leaves no additional file open in the process.
 func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {

@@ -10,8 +10,8 @@ import (
 
 // Codes that only the client library returns, never a server.
 const (
-	// ConnectionLoss means that the connection broke or that there was none. A pending request may or may not have been
-	// executed.
+	// ConnectionLoss means that the connection broke or that there was no connection. A pending request may or may not
+	// have been executed.
 	ConnectionLoss Code = "CONNECTIONLOSS"
 	// OperationTimeout means that a request was not answered in time. It may or may not have been executed.
 	OperationTimeout Code = "OPERATIONTIMEOUT"
@@ -43,9 +43,9 @@ func (s ClientState) String() string {
 type ClientConfig struct {
 	Members []sim.ProcessID // at least one; the client tries them in this order, again and again
 	First   int             // index of the first member to try
-	// Timeout is the session timeout that the client requests. If the client has not sent a request for a third of it,
-	// the client sends a ping. The client is suspended if nothing arrives for two thirds of it, or if the connection
-	// breaks.
+	// Timeout is the session timeout that the client requests. After a third of the timeout without a request, the
+	// client sends a ping. The client is suspended if nothing arrives for two thirds of the timeout, or if the
+	// connection breaks.
 	Timeout time.Duration
 	// CallTimeout limits the time of each request. If it is 0, requests end only when they are answered or the
 	// connection breaks.
@@ -53,9 +53,9 @@ type ClientConfig struct {
 	// Backoff is how long the client waits before it tries the next member. If both bounds are 0, it waits 0 to 1 s,
 	// like ZooKeeper's client.
 	Backoff sim.Delay
-	// CountsTimeout makes the client give up its session when it has been suspended for the session timeout, by its own
-	// clock. Curator does this. Otherwise, as with Kazoo, the client learns only from a server that its session has
-	// expired.
+	// CountsTimeout makes the client give up its session when, by the client's own clock, it has been suspended for the
+	// session timeout. Curator does this. Otherwise, as with Kazoo, the client learns only from a server that its
+	// session has expired.
 	CountsTimeout bool
 	// Listener, if set, is called with each new state, by the task that caused or noticed the change. It must not
 	// block.
@@ -94,16 +94,16 @@ type Session struct {
 	Timeout  time.Duration // session timeout as negotiated with the server
 	password string
 	lost     sim.Signal
-	// deadline is when the session expires, on the monotonic clock: one timeout after the client sent the last request
-	// that was answered.
+	// deadline is the time at which the session expires, on the monotonic clock. This is one timeout after the client
+	// sent the last request that was answered.
 	deadline time.Duration
 }
 
 // Lost returns a signal that is raised when the client learns that the session has ended.
 func (s *Session) Lost() *sim.Signal { return &s.lost }
 
-// Deadline returns when the session will expire if the client sends nothing more, according to the client: one timeout
-// after it sent the last request that was answered.
+// Deadline returns the time at which the client expects the session to expire if the client sends nothing more. This is
+// one timeout after the client sent the last request that was answered.
 func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
@@ -132,8 +132,8 @@ func (c *Client) Session() *Session { return c.session }
 // signal is already raised.
 func (c *Client) Suspended() *sim.Signal { return c.broken }
 
-// Await blocks until the client is connected or closed, or until patience has passed. It reports whether the client is
-// connected.
+// Await blocks until the client is connected or closed, but at most for the given time. It reports whether the client
+// is connected.
 func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	end := env.Monotonic() + patience
 	for c.state != Connected && c.state != Closed {
@@ -160,7 +160,7 @@ func (c *Client) enter(env sim.Env, s ClientState) {
 	}
 }
 
-// breakOff closes the connection with the given number, unless it is no longer the current one.
+// breakOff closes the connection with the given number, if it is still the current connection.
 func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	if epoch != c.epoch || c.state != Connected {
 		return
@@ -197,8 +197,8 @@ func (c *Client) timeout() time.Duration {
 }
 
 // ask sends a request with the given fields and waits for the reply. If there is no reply, the error is ConnectionLoss
-// or OperationTimeout, and the request may or may not have been executed. An error in the reply is in the Answer's
-// Code.
+// or OperationTimeout, and the request may or may not have been executed. If the reply states an error, the Answer's
+// Code contains it.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	if c.state != Connected {

@@ -33,7 +33,8 @@ type watcher struct {
 	after int
 }
 
-// sees reports whether the watch is for an event. number is the number of the event on the connection.
+// sees reports whether the watch is for an event. number is the position of the event among the events on the
+// connection.
 func (w *watcher) sees(number int, e Event) bool {
 	if w.path != e.Path || number <= w.after {
 		return false

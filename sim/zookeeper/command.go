@@ -47,8 +47,8 @@ type command struct {
 	client  sim.ProcessID // createSession: the client that made the request
 	// identities are the identities that the client has proved.
 	identities []string
-	// due, for expireSession, is the true time at which the session should have expired, counted from the last message
-	// of the client that the leader knows of. It is only for records.
+	// due is used only by expireSession, and only for records. It is the true time at which the session should have
+	// expired, counted from the client's last message that the leader knows of.
 	due history.Time
 }
 
@@ -58,7 +58,7 @@ func (c *command) proposed() raft.Command {
 }
 
 // words returns words that distinguish this transaction from others, so that its messages get their own random delays.
-// If the transaction belongs to an attempt, its kind is enough.
+// If the transaction belongs to an attempt, the transaction's kind is sufficient.
 func (c *command) words() []string {
 	if c.attempt != "" {
 		return []string{string(c.kind)}

@@ -45,7 +45,7 @@ func newCalm(t testing.TB, c zookeeper.Config) *service {
 	return s
 }
 
-// again starts another run with the same ensemble, whose memory is reused.
+// again starts another run with the same ensemble and reuses the ensemble's memory.
 func (s *service) again(seed uint64) { s.begin(seed, varied, zookeeper.Config{}) }
 
 func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
@@ -170,7 +170,7 @@ func want[T comparable](t testing.TB, got []T, want ...T) {
 	}
 }
 
-// expect compares the verdict for each law with the wanted one. Laws that are not listed must not be violated.
+// expect compares the verdict for each law with the wanted verdict. Laws that are not listed must not be violated.
 func expect(t testing.TB, h *history.History, wanted map[checker.Law]string) {
 	t.Helper()
 	v := checker.Check(h)

@@ -98,9 +98,9 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody: clients still get the lock while one member is down. Clients that try that member
-// first give it up after a third of the timeout, and wait up to another second before they try the next. If the leader
-// is silent, the others notice after ten seconds.
+// TestMinorityDownHindersNobody: clients still get the lock while one member is down. A client that tries that member
+// first gives up on it after a third of the timeout, and waits up to another second before it tries the next member. If
+// the leader is silent, the other members notice after ten seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
 		"without power": func(s *service, id sim.ProcessID) { s.down(id, 0, 2*time.Minute) },
@@ -230,8 +230,8 @@ func together(h *history.History) int {
 	return most
 }
 
-// TestLostAnswersLeaveNoOrphans loses one reply per run, each in turn: the request is executed, but the connection
-// breaks before its reply arrives.
+// TestLostAnswersLeaveNoOrphans loses a different reply in each run: the request is executed, but the connection breaks
+// before its reply arrives.
 func TestLostAnswersLeaveNoOrphans(t *testing.T) {
 	struck := 0
 	for nth := 1; nth <= 14; nth++ {

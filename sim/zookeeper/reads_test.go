@@ -102,8 +102,8 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsArriveKindByKind: after a reconnection, events for data watches arrive first, then those of watches
-// for a znode's creation, then those of child watches.
+// TestMissedEventsArriveKindByKind: after a reconnection, events of data watches arrive first, then events of watches
+// for a znode's creation, and then events of child watches.
 func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -223,8 +223,8 @@ func enter(r jute.ConnectRequest) []string {
 	return []string{zookeeper.ReqEnter, string(r.Record())}
 }
 
-// sessionOf returns the request that continues the session in a reply. The session is 0 if it has ended or if the
-// connection is closed.
+// sessionOf decodes a reply that confirms a session, and returns the request that continues this session. The session
+// ID is 0 if the session has ended or the connection is closed.
 func sessionOf(r *sim.Reply) (c jute.ConnectRequest) {
 	record, _, whole, _ := jute.Cut(r.Raw())
 	if !whole {

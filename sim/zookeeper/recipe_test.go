@@ -30,7 +30,7 @@ func (r *recipe) blocks(earlier string) bool {
 	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }
 
-// acquire waits until no node blocks the client's own.
+// acquire waits until no other client's node blocks this client's node.
 func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
@@ -84,7 +84,8 @@ func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return &hold{path: path, token: history.Token(stat.Czxid), session: session}
 }
 
-// first reports whether the attempt holds the lock. If not, it waits until that may have changed, and returns false.
+// first reports whether the attempt holds the lock. If it does not, first waits for an event that may change this, and
+// then returns false.
 func (r *recipe) first(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
 	var w zookeeper.Watch
 	folder := zookeeper.LocksFolder + r.name

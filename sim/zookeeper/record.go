@@ -48,8 +48,8 @@ func (s *server) recordCopies(m *raft.Member) {
 }
 
 // record records the lock requests that a transaction created or removed. Heartbeats are not recorded. Instead, when a
-// session expires, its last deadline is recorded first, counted from the last message of the client that the leader
-// knows of.
+// session expires, its last deadline is recorded first. This deadline is counted from the client's last message that
+// the leader knows of.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]

@@ -2,8 +2,8 @@ package zookeeper
 
 import "github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 
-// body returns the part of a reply after the zxid. It begins with the error code. If that is 0, the caller appends the
-// result.
+// body returns the part of a reply after the zxid. It begins with the error code. If the code is 0, the caller appends
+// the result.
 func body(code int32) jute.Record { return jute.Record(nil).Int(code) }
 
 // reply returns the complete reply to the request that is being served.
@@ -19,12 +19,12 @@ func (c *connection) reply(at Zxid, body []byte) []byte {
 	return append(jute.Record(nil).Int(c.xid).Long(int64(at)), body...).Framed()
 }
 
-// creates reports whether an operation creates a znode. This includes kinds of znodes that are refused.
+// creates reports whether an operation creates a znode. The result is true even for kinds of znodes that are refused.
 func creates(op jute.Op) bool {
 	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
 
-// moved reports whether the body of a reply says that the session was moved to another connection. ZooKeeper never
+// moved reports whether the body of a reply states that the session was moved to another connection. ZooKeeper never
 // sends such a reply: it closes the connection instead.
 func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved

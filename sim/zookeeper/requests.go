@@ -48,7 +48,7 @@ func handlerOf(op jute.Op) handler {
 }
 
 // Simulates reports whether members treat an operation as ZooKeeper does. This includes unknown operation numbers,
-// which both refuse.
+// which both ZooKeeper and the members refuse.
 func Simulates(op jute.Op) bool { return handlerOf(op) != nil || op.String() == jute.Unknown }
 
 // serveFirst serves the first request in a connection's queue.
@@ -109,7 +109,7 @@ func (s *server) pong(_ *raft.Member, c *connection, _ *jute.Fields) {
 	s.answer(c, body(0))
 }
 
-// sync replies once this member has caught up with the leader. That leader may have been deposed without knowing it.
+// sync replies once this member has caught up with the leader. The leader may have been deposed without knowing it.
 func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	path := f.Path()
 	c.busy = true
@@ -154,7 +154,7 @@ func (s *server) mayRead(conn uint64, acl []permission) bool {
 }
 
 // look reads one znode from this member's own state, which may be older than the leader's. If the request asks for a
-// watch, and the operation permits one for this result, it sets the watch.
+// watch and the operation allows a watch on this result, look sets it.
 func (s *server) look(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, s.found(c, c.op, f))
 }
@@ -204,7 +204,8 @@ func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	return appendStat(b, n.stat())
 }
 
-// setWatches restores the watches of a client that has reconnected, one kind after another.
+// setWatches restores the watches of a client that has reconnected. It goes through the kinds of watches one after
+// another.
 func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	seen := Zxid(f.Long())
 	lists := [][]string{f.Texts(), f.Texts(), f.Texts()}
@@ -262,8 +263,8 @@ func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, body(0).Int(0))
 }
 
-// findWatches handles CheckWatches, which looks for watches on a path, and RemoveWatches, which removes those of the
-// client.
+// findWatches implements CheckWatches and RemoveWatches. CheckWatches looks for watches of any client on a path.
+// RemoveWatches removes the watches of the requesting client.
 func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, kind := f.Path(), f.Int()
 	tables, found := s.watches.kinds(kind), false
@@ -301,7 +302,7 @@ func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	s.propose(m, c, &cmd)
 }
 
-// readWrite decodes the transaction in a request. is reports whether the operation is a transaction at all.
+// readWrite decodes the transaction in a request. The second result is false if the operation is not a transaction.
 func readWrite(op jute.Op, f *jute.Fields) (c command, is bool) {
 	switch op {
 	case jute.CloseSession:
@@ -313,9 +314,9 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, is bool) {
 	return c, is
 }
 
-// readMulti decodes the parts of a multi. If it contains anything else, f becomes Torn. For a create in a multi, the
-// flags decide the mode. If the flags request a TTL but the operation is not createTTL, the multi fails at that part,
-// as if it were cut short (MultiOperationRecord).
+// readMulti decodes the parts of a multi. If the multi contains any other operation, f becomes Torn. For a create in a
+// multi, the flags decide the mode. If the flags request a TTL but the operation is not createTTL, the multi fails at
+// that part, as if it were cut short (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {
@@ -392,8 +393,8 @@ func modeOf(op jute.Op, flags int32) Mode {
 		jute.EphemeralSequential: EphemeralSequential}[flags]
 }
 
-// answerWord replies to a four-letter command and closes the connection. Only srvr is allowed, as by default. The reply
-// contains no latencies, because simulated servers take no time, and no packet counts.
+// answerWord replies to a four-letter command and closes the connection. As in ZooKeeper's default configuration, only
+// srvr is allowed. The reply states latencies and packet counts of 0.
 func (s *server) answerWord(m *raft.Member, r *sim.Incoming) {
 	word, text := r.Args[0], ""
 	switch {

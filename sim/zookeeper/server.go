@@ -18,12 +18,13 @@ type server struct {
 	out     []byte        // the reply being written
 
 	// early holds requests that arrive at the very start of a run, before this member knows the leader. They wait until
-	// it does or, if no leader appears for SyncLimit ticks, until the member has campaigned. They are not refused
-	// because the ensemble counts as running since before the start. Later in a run, a member without a leader refuses
-	// its clients.
+	// the member knows the leader or, if no leader appears for SyncLimit ticks, until the member has campaigned. They
+	// are not refused, because the ensemble counts as running since before the start. Later in a run, a member without
+	// a leader refuses its clients.
 	early []*sim.Incoming
 
-	// leader and term identify the leadership under which the connections were opened. When it ends, they are closed.
+	// leader and term identify the leadership under which the connections were opened. When this leadership ends, the
+	// connections are closed.
 	leader sim.ProcessID
 	term   uint64
 
@@ -38,7 +39,7 @@ type server struct {
 
 var _ raft.Machine = (*server)(nil)
 
-// wakeRelay is the timer tag for reports. All other tags are values of reign.
+// wakeRelay is the timer tag for reports. All other tags are values of the field reign.
 const wakeRelay uint64 = 0
 
 // Reset prepares a starting member.
@@ -119,7 +120,7 @@ func (s *server) outcome(c *command, r *result) []byte {
 }
 
 // LeaderChanged closes all connections, because a server starts afresh when it loses its leader or becomes leader
-// again. It also serves the early requests.
+// again. It then serves the requests that arrived before this member knew the leader.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)
@@ -185,9 +186,9 @@ func (s *server) reap(m *raft.Member) {
 	}
 }
 
-// markAlive records that a session is alive. The leader needs to know this, so other members report it twice per tick;
-// in ZooKeeper, their replies to the leader's pings do this. If a member is cut off before its report, the leader does
-// not learn about activity for which the client already has replies.
+// markAlive records that a session is alive. The leader needs to know this, so other members report it to the leader
+// twice per tick. (In ZooKeeper, the report is part of their replies to the leader's pings.) If a member is cut off
+// before its report, the leader does not learn about activity for which the client already has replies.
 func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {

@@ -135,7 +135,7 @@ func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 
 // TestLeaderThatWasReplacedAnswersSync syncs and reads at a leader that has been replaced without knowing it. The read
 // is stale. The sessions are long because a sync waits for pending proposals, and the leader would propose to end short
-// ones.
+// sessions.
 func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	long := func(k *zookeeper.ClientConfig) { k.Timeout = 30 * time.Second }

@@ -111,7 +111,7 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// all executes the parts of a multi. If one fails, it stops and undoes all of them.
+// all executes the parts of a multi. If a part fails, the function stops and undoes all parts.
 func (s *state) all(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()

@@ -31,7 +31,7 @@ func (t *tracker) begin(tick, now time.Duration) {
 	t.next = t.after(now)
 }
 
-// after returns the first tick after the time at.
+// after returns the first tick after the given time.
 func (t *tracker) after(at time.Duration) time.Duration { return (at/t.tick + 1) * t.tick }
 
 // touch records activity in a session and moves its deadline. If the session is new, touch adds it.
@@ -62,8 +62,8 @@ func (t *tracker) forget(id SessionID) {
 	t.sessions = slices.DeleteFunc(t.sessions, func(x tracked) bool { return x.id == id })
 }
 
-// expired moves to the next tick. It returns the sessions whose deadline has been reached, including those found
-// earlier if their end is not committed yet.
+// expired moves to the next tick and returns the sessions whose deadline has been reached. They include sessions that
+// were returned before, if their end is not committed yet.
 func (t *tracker) expired() []tracked {
 	var ended []tracked
 	for i := range t.sessions {

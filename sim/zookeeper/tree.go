@@ -26,8 +26,8 @@ type Event struct {
 	Path string
 }
 
-// tree holds the znodes. It does not depend on sessions or time. The caller states the zxid of each change, and the
-// tree lists the changes in changes.
+// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The field
+// changes lists the changes of the current transaction.
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // changes by the current transaction, in the order in which watches fire
@@ -108,8 +108,8 @@ func (t *tree) rollBack() {
 	t.changes = t.changes[:0]
 }
 
-// create adds a znode. If the mode is sequential, it appends a number to the path. This can make an invalid path, such
-// as "/locks/", valid, so errors are checked in the same order as in PrepRequestProcessor.pRequest2TxnCreate.
+// create adds a znode. If the mode is sequential, it appends a number to the path. The number can make an invalid path,
+// such as "/locks/", valid, so create checks for errors in the same order as PrepRequestProcessor.pRequest2TxnCreate.
 func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	path := c.path
 	parentPath, name, ok := split(path)
@@ -165,7 +165,7 @@ func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 // AnyVersion, given as the version in a request, makes the request unconditional.
 const AnyVersion int64 = -1
 
-// versioned returns BadVersion if a request requires a version other than the current one.
+// versioned returns BadVersion if a request requires a version other than the current version.
 func versioned(version, is int64) Code {
 	if version != AnyVersion && version != is {
 		return BadVersion

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watchMode is how long a watch lasts and which znodes it covers.
+// watchMode states how long a watch lasts and which znodes it covers.
 type watchMode uint8
 
 const (
@@ -55,7 +55,7 @@ func (w *watches) reset() {
 	w.far = 0
 }
 
-// addBoth adds a watch to both tables.
+// addBoth adds a watch to both tables, for data and for children.
 func (w *watchTable) addBoth(path string, conn uint64, mode watchMode) {
 	w.data.add(path, conn, mode)
 	w.child.add(path, conn, mode)
@@ -74,7 +74,7 @@ func (w *watches) add(path string, conn uint64, mode watchMode) {
 	w.of[path] = append(list, watching{conn, mode})
 }
 
-// remove removes a connection's watch on a path. It reports whether there was one.
+// remove removes a connection's watch on a path. It reports whether there was such a watch.
 func (w *watches) remove(path string, conn uint64) bool {
 	list := w.of[path]
 	i := slices.IndexFunc(list, func(x watching) bool { return x.conn == conn })

@@ -25,7 +25,8 @@ func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	return a, !f.Torn
 }
 
-// recordOf returns the record in a frame. If frame is not a frame, such as ClosedReply, the result is Torn.
+// recordOf returns the record in a frame. If the argument is not a frame, as in the case of ClosedReply, the result is
+// Torn.
 func recordOf(frame []byte) jute.Fields {
 	record, rest, whole, sound := jute.Cut(frame)
 	return jute.Fields{Rest: record, Torn: !whole || !sound || len(rest) > 0}

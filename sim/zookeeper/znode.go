@@ -77,8 +77,8 @@ type znode struct {
 	aversion            int64
 }
 
-// stat returns the znode's metadata. It computes Cversion from the number of children ever created: each of them was
-// also deleted, except those that still exist (DataNode.copyStat).
+// stat returns the znode's metadata. It computes Cversion from the number of children ever created: each of these
+// children was also deleted, except for the children that still exist (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -119,8 +119,8 @@ func validPath(path string) bool {
 	return false
 }
 
-// forbidden reports whether r must not occur in a path. This applies to what Java treats as control characters and
-// similar, and to all characters beyond 16 bits.
+// forbidden reports whether r must not occur in a path. This is the case for the characters that Java treats as control
+// characters or similar, and for all characters beyond 16 bits.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
@@ -135,7 +135,8 @@ func numbered(path string, n int64) string {
 	return path + strings.Repeat("0", max(0, SequenceDigits-len(digits))) + string(digits)
 }
 
-// Sequence returns the number at the end of a sequential znode's name. ok is false if the name does not end in one.
+// Sequence returns the number at the end of a sequential znode's name. ok is false if the name does not end in a
+// number.
 func Sequence(name string) (n int64, ok bool) {
 	if len(name) < SequenceDigits {
 		return 0, false

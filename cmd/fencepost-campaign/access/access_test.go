@@ -75,8 +75,8 @@ func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	}
 }
 
-// heard starts a listener that sends an answer to every client. The function all returns everything that the clients
-// have sent.
+// heard starts a listener that sends an answer to every client. It returns the listener's address, and a function that
+// returns everything that the clients have sent so far.
 func heard(t *testing.T, at, answer string) (address string, all func() string) {
 	t.Helper()
 	l, err := net.Listen("tcp", at)
@@ -114,9 +114,9 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 	}
 }
 
-// If another program listens at the address of a campaign's server, it is sent no secret, and nothing that it says is
-// believed. The test tries a NATS server that requires no token, a server that starts without TLS, the server of
-// another campaign, and a listener that says nothing.
+// If another program listens at the address of a campaign's server, clients send it no secret and believe nothing that
+// it says. The test tries a NATS server that requires no token, a server that starts without TLS, the server of another
+// campaign, and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(t.TempDir(), "nats")})

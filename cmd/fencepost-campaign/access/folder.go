@@ -183,8 +183,8 @@ func (f *Folder) Server() (*Server, error) {
 // leastToken is the minimum length of an embedded server's token, in characters.
 const leastToken = 26
 
-// local returns an error unless every URL is a tls URL without a user, for the loopback interface. Other hosts are
-// allowed if the server was told to listen at an address.
+// local returns an error unless every URL has the scheme tls, no user, and a host on the loopback interface. Other
+// hosts are also allowed if the server was started with an address to listen at.
 func (a *Server) local() error {
 	all, err := a.urls()
 	if err != nil {

@@ -148,8 +148,8 @@ func (s *Server) start() error {
 	return nil
 }
 
-// run runs the NATS server and returns when it accepts clients. Otherwise it returns an error that says why it does
-// not.
+// run starts the NATS server and returns when the server accepts clients. If the server does not start, run returns an
+// error that says why.
 func (s *Server) run(ctx context.Context) error {
 	if err := s.distrust(); err != nil {
 		return err
@@ -185,9 +185,10 @@ func (s *Server) distrust() error {
 	return err
 }
 
-// address returns the address at which the server should listen: the address requested now, the address requested or
-// chosen before, or a free port of this machine alone. If another program occupies the port, the result depends on
-// whether a user requested it: if so, address returns an error; if not, it chooses a free port.
+// address returns the address at which the server should listen. This is the requested address, the address that was
+// requested or chosen in an earlier run, or a free port of the loopback interface. If another program occupies a port
+// that the user has requested, address returns an error. If it occupies a port that was chosen automatically, address
+// chooses another free port.
 func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	if asked != "" {
 		s.Access.Listen = asked
@@ -211,7 +212,7 @@ func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	return at, nil
 }
 
-// resolved parses a host:port. If there is no host, it means all addresses of this machine.
+// resolved parses an address of the form HOST:PORT. An empty host stands for all addresses of this machine.
 func resolved(listen string) (*net.TCPAddr, error) {
 	at, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {

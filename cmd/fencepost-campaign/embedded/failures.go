@@ -37,7 +37,7 @@ func (f *failures) stuck() error {
 	return f.storing
 }
 
-// Errorf keeps an error.
+// Errorf stores an error that the server logs.
 func (f *failures) Errorf(format string, v ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

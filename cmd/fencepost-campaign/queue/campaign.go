@@ -73,9 +73,8 @@ var ErrNone = errors.New("no such campaign")
 // answerWithin is how long a command waits for the server's answers.
 const answerWithin = 10 * time.Second
 
-// Create creates a campaign. If there is already a campaign with that name that runs the same, Create opens it. If that
-// campaign runs something else, the error is ErrOther. If the process dies during Create, the next call completes the
-// creation.
+// Create creates a campaign. If a campaign with the same name already runs the same search, Create opens it. If it runs
+// something else, the error is ErrOther. If the process dies during Create, the next call completes the creation.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
@@ -169,8 +168,8 @@ func (c *Campaign) createStreams(ctx context.Context, ours map[string]string) (e
 	return err
 }
 
-// stream creates a stream. If a stream with that name exists with another configuration, the error is ErrOther if that
-// stream belongs to a campaign. Otherwise the error names the stream.
+// stream creates a stream. It returns an error if a stream with the same name but another configuration exists:
+// ErrOther if that stream belongs to a campaign, and otherwise an error that names the stream.
 func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := c.js.CreateStream(ctx, config)
 	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {

@@ -14,8 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestNoTimeOfAClockIsStored checks that everything that processes store for others contains durations, but no clock
-// times. Their clocks may therefore differ by hours. The code does not read the time stamps of the server either.
+// TestNoTimeOfAClockIsStored checks that everything that a process stores for other processes contains only durations,
+// and no clock times. The clocks of the processes may therefore differ by hours. The code does not read the time stamps
+// of the server either.
 func TestNoTimeOfAClockIsStored(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []any{Spec{}, Progress{}, Present{}, sign{}, ending{}, declared{}, campaign.Part{}} {

@@ -17,14 +17,14 @@ type sign struct {
 	Beat uint64 `json:"beat"` // different in each sign
 }
 
-// renewal is the interval at which a coordinator writes a sign of life. If it writes none for the duration of the
-// campaign's patience, another process replaces it. The waiting process measures this by its own clock, from the moment
-// when it last saw the sign change.
+// renewal is the interval at which a coordinator writes a sign of life. If the coordinator writes none for the time in
+// c.Patience, another process replaces it. That process measures the time by its own clock, from the moment when it
+// last saw the sign of life change.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
 // Coordinate waits until no other process coordinates, and then performs the search. It returns nil when the search has
-// ended, and an error when it has failed, in this process or in another. It also returns when ctx is done. by is the
-// name of this process.
+// ended. It returns an error when the search has failed, in this process or in another. It also returns when ctx is
+// done. The string argument is the name of this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
 		if over, err := c.Over(ctx); over || err != nil {
@@ -59,7 +59,7 @@ func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }
 
-// failure returns the error for a search that failed for the given reason, or nil if why is empty.
+// failure returns the error for a search that has failed for the given reason. It returns nil if there is no reason.
 func failure(why []byte) error {
 	if why == nil {
 		return nil
@@ -70,8 +70,8 @@ func failure(why []byte) error {
 // errReplaced ends the search of a coordinator that another process has replaced.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until no process coordinates. It then writes its own sign of life and returns the revision of that key,
-// or 0 if the search has ended in the meantime.
+// vacant waits until no process coordinates. It then writes a sign of life of this process and returns its revision. It
+// returns 0 if the search has ended in the meantime.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -114,8 +114,8 @@ func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	}
 }
 
-// sign replaces the sign of life that has the revision over, and returns the new revision. It returns 0 if another
-// process has written one in the meantime.
+// sign replaces the sign of life that has the given revision. It returns the new revision, or 0 if another process has
+// written a sign of life in the meantime.
 func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint64, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -190,7 +190,7 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	// if this fails, another process takes over after the campaign's patience
+	// if this fails, another process takes over when it has seen no sign of life for the time in Patience
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 

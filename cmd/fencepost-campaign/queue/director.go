@@ -24,23 +24,24 @@ const ahead = 4096
 // burst is the number of portions that the coordinator puts on the queue before it looks for new parts again.
 const burst = 64
 
-// These are limits for dividing a stage. There are at least fewest portions, so that every worker gets one, and at most
-// about most, so that the server can keep them in memory. To stay below most, portions are not made larger than largest
-// positions.
+// Limits for dividing a stage into portions. A stage has at least fewest portions, if it has enough positions, so that
+// every worker gets one. It has about most portions at most, so that the server can keep them in memory. For this
+// purpose, portions are made larger than the stage requests, up to the size largest.
 const (
 	fewest  = 64
 	most    = 20_000
 	largest = 1 << 20
 )
 
-// portioned returns the number of positions in each portion of a stage: what the stage requests, within these limits.
+// portioned returns the number of positions in each portion of a stage. This is the number that the stage requests,
+// unless the limits above require another.
 func portioned(s campaign.Stage) uint64 {
 	size := max(1, min(s.Portion, (s.Size+fewest-1)/fewest))
 	return max(size, min(s.Size/most, largest))
 }
 
-// tick is the interval at which a coordinator checks the time, looks for requests to stop, and looks for parts that it
-// was not notified of.
+// tick is the interval at which a coordinator checks the time, looks for requests to stop, and looks for results of
+// which it was not notified.
 const tick = time.Second
 
 // Director implements campaign.Hands. It runs the stages of a search for the coordinator, or only reads the parts that
@@ -66,13 +67,13 @@ type Director struct {
 
 // Progress describes how much of a campaign is done.
 type Progress struct {
-	// Elapsed is how long the campaign has been coordinated.
+	// Elapsed is the total time during which some coordinator ran the campaign.
 	Elapsed time.Duration `json:"elapsed"`
 	// Took is the total working time of all workers.
 	Took   time.Duration   `json:"took"`
 	Stages []StageProgress `json:"stages"` // in the order in which they began
 	Lost   []Loss          `json:"lost,omitempty"`
-	// Stop is the reason with which a user has requested that the campaign stop; empty if nobody has.
+	// Stop is the reason that a user gave for stopping the campaign. It is empty if no user has requested that.
 	Stop    string          `json:"stop,omitempty"`
 	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found so far
 }
@@ -91,8 +92,8 @@ type StageProgress struct {
 	Done uint64 `json:"done"` // number of positions that have a part
 	Lost uint64 `json:"lost"` // number of positions in Done that gave no result
 	Size uint64 `json:"size"`
-	// Due is the number of positions that count: all of them or, if the stage was stopped early, those that had a part
-	// at that time.
+	// Due is the number of positions that count. These are all positions or, if the stage was stopped early, the
+	// positions that had a result at that time.
 	Due uint64 `json:"due"`
 	// Ended is the reason why the stage was stopped early, or "" if it was not.
 	Ended string `json:"ended,omitempty"`
@@ -146,7 +147,8 @@ func (d *Director) Progress() Progress {
 	return p
 }
 
-// errAgain ends a search that has counted parts that another coordinator decided not to count.
+// errAgain ends a search because another coordinator has ended the stage without some of the results that this search
+// has already counted.
 var errAgain = errors.New("another coordinator ended the stage without parts that this one had counted")
 
 // fold is the state of one stage while its parts are collected.
@@ -241,8 +243,9 @@ func (f *fold) readEnding(ctx context.Context) error {
 	return f.ended(end)
 }
 
-// ended restricts the stage to the positions that had been counted when it was stopped early. If one of their parts is
-// lost later, it is run again. ended returns errAgain if this process has counted other positions, too.
+// ended restricts the stage to the positions that had been counted when it was stopped early. If the server later loses
+// the result of such a position, the position is run again. ended returns errAgain if this process has counted other
+// positions, too.
 func (f *fold) ended(end *ending) error {
 	if !end.Counted.includes(f.covered) {
 		return errAgain
@@ -367,7 +370,8 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 	return p, value, err
 }
 
-// over reports whether the stage is over: it is complete, it has been stopped, or the rule stops it now.
+// over reports whether the stage is over. A stage is over if it is complete or was stopped early, or if the rule says
+// that it must stop now.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
 	done := f.covered.below(f.Size) == f.due.below(f.Size)
@@ -444,8 +448,9 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover begins to put missing portions on the queue again if the queue is empty although parts are missing. That
-// happens if a user has removed messages, if a part was set aside, or if the server can no longer read a part.
+// recover checks whether the queue is empty although some results are missing. If so, it begins to put the portions
+// without a result on the queue again. That happens if a user has removed messages, if a result was set aside, or if
+// the server can no longer read a result.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -525,8 +530,8 @@ func (f *fold) give(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the first portion without a part, from position given on, among the positions that count. Its size is
-// 0 if there is none.
+// missing returns the first range of positions without a result. The range is at most one portion long. It contains
+// only positions that count, and none below f.given. Its size is 0 if there is no such range.
 func (f *fold) missing() portion {
 	for _, r := range f.due {
 		if p := f.covered.gap(max(f.given, r.first), f.Portion, r.end()); p.size > 0 {

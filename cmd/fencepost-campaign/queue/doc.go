@@ -7,13 +7,13 @@
 //     which process coordinates, the progress, the workers that have joined, and the messages that were set aside;
 //   - a bucket fencepost_NAME_present with a key for each worker, which the server deletes when the worker no longer
 //     renews it;
-//   - an object store fencepost_NAME: the files that are run, and large values, each named by the checksum of its
+//   - an object store fencepost_NAME: the files that workers run, and large values, each named by the checksum of its
 //     content;
 //   - a work queue fencepost_NAME_work: one message for each portion of a stage that is still to be carried out;
-//   - a stream fencepost_NAME_parts: the result of each portion, each under its own subject.
+//   - a stream fencepost_NAME_parts: the result of each portion, which is called its part, under a subject of its own.
 //
-// Goals: each portion counts once, however often it was delivered. The subject of a part accepts only one message,
-// ever, and a part that overlaps one counted before is skipped. The coordinator may be replaced at any moment, and two
+// Goals: each portion counts once, however often it was delivered. Each subject of the stream accepts only one message,
+// ever, and a part that overlaps an earlier one is skipped. The coordinator may be replaced at any moment, and two
 // coordinators at the same time do no harm: a search is a function of the parts in the order of their stream,
 // publishing is idempotent, and a decision that may be taken only once is a key that can be created only once. Nothing
 // compares the clocks of two hosts. Times are measured as durations, each by a single clock. Non-goals: what is

@@ -55,7 +55,7 @@ func (c *Campaign) object(ctx context.Context, value []byte) (name string, err e
 	})
 }
 
-// value reads an object.
+// value reads an object from the object store, and checks that its content has the checksum in its name.
 func (c *Campaign) value(ctx context.Context, name string) (value []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		value, err = c.objects.GetBytes(ctx, name)
@@ -108,7 +108,7 @@ func (c *Campaign) stored(ctx context.Context, stage string, p portion) (bool, e
 	return c.readable(ctx, c.subjectOf(parts, stage, p))
 }
 
-// readable reports whether the server can return the part that has a subject.
+// readable reports whether the server can return the result that is stored under a subject.
 func (c *Campaign) readable(ctx context.Context, subject string) (yes bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.parts.GetLastMsgForSubject(ctx, subject)
@@ -247,7 +247,7 @@ func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, erro
 	return &d.Stage, err
 }
 
-// ended reads how a stage was ended early. It returns nil if it was not.
+// ended reads how a stage was ended early. It returns nil if the stage was not ended early.
 func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
 	text, err := c.get(ctx, keyEnded+key)
 	if err != nil || text == nil {

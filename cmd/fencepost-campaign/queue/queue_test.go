@@ -56,8 +56,8 @@ func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
 	return c
 }
 
-// count is a search for tests. Its first stage adds numbers up, and its second stage adds the products of numbers with
-// that sum. The result is wrong if any position is counted twice or not at all.
+// count is a search for tests. Its first stage adds up the positions. Its second stage multiplies each position by this
+// sum and adds up the products. The result is wrong if any position is counted twice or not at all.
 func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	return func(ctx context.Context, hands campaign.Hands) (string, error) {
 		sum := tally{}
@@ -96,7 +96,7 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter carries out parts of count. If before is set, counter calls it before each position.
+// counter is the worker for the search count. If before is set, counter calls it before each position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -153,8 +153,8 @@ func newCrew(t *testing.T, at access.Server) *crew {
 	return k
 }
 
-// work starts a worker, which runs until the campaign is over or ctx is done. The function worker is given a function
-// kill, which kills this worker.
+// work starts a worker, which runs until the campaign is over or ctx is done. The given function creates the worker. It
+// is passed a function that kills this worker.
 func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
 	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
 	k.all.Go(func() {
@@ -239,8 +239,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// If a worker dies at any position, other workers carry out the portion that it had begun. If a coordinator dies, it is
-// replaced, too.
+// If a worker dies at any position, other workers carry out the portion that it had begun. If a coordinator dies,
+// another process takes over.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

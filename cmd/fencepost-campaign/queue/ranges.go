@@ -56,8 +56,8 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap returns the first range of uncovered positions from position from on. The range has at most most positions, and
-// all are below end. Its size is 0 if there is none.
+// gap returns the first range of uncovered positions at or after the given position. The range contains only positions
+// below end, and no more of them than the given maximum. Its size is 0 if there is no such range.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
 		if p.end() <= from {
@@ -75,7 +75,7 @@ func (c covered) gap(from, most, end uint64) portion {
 	return portion{from, min(most, end-from)}
 }
 
-// includes reports whether all positions of others are covered.
+// includes reports whether c covers every position that the other set covers.
 func (c covered) includes(others covered) bool {
 	for _, p := range others {
 		if c.gap(p.first, p.size, p.end()).size > 0 {

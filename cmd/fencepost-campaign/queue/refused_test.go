@@ -223,8 +223,8 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// If a NATS server is connected but does not answer, for example because its disk is full, that is reported after a
-// while. Any process that asks gets the reason for as long as requests wait.
+// If a NATS server is connected but does not answer, for example because its disk is full, a process reports that after
+// a while. As long as requests wait, any process that asks is told the reason.
 func TestASilentServerIsReported(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -367,8 +367,9 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// If a stage was stopped early and the server later loses some of its parts, exactly the portions of these parts are
-// run again. The search then has the same result. A part that was stored after the stage was stopped never counts.
+// If a stage was stopped early and the server later loses some of its results, workers repeat exactly the portions of
+// these results. The search then has the same result. A result that was stored after the stage was stopped never
+// counts.
 func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -439,7 +440,7 @@ func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	}
 }
 
-// If a search has found enough, it counts as complete, even if a part that it does not need is lost.
+// If a search stops because it has found enough, it counts as complete, even if a result that it does not need is lost.
 func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

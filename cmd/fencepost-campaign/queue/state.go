@@ -82,8 +82,8 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 	return s, err
 }
 
-// Farewell waits until every worker has seen that the campaign is over. It waits no longer than a worker takes to check
-// that.
+// Farewell waits until every worker has noticed that the campaign is over. It gives up after the longest time that a
+// worker needs to notice.
 func (c *Campaign) Farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchFor+time.Second)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// silent is how long a connected server may leave requests unanswered before that is reported. NATS does not answer if
-// the disk of a stream is full.
+// silent is how long a connected server may leave requests unanswered before the delay is reported. NATS does not
+// answer if the disk of a stream is full.
 const silent = 2 * tryFor
 
 // waiting is the reason why requests of a campaign wait. It is reported only once, however many requests wait.
@@ -65,7 +65,7 @@ func (w *wait) wait(c *Campaign, why string) {
 	}
 	c.waiting.why = why
 	c.waiting.stopTelling()
-	// the error can be ignored, because nobody can ask without a connection
+	// the error can be ignored: without a connection, no other process can ask for the reason anyway
 	c.waiting.answer, _ = access.Tell(c.nc, why)
 	if c.Notice != nil {
 		c.Notice(why)

@@ -59,7 +59,8 @@ func (h *Hand) Refuse(ctx context.Context, why error) error {
 // fetchFor is how long a worker waits for a portion before it checks whether the campaign is over.
 const fetchFor = 2 * time.Second
 
-// Work carries out portions until the campaign is over, in which case it returns nil, or has failed, or ctx is done.
+// Work carries out portions until the campaign is over, and then returns nil. It returns an error if the campaign has
+// failed or ctx is done.
 func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	defer h.leave(ctx)
 	for {
@@ -82,8 +83,8 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	}
 }
 
-// leave tells other processes how much the worker has completed, and that it no longer needs the server. If that fails,
-// they notice when its sign of life expires.
+// leave tells other processes how many positions this worker has completed, and that the worker no longer needs the
+// server. If leave fails, the other processes notice the worker's exit when its sign of life expires.
 func (h *Hand) leave(ctx context.Context) {
 	h.Ended = true
 	text, err := json.Marshal(h.Present)
@@ -222,7 +223,7 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 	return value, err
 }
 
-// keeping calls f, which may take long. Meanwhile it prevents the server from delivering the message again. The
+// keeping calls f, which may take a long time. Meanwhile it prevents the server from delivering the message again. The
 // context of f is canceled if the stage was ended without this portion.
 func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -268,8 +269,8 @@ func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p
 	return h.ack(ctx, m)
 }
 
-// giveBack puts a portion on the queue as if it had never been delivered. A worker that leaves must not count as one
-// that died on the portion.
+// giveBack puts a portion on the queue as if it had never been delivered. A worker that leaves must not count as a
+// worker that died on the portion.
 func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()

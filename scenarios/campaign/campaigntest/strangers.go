@@ -1,8 +1,8 @@
 // Package campaigntest provides a campaign.Hands for tests of searches that can be divided.
 //
-// Goals: workers share nothing with the search except the data that they receive and return, and parts arrive in every
-// order, in every size and as often as they can from other machines. Non-goals: other machines, and how work reaches
-// them.
+// Goals: workers share nothing with the search except the data that they receive and return. Parts arrive in any order,
+// in any size and sometimes repeatedly, as they can from other machines. Non-goals: other machines, and how work
+// reaches them.
 package campaigntest
 
 import (

@@ -46,8 +46,8 @@ type difference struct {
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
 // Differences returns the laws whose outcome or cause differs between the sides. It returns nil if one side has not
-// run. If a law was not exercised in the simulated run but held in the real run, this is not a difference; the reverse
-// is one. Differences that the method unrecorded returns are omitted.
+// run. A law that was not exercised in the simulated run but held in the real run does not count as a difference. A law
+// that was exercised only in the simulated run does. Laws that the method unrecorded returns are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
@@ -61,7 +61,7 @@ func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart returns the differences for which counts returns true.
+// apart returns those differences for which the given function returns true.
 func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
@@ -77,8 +77,8 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation returns the reason why the sides differ, if it is known: what the scenario shows is impossible in real
-// time. Otherwise it returns "".
+// explanation returns the known reason why the sides differ: the scenario shows something that is impossible in real
+// time. It returns "" if the sides do not differ or no reason is known.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -98,8 +98,8 @@ const outOfStep = "Three clients split the votes of five servers two, two and on
 // Agrees reports whether both sides ran and every law had the same outcome and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given names. It returns an error if find finds no servers for one of these scenarios. If no names
-// are given, Names returns all scenarios of the catalogue for which find finds servers.
+// Names returns the given names, or an error if find returns an error for one of these scenarios. If no names are
+// given, Names returns all scenarios of the catalogue for which find returns servers.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -121,8 +121,8 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 }
 
 // narrow lists scenarios that are not scaled (see scaled). In each of them, something must happen within a hundredth of
-// a lease, or within the few tenths of a second between the starts of two clients. Scaling shortens only the longer
-// times, and not this interval.
+// a lease, or between the starts of two clients, which are a few tenths of a second apart. Scaling would shorten the
+// lease but not these few tenths of a second.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
@@ -186,10 +186,10 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 // Real is a function that runs a scenario in real time. It returns a *live.RefusedError if that is not possible.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the scenarios of the catalogue with the given names on both sides, and passes the rows to take, in order. If
-// the sides differ without an explanation, or the real side failed, Run repeats the real side. A difference or failure
-// that occurs three times is not due to a stall of the host. Once ctx is done, no further scenario is started, and a
-// row that still needs another run counts as failed.
+// Run runs the scenarios of the catalogue with the given names on both sides. It calls take with each row, in the order
+// of the names. If the sides differ without an explanation, or the real side failed, Run repeats the real side. A
+// difference or failure that occurs three times is not due to a stall of the host. Once ctx is done, no further
+// scenario is started, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }

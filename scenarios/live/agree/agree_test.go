@@ -108,8 +108,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario with an explanation, and every scenario in narrow,
-// exists in the catalogue.
+// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario in the lists explained and narrow exists in the
+// catalogue.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -149,7 +149,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestElectionsAreNotHurried checks that a scenario whose faults strike members of a cluster is not scaled.
+// TestElectionsAreNotHurried checks that the times of a scenario are not scaled if its faults strike members of a
+// cluster.
 func TestElectionsAreNotHurried(t *testing.T) {
 	for name, strikes := range map[string]bool{"etcd-leader-change": true, "consensus-under-faults": true,
 		"etcd-keepalive-lost": false, "etcd-keepalive-counted-from-receipt": false, "single-restart-forgets": false} {

@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// These are limits for scaling. Times longer than long are divided, but the result is not less than least. Shorter
-// times, such as retries and timeouts, stay unchanged.
+// long and least are limits for scaling. Only times above long are divided, and the result is never below least.
+// Shorter times, such as retries and timeouts, stay unchanged.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// If a scenario states no network delays, its network is made slow. If a fault would strike before tiny, it strikes at
-// midway instead: a client needs a few tenths of a millisecond to send its first message, and the host may delay it
-// further.
+// slow is the delay of a network for which a scenario states no delays. A fault that would strike before the time tiny
+// strikes at midway instead, because a client needs a few tenths of a millisecond to send its first message, and the
+// host may delay it further.
 const (
 	slow   = "12ms..20ms"
 	tiny   = time.Millisecond

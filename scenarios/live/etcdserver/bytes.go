@@ -27,10 +27,10 @@ const bytesPassed = "BYTES"
 // Port returns etcd's port for clients.
 func (Bytes) Port() int { return 2379 }
 
-// Serial returns false, because a piece does not have to wait for the answer to the previous one.
+// Serial returns false, because a piece of bytes can be sent before the previous piece is answered.
 func (Bytes) Serial() bool { return false }
 
-// Begin begins a run.
+// Begin returns the callers for a new run.
 func (Bytes) Begin() sim.Callers { return passing{} }
 
 type passing struct{}
@@ -58,8 +58,8 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// stream is a connection to a member's process that corresponds to a connection of a client. Bytes are passed on from
-// one to the other.
+// stream is a connection to a member's process that corresponds to a connection of a client. Bytes are passed on in
+// both directions.
 type stream struct {
 	*outbox
 	life *life
@@ -106,7 +106,8 @@ func (s *stream) run() {
 	})
 }
 
-// read passes on what the process sends. Before that, it records everything that the process has done until then.
+// read passes on what the process sends. Before it passes on any bytes, it records everything that the process has done
+// by then.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
 	buffer := make([]byte, 16<<10)

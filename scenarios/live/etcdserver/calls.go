@@ -119,7 +119,7 @@ func (g *services) read(ctx context.Context, c etcd.Call) (etcd.Response, error)
 	return c.ReadMessage(message)
 }
 
-// follow opens a watch and passes its responses to take, until ctx is done.
+// follow opens a watch and calls take with each of its responses, until ctx is done.
 func (g *services) follow(ctx context.Context, of etcd.Watch, take func(*etcd.Response)) error {
 	c, out := of.Call(), newOutbox()
 	defer context.AfterFunc(ctx, out.close)()

@@ -153,8 +153,8 @@ func (c *connection) listen(s *conversation) {
 	})
 }
 
-// heard passes on a response after it has recorded the changes in the response. Events of a watch do not answer a
-// message of the client.
+// heard passes on a response after it has recorded the changes in the response. Events of a watch are passed on, too,
+// although no message of the client requested them.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)
@@ -164,8 +164,8 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.after(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send replies to the oldest message that has no response yet. If key is set, nobody requested the response, and send
-// pushes it instead.
+// send replies to the oldest message that has no response yet. If key is set, the response answers no message, and send
+// pushes it to the client.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

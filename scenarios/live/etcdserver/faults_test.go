@@ -38,8 +38,8 @@ func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Att
 	return c.Read(&r)
 }
 
-// say records a response or an error for the comparison. It omits the revision of a response about a lease, because it
-// depends on what the member has applied at that time.
+// say records a response or an error for the comparison. It omits the revision of a response about a lease, because the
+// revision depends on what the member has applied by then.
 func (p *player) say(r etcd.Response, err error) {
 	if r.Lease != 0 {
 		r.Revision = 0

@@ -21,8 +21,8 @@ type life struct {
 	streams map[uint64]*stream
 }
 
-// run starts the process once the previous one has ended, and records the changes that it reports, beginning with
-// revision from.
+// run starts the process once the previous one has ended, and records the changes that it reports, beginning with the
+// given revision.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -66,7 +66,7 @@ func (x *life) accepts(ctx context.Context) bool {
 	}
 }
 
-// look records all changes that the member reports, beginning with revision from.
+// look records all changes that the member reports, beginning with the given revision.
 func (x *life) look(from int64) error {
 	return x.m.services.follow(x.Context, etcd.Watch{Key: "\x00", End: "\x00", From: from}, func(r *etcd.Response) {
 		revisions := map[int64][]change{}

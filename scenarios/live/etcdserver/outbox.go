@@ -20,7 +20,6 @@ func newOutbox() *outbox {
 	return o
 }
 
-// add adds bytes to the buffer.
 func (o *outbox) add(b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

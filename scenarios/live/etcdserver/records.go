@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records records the keys of a run, as the members' watches report them. Only the world's goroutine may use it.
+// records keeps the records of a run's keys, as the members' watches report them. Only the world's goroutine may use
+// it.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
 	waiting []wait                     // functions to call later, in the order in which they were added

@@ -93,7 +93,7 @@ func (r *rig) sent() (n int) {
 	return n
 }
 
-// TestServersAreKnownByTheirProcess checks that a server is identified by its process, whatever its address and the
+// TestServersAreKnownByTheirProcess checks that a server is identified by its process, and not by its address or by the
 // port to which it connects.
 func TestServersAreKnownByTheirProcess(t *testing.T) {
 	r, ports, end := guarded(t)
@@ -113,8 +113,8 @@ func TestServersAreKnownByTheirProcess(t *testing.T) {
 	}
 }
 
-// TestNoOtherProcessIsLetIn checks that a port serves only the processes of servers. Connections of any other process
-// are refused, whatever its user and however early it sends. None of its bytes travel a link.
+// TestNoOtherProcessIsLetIn checks that a port serves only the processes of servers. It refuses connections of any
+// other process, whatever its user and however early it sends. No byte of such a process is sent over a link.
 func TestNoOtherProcessIsLetIn(t *testing.T) {
 	testkit.Needs(t, "bash")
 	for user, as := range map[string]*syscall.Credential{"this user": nil, "another user": {Uid: 65534, Gid: 65534}} {

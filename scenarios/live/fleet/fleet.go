@@ -61,9 +61,9 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns the Lives of a server, in its own folder. The server's process is not started yet. talks opens the
-// port at which other servers reach it: (*Relay).Listen or ListenSOCKS. It is nil if the server does not communicate
-// with other servers.
+// NewLives returns the Lives of a server, in its own folder. The server's process is not started yet. talks is the
+// function that opens the port at which other servers reach the server: (*Relay).Listen or ListenSOCKS. It is nil if
+// the server does not communicate with other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
 		Env: os.Environ()}

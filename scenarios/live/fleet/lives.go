@@ -38,7 +38,7 @@ type Life struct {
 // ErrOver reports that a life is over, so that it no longer matters what its process does.
 var ErrOver = errors.New("the server's process has ended")
 
-// Begin starts a life.
+// Begin starts a new life of the server.
 func (l *Lives) Begin(h sim.Host) *Life {
 	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
 	x.Context, l.end = context.WithCancel(context.Background())
@@ -64,8 +64,8 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life is over. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and kills its process. If how is a shutdown, however, the process may end by itself. The function
-// end is called on its own goroutine; it changes the server's files as the kind of stop requires.
+// Stop ends the life and its process. After a shutdown the process may end by itself; otherwise Stop kills it. end is a
+// function that changes the server's files as the kind of stop requires. It is called on its own goroutine.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -111,8 +111,8 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain makes the run fail because of err, unless the life is over. If the process has ended, Explain reports that
-// instead, because it explains every other error. Explain may be called on any goroutine.
+// Explain makes the run fail because of err, unless the life is over. If the process has ended, Explain reports the end
+// instead of err, because the end explains every other error. Explain may be called on any goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
@@ -140,7 +140,7 @@ func (l *Lives) Receive(_ sim.ProcessID, body any) { body.(*chunk).arrive() }
 // Wake does nothing. Servers that set timers override it.
 func (l *Lives) Wake(uint64) {}
 
-// Fault does nothing. Servers that support such faults override it.
+// Fault does nothing. Servers that support a fault of this kind override it.
 func (l *Lives) Fault(sim.ServerFault) {}
 
 // ClockChanged sets the clocks of the process to the clocks of the server in the world.

@@ -43,8 +43,8 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther checks that a process starts only when the previous one has ended and its files were changed
-// as the stop requires. It must not start if its own life is over by then.
+// TestALifeAfterTheOther checks that a process starts only when the previous process has ended and its files were
+// changed as the stop requires. If the server was stopped again before that, the process must not start.
 func TestALifeAfterTheOther(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	var did []string

@@ -28,7 +28,7 @@ const (
 // Relay connects the ports of one run. Before the world begins, it passes bytes on without delay.
 type Relay struct {
 	failed func(error)
-	// the method caller; tests replace it, because there a single process has all servers
+	// usually the method caller; tests replace it, because all servers of a test are in one process
 	knows func(from, to netip.AddrPort) *Port
 	net   int // the second and third byte of the addresses of its processes
 
@@ -52,7 +52,8 @@ func newRelay(failed func(error)) *Relay {
 	return r
 }
 
-// do runs f where it may access connections: on the loop or, before the world begins, with early locked.
+// do runs f on the loop, where connections may be accessed. Before the world begins, do runs f itself, and holds the
+// mutex early.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -142,7 +143,7 @@ func (p *Port) Free() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(p.own, uint16(n)), nil
 }
 
-// Open accepts connections and forwards them to the address at, on which the server's process listens.
+// Open accepts connections and forwards them to the given address, on which the server's process listens.
 func (p *Port) Open(at string) {
 	p.at = at
 	p.accept(func(caller *Port, tcp *net.TCPConn) {
@@ -181,7 +182,8 @@ type plug struct {
 	out *realtime.Out
 }
 
-// plug begins to read from and write to a socket for an end of a connection. It calls begin before anything is read.
+// plug connects a socket to an end of a connection, and begins to read and write. It calls the given function before
+// anything is read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	g := &plug{realtime.NewIn(tcp, func() { r.do(e.collect) }), realtime.NewOut(tcp)}
 	r.mu.Lock()

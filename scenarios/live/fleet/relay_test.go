@@ -243,7 +243,7 @@ func TestBytesTravelBothWays(t *testing.T) {
 	}
 }
 
-// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the world begins.
+// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the run of the world begins.
 func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	r := newRig(t)
 	a, b := r.connect(r.a, r.b)

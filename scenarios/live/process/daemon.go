@@ -88,8 +88,8 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// ShutDown asks the process to end, and repeats the request each time the duration again has passed. If the process has
-// not ended after patience, ShutDown kills it.
+// ShutDown asks the process to end, and repeats the request at the given interval. If the process has not ended when
+// its patience is over, ShutDown kills it.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -116,8 +116,8 @@ func (d *Daemon) Died() error {
 }
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
-// error if the process has ended. If the process is not ready within patience, it returns a [LateError]. does says in
-// that error what the process has not done.
+// error if the process has ended. If the process is not ready within patience, it returns a [LateError]. The argument
+// does is the part of the error that says what the process fails to do, such as "does not listen".
 func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
@@ -135,7 +135,7 @@ func (d *Daemon) Await(ready func() bool, does string, patience, every time.Dura
 	return nil
 }
 
-// LastWords returns the end of the log, as the last part of a sentence.
+// LastWords returns the last lines of the log, in a form that can be appended to a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

@@ -31,14 +31,14 @@ import (
 
 // Command is a program to start, in its own process group.
 type Command struct {
-	// path of the program; empty: Args[0], which is looked up in this process's PATH unless it contains a slash
+	// path of the program; if it is empty, Args[0] is looked up in this process's PATH, unless it contains a slash
 	Path string
 	Args []string // name of the program, and its arguments
 	Env  []string // complete environment, in the form "NAME=value"
 	Dir  string   // working directory; empty: the keeper's folder
 	Log  string   // file or FIFO to which standard output and error are appended; empty: they are discarded
-	// Output, if set, receives standard output and standard error instead. It is written to on its own goroutine.
-	// Standard input is empty.
+	// Output, if set, receives standard output and standard error. Log is then ignored. Output is called on its own
+	// goroutine. Standard input is empty.
 	Output io.Writer `json:"-"`
 }
 

@@ -69,7 +69,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// numbers returns the process IDs that the family has written to files.
+// numbers returns the process IDs that the processes of family have written to files.
 func numbers(t *testing.T, folder string) (list []int) {
 	t.Helper()
 	await(t, "the family is there", func() bool { return exists(filepath.Join(folder, "all")) })

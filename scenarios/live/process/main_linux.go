@@ -36,7 +36,7 @@ func Main() {
 	os.Exit(code)
 }
 
-// ownGroup starts a process in its own process group.
+// ownGroup makes a process start in its own process group.
 var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 
 // fifo creates a FIFO, and opens it without waiting for a writer.

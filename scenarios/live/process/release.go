@@ -15,9 +15,9 @@ type Release [2]int
 // ErrOld reports that a program is too old to be used.
 var ErrOld = errors.New("its version is too old")
 
-// Says runs a command that prints the version of a program, and returns the version. The regular expression says must
-// match the output; its two groups are the two numbers of the version. The error wraps [ErrOld] if the version is older
-// than oldest.
+// Says runs a command that prints the version of a program, and returns the version. The output must match the regular
+// expression in says, whose two groups are the two numbers of the version. The error wraps [ErrOld] if the version is
+// older than oldest.
 func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	found := says.FindStringSubmatch(string(text))

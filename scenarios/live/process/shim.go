@@ -72,14 +72,14 @@ type Shim struct {
 // mono is what the clock shows then, both in ns. ppm is the deviation of the rate.
 type segment struct{ base, mono, ppm int64 }
 
-// at returns the value of the clock when the machine's monotonic clock shows now.
+// at returns the value of the clock at the given time of the machine's monotonic clock.
 func (s segment) at(now int64) int64 {
 	past := now - s.base
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the library for the processes of a daemon. All these processes use the same control file, since a
-// machine's clock also outlives its processes.
+// NewShim prepares the library for the processes of a daemon. All these processes use the same control file, because a
+// machine's clock continues when a process ends.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -107,8 +107,8 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum difference between the wall clocks of the process and of its simulated server that is accepted
-// if no library is loaded to change the clock of the process.
+// farOff is the maximum accepted difference between the wall clocks of the process and of its simulated server, if no
+// library is loaded that changes the clock of the process.
 const farOff = time.Second
 
 // SetClocks sets the clocks of the process to the clocks of its simulated server.
@@ -141,7 +141,7 @@ func (s *Shim) begin() error {
 	return s.write(fieldInode, 0, 0)
 }
 
-// SlowFsync makes each fsync take the duration by longer.
+// SlowFsync makes each fsync take longer by the given duration.
 func (s *Shim) SlowFsync(by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 }
 
 // Origin is the time on the machine's monotonic clock at which the world started. The world's time is never ahead of
-// the machine's time. Therefore, the smallest difference observed so far is the most accurate.
+// the machine's time. Therefore, the smallest difference between the two that was observed so far is the best estimate.
 type Origin struct {
 	mu    sync.Mutex
 	known bool

@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhichGroupHoldsASocket checks that only the process group of the process that opened a connection holds its
-// socket, whichever processes can reach the port.
+// socket, even if other processes can reach the port.
 func TestWhichGroupHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

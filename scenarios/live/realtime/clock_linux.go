@@ -8,7 +8,7 @@ import (
 )
 
 // timer is a timer of the kernel (timerfd). Go's own timers round to whole milliseconds when the process is otherwise
-// idle. Some links are faster than that.
+// idle, but some links have delays below a millisecond.
 type timer struct {
 	file *os.File
 	fd   int

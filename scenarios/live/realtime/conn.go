@@ -71,12 +71,12 @@ type Sink interface {
 
 // opener is a Sink that can leave the client's attempt to connect pending until the attempt in the world has ended.
 type opener interface {
-	// Opened tells the sink how the attempt ended, as in [sim.Endpoint].
+	// Opened tells the sink how the attempt to connect ended, as in [sim.Endpoint].
 	Opened(sim.Status)
 }
 
-// Connect creates a connection that certainly belongs to a client and therefore needs no password. The client's bytes
-// come from in; Collect must be called whenever there are some. If w is set, the protocol is not that of Redis.
+// Connect creates a connection that certainly belongs to a client and therefore needs no password. in provides the
+// client's bytes; Collect must be called whenever there are some. If w is set, the protocol is not that of Redis.
 func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client), wiring: w}
 	c.begin()
@@ -86,7 +86,7 @@ func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wi
 // Collect makes the loop handle what the client has sent so far. It may be called on any goroutine.
 func (c *Conn) Collect() { c.front.loop.Do(c.collect) }
 
-// begin accepts the connection as one of the client, and opens its pipe in the world.
+// begin accepts the connection as one of the client's connections, and opens its pipe in the world.
 func (c *Conn) begin() {
 	w := c.front.loop.world
 	c.known = true
@@ -104,7 +104,7 @@ func (c *Conn) begin() {
 	}
 }
 
-// collect passes what was read on to the handler, one request at a time.
+// collect passes the bytes that were read to the handler, one request at a time.
 func (c *Conn) collect() {
 	b, ended := c.in.Collected()
 	if c.over {
@@ -147,7 +147,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// write passes bytes that were read on to the connection's wire.
+// write passes bytes from the client to the connection's wire.
 func (c *Conn) write(b []byte, ended bool) {
 	if !c.known {
 		c.begin()
@@ -242,7 +242,6 @@ func (c *Conn) end() bool {
 	return true
 }
 
-// reset resets the socket.
 func (c *Conn) reset() {
 	c.out.Reset()
 	c.in.Stop()

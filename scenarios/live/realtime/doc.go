@@ -14,6 +14,6 @@
 // Goals: a line in a plan of faults means the same as in virtual time; no delay by the host can make a sound lock look
 // broken; a run may last for hours. Non-goals: knowledge of locks, reports or laws; equal runs for equal seeds.
 //
-// It is not possible to know the instant at which a process of the host decides or reads its clock. Nor can a
-// connection attempt stay unanswered, because the host's kernel accepts it.
+// It is not possible to know the instant at which a process of the host decides or reads its clock. It is also
+// impossible to leave a connection attempt unanswered, because the host's kernel accepts it.
 package realtime

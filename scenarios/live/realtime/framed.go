@@ -27,7 +27,7 @@ func AppendFrame(b []byte, kind byte, what []byte) []byte {
 	return append(b, what...)
 }
 
-// appendRequest appends a request to b, encoded as Redis clients do it.
+// appendRequest appends a request to b, in the encoding that Redis clients use.
 func appendRequest(b []byte, args []string) []byte {
 	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
 	for _, a := range args {
@@ -52,8 +52,8 @@ type Framed struct {
 // Door is the address of a front's port for a client and a server, with the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When it returns, the front has accepted the connection. It makes the loop call took
-// for each frame, and ended when the connection ends.
+// DialFramed opens a connection. When DialFramed returns, the front has accepted the connection. On the loop, took is
+// called for each frame, and ended is called at the end of the connection.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {

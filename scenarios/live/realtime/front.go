@@ -55,7 +55,7 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Wiring configures ports with a protocol other than that of Redis, which need no password.
+// Wiring configures ports with a protocol other than that of Redis. Such ports need no password.
 type Wiring struct {
 	Caller sim.Caller
 	Serial bool // see sim.Front

@@ -247,8 +247,8 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused checks that bytes that are not a command are refused. Incomplete commands, and health
-// checks that Redis accepts, must not be refused. None of them may end the run.
+// TestWhatIsNoCommandIsRefused sends bytes to a front. Bytes that are not a command must be refused. Incomplete
+// commands and health checks that Redis accepts must not be refused. No bytes may end the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is not a command",

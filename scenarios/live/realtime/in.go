@@ -59,8 +59,8 @@ func (b *In) Run() {
 	}
 }
 
-// receive reads the bytes that the socket has already received. It reports whether there were any or the connection has
-// ended. The caller must hold mu.
+// receive reads the bytes that the socket has already received. It reports whether it has read any bytes or the
+// connection has ended. The caller must hold mu.
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {

@@ -21,8 +21,8 @@ func (h witness) Asked(c *Conn, args []string) {
 	h.plain.Asked(c, args)
 }
 
-// neighbours maps other users of the machine to what they send. They connect to a client's port without its password,
-// and each of them gets an error or no answer.
+// neighbours contains what other users of the machine may send to a client's port. They do not know its password, and
+// each of them gets an error or no answer.
 var neighbours = map[string]string{
 	"a command":          "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
 	"commands at once":   strings.Repeat("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", 100),

@@ -37,8 +37,8 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
 }
 
-// NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, these
-// clients see that it is late: they use the host's clocks, and a process that was stopped must notice how late it is.
+// NewOwnLoop returns a loop for a world whose clients are code of this process. These clients use the host's clocks. If
+// the host runs an event late, they see that it is late, as a process that was stopped must.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true

@@ -35,8 +35,8 @@ func (c *handClock) Wait(d time.Duration, wake <-chan struct{}) {
 
 func newLoop(c Clock) *Loop { return NewLoop(sim.New(1, sim.Options{Endless: true}), c) }
 
-// TestEventsComeBeforeOperations checks that a posted function runs after all events that are due by then, at the
-// host's time, however late the host is.
+// TestEventsComeBeforeOperations checks that a posted function runs after all events that are due, and at the current
+// time of the host, however late the host is.
 func TestEventsComeBeforeOperations(t *testing.T) {
 	for _, stall := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
 		c := &handClock{stall: stall}

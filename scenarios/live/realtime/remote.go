@@ -18,8 +18,8 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote returns a server that forwards requests to a front. wrap returns a request in the form in which it is sent
-// there. NewRemote immediately opens spare connections, which the first clients use. So these connections are open when
+// NewRemote returns a server that forwards requests to a front. wrap converts a request to the form that the front
+// expects. NewRemote immediately opens spare connections for the first clients, so that these connections are open when
 // the clients start.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// wired opens a port of the rig with a Wiring, for Redis's protocol as implemented in package front.
+// wired opens a port of the rig that has a Wiring, with the protocol of Redis. admits says whether the port admits
+// connections.
 func (r *rig) wired(admits bool) *rig {
 	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,

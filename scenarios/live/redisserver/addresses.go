@@ -1,8 +1,8 @@
 package redisserver
 
-// This file replaces addresses in what a Redis or a Sentinel sends about servers: with the addresses at which the
-// client reaches these servers. Some addresses are not replaced: those in data that clients send, those of connections
-// in CLIENT LIST, and those that a script requests.
+// This file translates addresses of servers, in what a Redis server or a Sentinel sends, into addresses at which the
+// client reaches these servers. Some addresses are not translated: those in data that clients send, those of
+// connections in CLIENT LIST, and those that a script requests.
 
 import (
 	"bytes"
@@ -37,7 +37,8 @@ func NewBook(to map[Address]Address) *Book {
 // names of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// NamesServers reports whether the reply to a command may contain addresses of servers. Every reply of a Sentinel may.
+// NamesServers reports whether the reply to a command may contain addresses of servers. Any reply of a Sentinel may
+// contain them.
 func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config", "cluster"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
@@ -75,8 +76,8 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces the address at the start of a list, if there is one. The port comes directly after the host, or after
-// the name of the field for the port.
+// pair replaces the address at the start of a list, if there is one. The list has the host first. The port comes next,
+// possibly after the name of its field.
 func (b *Book) pair(list []resp.Value) {
 	if list[0].Text == "port" {
 		b.fields(list)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// ports is a Book with a server, another server whose name begins with the first one's name, and a Redis that is
-// reached without a port of its own.
+// ports is a Book that contains a server, another server whose name begins with the first one's name, and a server that
+// is known by its IP address.
 var ports = NewBook(map[Address]Address{
 	{"redis-1", "6379"}:           {"127.0.0.1", "4001"},
 	{"redis-1-replica-1", "6379"}: {"127.0.0.1", "4002"},
@@ -131,8 +131,8 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestRedirectionsNameAnotherPort checks that redirections, with which a Cluster may answer any command, name the ports
-// that the client can reach.
+// TestRedirectionsNameAnotherPort checks that redirections name the ports that the client can reach. A Redis Cluster
+// may answer any command with a redirection.
 func TestRedirectionsNameAnotherPort(t *testing.T) {
 	for text, want := range map[string]string{
 		"-MOVED 866 redis-1:6379\r\n":         "-MOVED 866 127.0.0.1:4001\r\n",

@@ -88,8 +88,8 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add combines a record with the earlier records of the same key within a request. stood is the latest record of the
-// key before the request.
+// add merges the record e into a list of the records that one request has made of the same key. stood is the latest
+// record of the key before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
 	switch {
@@ -133,7 +133,7 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests before and after those to which two differing records belong.
+// around returns the requests that led to the given records, which differ, each with the four requests before it.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -236,7 +236,7 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 // timeLeft matches the time left until a deadline, which is different in each run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestWhatARemovalByScoreLeaves acquires places in a semaphore. A removal of the lowest scores cannot have removed a
+// TestWhatARemovalByScoreLeaves acquires permits of a semaphore. A removal of the lowest scores cannot have removed a
 // member whose score was higher than that of a remaining member. The records must reflect this even if the same member
 // is then added again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {

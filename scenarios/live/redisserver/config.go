@@ -16,7 +16,7 @@ import (
 // Config configures the servers of a run.
 type Config struct {
 	Keeper *process.Keeper
-	// Groups are the groups of servers: each has a master, which may be alone, and its replicas.
+	// Groups are the groups of servers. Each group consists of a master and its replicas, if any.
 	Groups      [][]sim.ProcessID
 	Persistence store.Policy
 	// MinReplicasToWrite and MinReplicasMaxLag correspond to the settings in redis.conf. If MinReplicasMaxLag is zero,

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// crash stops the server, and starts it again after the time down.
+// crash stops the server, and starts it again after the given downtime.
 func (c *client) crash(how sim.Stop, down time.Duration) {
 	at := c.w.Now()
 	c.w.At(at, func() { c.w.Stop(c.server, how) })

@@ -25,8 +25,8 @@
 // Redis does not report some things in enough detail:
 //
 //   - If one request changes a key several times, the records state only the result.
-//   - If a script sets a field to the value that it already has, the field keeps its owner. So does a member that a
-//     script removes and puts back with the same score.
+//   - If a script sets a field to the value that it already has, the field keeps its owner. This also applies to a
+//     member that a script removes and puts back with the same score.
 //   - If a script removes any members of a sorted set by score, all members that it removes are recorded as expired.
 //   - When a blocked client finally takes an element, this is recorded as done by the client that has pushed it.
 //   - Databases other than 0 are refused, as by the simulated node; what a script does in them is not recorded.

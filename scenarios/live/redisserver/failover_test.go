@@ -77,7 +77,7 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 	}
 }
 
-// TestSentinelFailsOverByItself checks that the Sentinel replaces a master that is paused for longer than it tolerates,
+// TestSentinelFailsOverByItself checks that the Sentinel replaces a master that is paused for longer than down-after,
 // and that the old master follows the new one when it is resumed.
 func TestSentinelFailsOverByItself(t *testing.T) {
 	testkit.FullOnly(t)
@@ -124,8 +124,8 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 }
 
 // TestSentinelPingsAsShipped checks that the setting downAfter does not change the interval at which a Sentinel sends
-// pings. This interval also affects which replica is chosen, and when the Sentinel reconnects to a server. Only if
-// down-after is shorter than the interval does sentinel.c ping more often.
+// pings. This interval also affects which replica is chosen, and when the Sentinel reconnects to a server. sentinel.c
+// pings more often only if down-after is shorter than the interval.
 func TestSentinelPingsAsShipped(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, downAfter := range []time.Duration{0, 300 * time.Millisecond, time.Minute} {

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Launch starts the servers. It waits until they accept commands and the replicas follow their masters. plan is the
-// plan of the run, for whose faults it prepares the servers. The servers end when the keeper ends.
+// Launch starts the servers and prepares them for the faults in plan. It waits until they accept commands and the
+// replicas follow their masters. The servers end when the keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {

@@ -123,7 +123,7 @@ func endpointOf(address string) (e endpoint, err error) {
 // soon is the time within which a user's server must answer a request.
 const soon = 5 * time.Second
 
-// suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs with
+// suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs, on
 // a key that does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()

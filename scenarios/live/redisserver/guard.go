@@ -16,9 +16,9 @@ import (
 )
 
 // guard restricts the clients of a run on a user's server to the keys of the run. It lets a command pass only if it
-// knows which of the command's arguments are keys, and all of them begin with the prefix. The guard does not ask the
-// server for this. Before each script it inserts a prologue that applies the same rule to the commands that the script
-// calls.
+// knows which of the command's arguments are keys, and all of them begin with the prefix. The guard has its own table
+// of commands, and does not ask the server which arguments are keys. Before each script it inserts a prologue that
+// applies the same rule to the commands that the script calls.
 type guard struct {
 	prefix  string
 	lasts   string            // time to live, in ms, for keys that have none
@@ -113,7 +113,8 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		strings.ToUpper(name))
 }
 
-// script does what admit does, for EVAL and EVALSHA. Both are sent as an EVAL of the prologue followed by the script.
+// script does for EVAL and EVALSHA what admit does for other commands. Both are sent as an EVAL of the prologue
+// followed by the script.
 func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
 	count := -1
 	if len(args) > 2 {

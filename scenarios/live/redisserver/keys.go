@@ -91,7 +91,7 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 // recorded.
 const anElement = "*1\r\n$1\r\n-\r\n"
 
-// allKeys reads all keys.
+// allKeys reads all keys from the server.
 func allKeys(w *wire, absolute bool) ([]store.Key, error) {
 	var names []string
 	for cursor := "0"; ; {

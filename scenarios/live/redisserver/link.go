@@ -128,7 +128,7 @@ func (l *link) has() bool {
 	return len(l.come) > 0 || l.ended
 }
 
-// await waits for a reply with want values. It stops waiting when stop is closed.
+// await waits for a reply that consists of the given number of values. It stops waiting when stop is closed.
 func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []byte, err error) {
 	l.setAwaited(true)
 	defer l.setAwaited(false)
@@ -173,8 +173,8 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions maps the commands that get one reply for each of their channels to the kind of channel and to whether
-// the command ends subscriptions.
+// subscriptions contains the commands that get one reply for each of their channels. kind is the kind of channel. ends
+// is set if the command ends subscriptions.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool

@@ -72,7 +72,7 @@ func (c *client) subscribe() sim.Conn {
 	return observer
 }
 
-// follows waits until a server is a replica and replies to a request with want.
+// follows waits until a server is a replica and its reply to the given request equals want.
 func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	c.server = name
 	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {

@@ -26,8 +26,8 @@ func listenAt(e endpoint) (*ear, error) {
 	for _, args := range [][]string{
 		{"HELLO", "3"},
 		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
-		// No key has this prefix, so the server reports only flushes in this way. It reports changes of keys as
-		// keyspace events.
+		// Changes of keys are reported as keyspace events, and flushes as invalidations. No key has this prefix, so the
+		// server sends no other invalidations.
 		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
 		{"PSUBSCRIBE", eventChannel + "*"},
 	} {

@@ -21,7 +21,8 @@ type records struct {
 	lost    history.Why     // why some data from before the last stop may be gone
 	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	// operator is the reason to record while the effects of an operator's command are recorded, and empty otherwise.
+	// operator is the reason to record for the effects of an operator's command. It is set only while these effects are
+	// recorded.
 	operator history.Why
 	held     map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
 	noted    func(t store.Title, why history.Why)
@@ -68,7 +69,7 @@ func (r *records) end(lost history.Why, underWay history.Attempt) {
 // due lists the keys whose deadline has been reached.
 func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
 
-// touched returns the keys in said, ordered by their first event.
+// touched returns the keys in the given notices, ordered by their first event.
 func touched(said []notice) (names []string) {
 	seen := map[string]bool{}
 	for _, n := range said {
@@ -80,16 +81,16 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes what one command has done to a key, as far as the resulting state of the key does not show it.
+// story describes those effects of one command on a key that the resulting state of the key does not show.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
 	set      bool // fields were set (an increment does not change the owner of a field)
 }
 
-// note records the effects of an attempt's request, based on the server's notices about keys and on the present state
-// of the keys. commands are the commands that the client has sent (one, or a transaction), and sent is the time of
-// sending. note reports whether there were any effects.
+// note records the effects of an attempt's request. It finds them in the server's notices about keys and in the present
+// state of the keys. commands are the commands that the client has sent (one, or a transaction), and sent is the time
+// of sending. note reports whether there were any effects.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -173,8 +174,8 @@ func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	return when, found
 }
 
-// handOn makes a key a copy of another key, with the same owners. If the value of the source was set after the keys
-// were last read, its value is not known yet.
+// handOn records that a key is now a copy of another key, with the same owners. If the source was set after the keys
+// were last read, its value is unknown, and the copy counts as replaced, too.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -233,8 +234,9 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does what settle does, for all types except strings. A field with a new value counts as set if the
-// server reported that fields were set. Every field that the command names counts as set, too.
+// settleMembers does the work of settle for a key with members, that is, of any type except string. A field with a new
+// value counts as set if the server reported that fields were set. Every field that the command names counts as set,
+// too.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -269,9 +271,9 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// survivors returns the members that remained when the members with the lowest scores were removed, with their previous
-// scores. A member remained if its score is unchanged. It also remained, with a new score, if its previous score was at
-// least the lowest of the unchanged scores.
+// survivors returns the members that remained when the members with the lowest scores were removed. It returns them
+// with their previous scores. A member remained if its score is unchanged. It also remained, with a new score, if its
+// previous score was at least the lowest of the unchanged scores.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {

@@ -187,7 +187,7 @@ func stateOf(t *testing.T, pid int) string {
 	return rest[:1]
 }
 
-// until repeats a request until the reply is want.
+// until repeats a request until the reply equals want.
 func (c *client) until(want string, args ...string) {
 	for string(c.as("", args...).Raw()) != want {
 		c.Sleep(2 * time.Millisecond)

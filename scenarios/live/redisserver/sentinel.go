@@ -16,8 +16,8 @@ import (
 type watcher struct {
 	s *Server
 
-	// subscribers lists the connections of simulated clients that have subscribed to short messages about failovers, as
-	// the simulated Sentinel sends them. Only the world's goroutine may use it.
+	// subscribers lists the connections of simulated clients that have subscribed to failovers and get the short
+	// messages of the simulated Sentinel. Only the world's goroutine may use it.
 	subscribers []uint64
 }
 
@@ -127,7 +127,7 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort returns the server whose port for other servers has the given number, or "" if there is none.
+// byPort returns the server that other servers reach at the given port number, or "" if there is none.
 func (f *servers) byPort(port string) sim.ProcessID {
 	for name, s := range f.all {
 		if strconv.Itoa(s.Port.Number()) == port {
@@ -182,9 +182,9 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 }
 
 // order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so order
-// makes this replica the only one with a priority. Once the Sentinel knows the priorities, order tells it to fail over.
-// It repeats that until the failover has happened, because the Sentinel aborts a failover if a replica does not answer
-// for a moment. order must run on its own goroutine. It ends when the Sentinel ends.
+// gives a priority to this replica only. Once the Sentinel knows the priorities, order asks it for a failover. The
+// Sentinel aborts a failover if a replica does not answer for a moment, so order asks until the failover has happened.
+// order must run on its own goroutine. It returns when the Sentinel ends.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -221,7 +221,7 @@ func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	}
 }
 
-// prefers reports whether, as far as the Sentinel knows, the given replica is the only one that it can choose.
+// prefers reports whether the Sentinel knows the given replica as the only one that it can choose.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {

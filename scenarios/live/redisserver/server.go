@@ -86,7 +86,7 @@ type request struct {
 	commands [][]string
 }
 
-// Serve passes a request to the process. It is carried out after all earlier requests.
+// Serve passes a request to the process. The process carries it out after all earlier requests.
 func (s *Server) Serve(r *sim.Incoming) {
 	if s.sentinel.serves(r) {
 		return
@@ -127,7 +127,7 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is the delay before a key is read again that has expired by the world's clock but not yet by the server's
+// retry is the delay before a key is read again if it has expired by the world's clock but not yet by the server's
 // clock.
 const retry = time.Millisecond
 
@@ -141,8 +141,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records the effects of a request. If r is nil, no request has caused the effects. If reading failed (err),
-// the next survey will find them.
+// observed records the effects of a request. If r is nil, no request has caused the effects. If err is set, reading the
+// effects failed, and they are found when all keys are compared with the records the next time.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}

@@ -61,7 +61,6 @@ func (w *wire) ask(args ...string) (resp.Value, error) {
 	return w.read()
 }
 
-// read reads one value.
 func (w *wire) read() (resp.Value, error) {
 	raw, err := w.raw(nil)
 	if err != nil {

@@ -33,7 +33,7 @@ type lockServers struct {
 // Can returns the reason why a fault cannot be injected into the servers, or nil.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
-// Front returns the real servers' own front end, or own if they have none.
+// Front returns the real servers' own front end, or the simulated front end (own) if they have none.
 func (f *lockServers) Front(own sim.Front) sim.Front {
 	if f.front != nil {
 		return f.front
@@ -41,7 +41,7 @@ func (f *lockServers) Front(own sim.Front) sim.Front {
 	return own
 }
 
-// Server returns the real server with this name, or own if there is none.
+// Server returns the real server with this name, or the simulated server (own) if there is none.
 func (f *lockServers) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	if !f.launched {
 		f.launched = true

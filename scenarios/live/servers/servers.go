@@ -130,11 +130,11 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port number. If it is, the word before it is the name of a server.
+// isPort reports whether a text is a port number. In HOST:PORT, the word before the colon is then the name of a server.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of servers whose addresses are in a variable or file; text is the argument of --servers
-// that names it.
+// holding returns the choice of servers whose addresses are in a variable or file. text is the argument of --servers
+// that names this variable or file.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {

@@ -79,8 +79,8 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// TestAFileOfAddressesHasAnEnd checks that a file that is too large for a list of addresses is refused. So an endless
-// device is not read forever.
+// TestAFileOfAddressesHasAnEnd checks that a file that is too large for a list of addresses is refused. Otherwise, a
+// device such as /dev/zero would be read forever.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
 	if err := os.WriteFile(path, make([]byte, mostAddresses+1), 0o600); err != nil {

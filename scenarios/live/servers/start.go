@@ -13,8 +13,8 @@ import (
 const mostStarts = 3
 
 // begun starts a run. If the servers or Fencepost's own clients are not ready in time, the host may have been too busy.
-// Then begun starts the run again, and the notes of the result say so. If no start succeeds, the run is undecided, and
-// the error is a *live.UndecidedError.
+// In that case, begun starts the run again, and the notes of the result say so. If no start succeeds, the run is
+// undecided, and the error is a *live.UndecidedError.
 func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
 	var delayed error
 	for start := 1; ; start++ {

@@ -46,8 +46,8 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// enters reports whether a member accepts a TLS connection. The handshake shows this: members use TLS 1.2, which
-	// requests the certificate during the handshake.
+	// enters reports whether a member accepts a TLS connection. The handshake fails if the member rejects the
+	// certificate, because members use TLS 1.2, which requests the certificate during the handshake.
 	enters := func(conn net.Conn, id *process.Identity) bool {
 		t.Helper()
 		defer conn.Close()

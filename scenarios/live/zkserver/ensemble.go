@@ -31,8 +31,8 @@ type ensemble struct {
 	sessions  sessions
 }
 
-// Launch starts the members. It waits until all of them serve requests and the first one is the leader. plan is the
-// plan of the run, for whose faults it prepares the members. The members end when the keeper ends.
+// Launch starts the members and prepares them for the faults in plan. It waits until all of them serve requests and the
+// first one is the leader. The members end when the keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return e.Fleet, e.elect()
 }
 
-// tries is the maximum number of times that the members are started. They must be started again if another member than
-// the first one is elected. On a busy host, a leader may also lose its connections to the other members right after the
+// tries is the maximum number of times that the members are started. They must be started again if a member other than
+// the first is elected. On a busy host, a leader may also lose its connections to the other members right after the
 // election.
 const tries = 5
 
@@ -149,7 +149,7 @@ type session struct {
 	timeout  time.Duration
 }
 
-// sessions maps the IDs of the sessions that clients have opened to the sessions.
+// sessions contains the sessions that clients have opened, by ID.
 type sessions struct {
 	mu  sync.Mutex
 	all map[int64]session

@@ -50,7 +50,7 @@ func newLink(x *life, id uint64, client history.Process, first *call) *link {
 	return l
 }
 
-// add sends a request after all earlier ones.
+// add adds a request to the queue of requests for the process.
 func (l *link) add(c *call) {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
@@ -58,7 +58,6 @@ func (l *link) add(c *call) {
 	l.mu.Unlock()
 }
 
-// close closes the connection.
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

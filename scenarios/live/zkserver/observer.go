@@ -116,7 +116,7 @@ func (o *observer) observe() error {
 	}
 }
 
-// xidQuestion is the xid of all requests that ask questions.
+// xidQuestion is the xid of all requests that the observer sends to ask the process something.
 const xidQuestion int32 = 0
 
 // folder is the path of the parent znode of all locks.

@@ -6,8 +6,8 @@ import (
 )
 
 // Clients send frames of ZooKeeper's protocol, which are passed on unchanged, except for the access lists of new
-// znodes. New znodes get a list that belongs to the superuser, as which the connection authenticates. A create within a
-// multi keeps its list.
+// znodes. The access list of a new znode is replaced with one that permits only the superuser; the connection
+// authenticates as the superuser. A create within a multi keeps its list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {
@@ -42,7 +42,8 @@ func (l *link) enter(first *call) bool {
 	return true
 }
 
-// passed returns the frame to pass on, and the path of the znode that the frame would create.
+// passed returns the frame of the request as it is passed on to the member, and the path of the znode that the request
+// would create.
 func (c *call) passed() (b []byte, path string) {
 	if len(c.args) != 2 {
 		return nil, ""

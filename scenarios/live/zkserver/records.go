@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records records znodes that represent requests for locks, based on the reports of the members.
+// records keeps the records of znodes that represent requests for locks. The members report these znodes.
 type records struct {
 	mu    sync.Mutex
 	nodes map[string]node // the latest znode at each path
@@ -31,7 +31,7 @@ type node struct {
 }
 
 // numbered splits off the number at the end of a sequential znode's path, and returns the path that the client
-// requested. is reports whether the path ends with such a number.
+// requested. The second result reports whether the path ends with such a number.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {

@@ -204,8 +204,8 @@ func (c *client) standing() map[string]history.Attempt {
 	return list
 }
 
-// TestMembersHaveTheTimesOfTheScenario checks that the members use the tickTime and syncLimit of the scenario. By
-// default they must use ZooKeeper's own, as the simulated ensemble does.
+// TestMembersHaveTheTimesOfTheScenario checks that the members use the tickTime and syncLimit of the scenario. Without
+// such settings, they must use ZooKeeper's defaults, as the simulated ensemble does.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	needs(t)
 	for want, c := range map[string]Config{

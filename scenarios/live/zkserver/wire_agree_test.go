@@ -19,7 +19,7 @@ import (
 // lines is the number of connections of a conversation.
 const lines = 4
 
-// side is one of the two servers, real or simulated, with what a conversation knows about it.
+// side is one of the two servers, real or simulated, with the sockets and sessions that a conversation has there.
 type side struct {
 	open    func() socket
 	lines   [lines]socket
@@ -71,7 +71,7 @@ func acls(f *jute.Fields) string {
 	return b.String()
 }
 
-// children returns the names of children in sorted order, because a real server sends them in the order of a hash
+// children returns the names of a znode's children in sorted order. A real server sends them in the order of a hash
 // table.
 func children(f *jute.Fields) string {
 	list := f.Texts()
@@ -457,8 +457,8 @@ func (c *conversation) act(line int) {
 	}
 }
 
-// setWatches sends a request that sets watches again. It reports the changes since zxid 0, the latest zxid, or the
-// highest possible zxid.
+// setWatches sends a request that sets watches again. It asks for the changes since zxid 0, since the latest zxid, or
+// since the highest possible zxid.
 func (c *conversation) setWatches(line int) {
 	lists := jute.Record(nil).Texts(c.list()).Texts(c.list()).Texts(c.list())
 	op := jute.SetWatches

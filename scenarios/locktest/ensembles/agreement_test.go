@@ -96,8 +96,8 @@ func openZK(drawn tokens) func(*locktest.Client, time.Duration) (locktest.Lock, 
 	return func(c *locktest.Client, ttl time.Duration) (locktest.Lock, error) { return openZKLock(c, ttl, drawn) }
 }
 
-// differences maps scenarios to the laws that have another outcome with the real client than with the simulated one,
-// each with the reason.
+// differences maps scenarios to the laws whose outcome with the real client differs from the outcome with the simulated
+// one. The text for a law is the reason.
 var differences = map[string]map[checker.Law]string{
 	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
 		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},

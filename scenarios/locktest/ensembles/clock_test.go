@@ -16,16 +16,16 @@ import (
 )
 
 // valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is created when the
-// program starts and is never closed. It belongs to no bubble, so a goroutine that waits for it stops the bubble's
-// clock. A nil channel also means "never done", but does not stop the clock. A package that uses go:linkname needs an
-// assembly file (clock.s).
+// program starts and is never closed. It belongs to no synctest bubble, so a goroutine that waits for it stops the
+// bubble's clock. A nil channel also means "never done", but does not stop the clock. A package that uses go:linkname
+// needs an assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
 
-// randIntN is a function that gRPC calls whenever the state of a connection changes, and that cannot be seeded. If it
-// returns 0, gRPC connects to the members in order. The balancer inTurn then chooses among the members that are
-// connected.
+// randIntN is gRPC's function for random integers, which cannot be seeded. gRPC calls it whenever the state of a
+// connection changes. If it returns 0, gRPC connects to the members in order. The balancer inTurn then chooses among
+// the members that are connected.
 //
 //go:linkname randIntN google.golang.org/grpc/balancer/endpointsharding.randIntN
 var randIntN func(n int) int

@@ -256,9 +256,9 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled sorts the keys in a response by name if they were sorted by a field that has the same value in several of
-// them, because etcd returns these in random order. It returns false if a limit truncated the list, because the
-// response then contains a random choice of keys.
+// settled makes the order of the keys in a response comparable. If several keys have the same value in the field by
+// which they are sorted, etcd returns them in random order. settled then sorts the keys by name. It returns false if a
+// limit truncated the list, because the response then contains a random choice of keys.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:

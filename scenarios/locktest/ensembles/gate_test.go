@@ -61,7 +61,7 @@ func (straight) Declined(*realtime.Conn, error)                 {}
 func (straight) Malformed(*realtime.Conn, []byte)               {}
 func (straight) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 
-// Ended ends the connection in the same way as it ended in the world.
+// Ended ends the real connection in the same way in which the simulated connection ended.
 func (straight) Ended(c *realtime.Conn, s sim.Status) {
 	if s == sim.NoReply {
 		c.Close()

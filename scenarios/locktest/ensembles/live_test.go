@@ -45,7 +45,7 @@ func sessionOf(t *testing.T, address string, ttl int) *concurrency.Session {
 	return s
 }
 
-// waitsInLine waits until n keys have a prefix.
+// waitsInLine waits until there are n keys with the given prefix.
 func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 	t.Helper()
 	watch := c.Watch(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithRev(1))
@@ -168,7 +168,7 @@ func (c overheard) Read(b []byte) (int, error) {
 // connectAnswer is the length, in bytes, of a reply to a connect request: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
-// endSession ends a session on a separate connection, as an operator can who has the session's password.
+// endSession ends a session on a separate connection. An operator who has the session's password can do the same.
 func endSession(t *testing.T, address string, answer []byte) {
 	t.Helper()
 	f := jute.Fields{Rest: answer[4:]}

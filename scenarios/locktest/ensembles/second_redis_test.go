@@ -38,7 +38,7 @@ func newRedisSide(t *testing.T, address string) redisSide {
 	return s
 }
 
-// respConn is a connection on which RESP is used.
+// respConn is a RESP connection.
 type respConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -193,7 +193,7 @@ var fillings = map[string][]string{
 var strange = []string{"", "-1", "0", "9223372036854775806", "9223372036854775808", "-9223372036854775808", "nan",
 	"1e400", "+1", "%1", "01", "\xff", "nx", "a", "0x10", "1.0", "*", "4294967296"}
 
-// command returns a random command. Some commands have one argument too few or too many, or a strange one.
+// command returns a random command. Some commands have one argument too few or too many, or an unusual argument.
 func command(r *rand.Rand, syntax []string) []string {
 	words := wellFormed(r, syntax)
 	if r.IntN(12) == 0 {

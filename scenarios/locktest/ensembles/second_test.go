@@ -14,8 +14,8 @@ import (
 
 // The tests named TestSecond… compare the simulated servers with real ones, using a second set of random generators.
 // These share no code with the generators of the other comparisons. They were written from the public documentation of
-// the servers. They use few names, so that requests conflict, and they also use strange arguments and send several
-// requests at the same time.
+// the servers. They use few names, so that requests conflict. They also use unusual arguments and send several requests
+// at the same time.
 
 // step is one action on a server. name describes it for readers. do carries it out on the real or the simulated server,
 // and returns everything that the server has sent, as text.
@@ -24,10 +24,10 @@ type step[S any] struct {
 	do         func(side S) string
 }
 
-// compare carries out the same random steps on both servers and reports the first difference of each round. The
-// argument rounds is the number of rounds, and each the number of steps per round. begin opens the two sides for a
-// round, and draw returns a random step. If end is not nil, it compares the final states after a round without a
-// difference. The steps depend only on the test's name and the number of the round.
+// compare carries out the same random steps on both servers and reports the first difference of each round. rounds is
+// the number of rounds, and each is the number of steps per round. begin opens the two sides for a round, and draw
+// returns a random step. If end is not nil, it compares the final states after a round without a difference. The steps
+// depend only on the test's name and the number of the round.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
 	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()

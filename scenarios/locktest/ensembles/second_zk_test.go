@@ -190,7 +190,7 @@ func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	return all + s.hear(c, ops) + s.others()
 }
 
-// others returns the events that all sessions have received.
+// others pings the server on each session and returns the events that arrive there.
 func (s *zkSide) others() (all string) {
 	for i, c := range s.conns {
 		if !c.lost {

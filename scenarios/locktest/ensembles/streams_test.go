@@ -201,8 +201,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds compares the answers to random calls of the lock and election services that need not
-// wait.
+// TestTheLockServicesAnswerAsEtcds sends random calls that need not wait to the lock and election services of both
+// servers, and compares the answers.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

@@ -24,8 +24,8 @@ func TestASilentMemberHoldsUpZK(t *testing.T) {
 	}
 }
 
-// TestWhatZKLockKeeps shows the effect of a single fault at a certain point on clients of zk.Lock. ZOOKEEPER.md names
-// the lines of the library that cause it.
+// TestWhatZKLockKeeps shows how a single fault at a certain point affects clients of zk.Lock. ZOOKEEPER.md names the
+// lines of the library that cause the effect.
 func TestWhatZKLockKeeps(t *testing.T) {
 	const stuck = checker.DeadlockFreedom
 	for _, c := range []struct {
@@ -80,7 +80,8 @@ func (l curious) Lock(ctx context.Context) error {
 	return l.zkLock.Lock(ctx)
 }
 
-// curiousMutex is like curious, but on etcd. The simulated members answer such a request with an error.
+// curiousMutex is a lock on etcd whose client first sends an unsupported request. The simulated members answer that
+// request with an error.
 type curiousMutex struct{ *mutex }
 
 func (l curiousMutex) Lock(ctx context.Context) error {

@@ -169,7 +169,7 @@ func (l *zkLock) Close() error {
 }
 
 // close closes the connection, unless another call is already closing it. zk.Conn.Close holds a mutex while it waits,
-// so a second call would stop the bubble's clock.
+// so a second call would stop the clock of the synctest bubble.
 func (l *zkLock) close() {
 	if l.closing.CompareAndSwap(false, true) {
 		l.conn.Close()

@@ -40,9 +40,9 @@ func (f *Family) strike(c *locktest.Config) {
 	}
 }
 
-// Reports runs the lock as a Showing describes, with at least the given number of seeds. It fails the test unless the
-// violation is reported with its cause and the expected clients. It also fails the test if another violation does not
-// follow from the lock's mistake.
+// Reports runs the lock as s describes, with at least the given number of seeds. The test fails unless the violation is
+// reported with its cause and the expected clients. The test also fails if the runs show any other violation that does
+// not follow from the lock's mistake.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -125,7 +125,7 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted matches the client that changed a key, in an explanation. owned matches the client to which the key belonged.
+// acted finds, in an explanation, the client that changed a key. owned finds the client to which the key belonged.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)

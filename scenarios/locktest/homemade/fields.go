@@ -5,8 +5,8 @@ import "errors"
 // This file defines locks that use features of Redis 7.0 and 8.0: functions, and fields of a hash with their own
 // deadlines.
 
-// takeTimed sets a field with a deadline, unless the field exists. giveTimed deletes it if it contains the owner value,
-// and prolongTimed extends its deadline under the same condition.
+// takeTimed sets a field with a deadline, unless the field exists. giveTimed deletes the field if it contains the owner
+// value. prolongTimed extends the field's deadline under the same condition.
 func takeTimed(c *Call) (bool, error) {
 	return granted(c.Do("HSETEX", c.key("lock"), "FNX", "PX", millis(TTL), "FIELDS", "1", "owner", c.owner))
 }

@@ -69,10 +69,10 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause pauses a holder, which then can neither renew its lock nor announce the loss. The
-// report must name the pause as the cause, whenever the pause begins, and whether the lock reports its end, announces
-// its loss, or both. Unless the test is thorough, it uses a lock whose key has no expiry, so that only the clients'
-// clocks end a lease.
+// TestRenewedLocksSurviveEachPause tries each pause of a holder that renews its lock, since a paused holder can neither
+// renew the lock nor announce its loss. No pause may make the lock break one of the LeaseLaws. There are three variants
+// of each lock: it reports its end, it announces its loss, or it does both. Unless the test is thorough, it uses a lock
+// whose key has no expiry, so that only the clients' clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {

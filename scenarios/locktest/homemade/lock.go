@@ -39,8 +39,8 @@ type Recipe struct {
 	Unchecked bool
 	// CountsFromReply makes the validity begin when the lock is granted and not when it is requested.
 	CountsFromReply bool
-	// Says is set for a lock whose validity is not exactly one TTL from its request. Such a lock reports until when it
-	// is valid, in every dress.
+	// Says is set if a lock is not valid for exactly one TTL from its request. Such a lock reports how long it is
+	// valid, in every Dress.
 	Says bool
 	// Fences is set if Take also obtains a fencing token.
 	Fences bool
@@ -56,12 +56,12 @@ type Owner int
 
 const (
 	PerTry     Owner = iota // each attempt to acquire the lock uses a new value
-	PerAcquire              // each call of Lock uses a new value, however often it retries
+	PerAcquire              // each call of Lock uses a new value, which its retries share
 	PerClient               // each client uses one value
 	Nobody                  // all clients use the same value
 )
 
-// Renewal is the answer to who renews a lock.
+// Renewal states who renews a lock.
 type Renewal int
 
 const (
@@ -71,7 +71,7 @@ const (
 	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Inner is what the work of a client does with the lock that the client holds.
+// Inner states whether the work of a client acquires the lock again while the client holds it.
 type Inner int
 
 const (
@@ -91,7 +91,7 @@ type Dress struct {
 	Set func(key, value, condition string) []string
 	// Value returns an owner value for a client's name and a number.
 	Value func(name string, n int) string
-	// Silent is set if the lock does not report until when it is valid.
+	// Silent is set if the lock does not report how long it is valid.
 	Silent bool
 }
 
@@ -490,8 +490,9 @@ func (c *Call) set(condition string) (any, error) {
 	return c.Do(c.dress.Set(c.key("lock"), c.owner, condition)...)
 }
 
-// eval runs a script that contains names. It replaces them with the keys and with the arguments $owner, $ttl (in
-// milliseconds), $mode ("read" or "write") and those in pairs, which lists names and values alternately.
+// eval runs a script in which keys and arguments have names instead of numbers. A script can always use the arguments
+// $owner, $ttl (in milliseconds) and $mode ("read" or "write"). pairs defines further arguments: it lists names and
+// values alternately.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)
 	rest := []string{strconv.Itoa(len(keys))}

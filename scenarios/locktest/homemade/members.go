@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// This file defines the locks that are a hash, a sorted set or a set.
+// This file defines the locks that are stored as a hash, a sorted set or a set.
 
 // takeCount and giveCount use a hash with one field, named after the owner. The field counts how often the owner has
 // acquired the lock.

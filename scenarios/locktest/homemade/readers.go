@@ -31,7 +31,8 @@ return mine`)
 )
 
 // takeMembers and giveMembers use a sorted set. Its members are the holders with their modes, and the scores are the
-// ends of their leases. A reader waits for members with the mode blocking, and a writer for all members.
+// ends of their leases. A reader waits until no member has the mode given by blocking. A writer waits until there is no
+// member.
 func takeMembers(blocking string) Step {
 	return script(`
 local t = redis.call('time')

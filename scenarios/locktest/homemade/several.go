@@ -2,8 +2,8 @@ package homemade
 
 import "time"
 
-// This file defines locks that are a list or a counter, that have several keys, that are renewed, or that use several
-// servers.
+// This file defines locks that are stored as a list or a counter, that have several keys, that are renewed, or that use
+// several servers.
 
 var (
 	takeList = script(`
@@ -28,7 +28,7 @@ return 1`); err != nil {
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
 // waitsForSignal sets the key if it does not exist. If the key exists, it waits for the signal that a releasing client
-// puts into a list, and then carries out the step then.
+// puts into a list, and carries out the given step.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -132,7 +132,7 @@ return 0`)
 }
 
 // handsOver returns a release that hands the lock over to the next client in the queue, or deletes the key if the queue
-// is empty. If the Lua expression condition is true, the release does nothing.
+// is empty. condition is a Lua expression. If it is true, the release does nothing.
 func handsOver(condition string) Step {
 	return script(`
 if ` + condition + ` then return 0 end
@@ -141,8 +141,8 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks returns the locks that are lists or counters, those with several keys, those that are renewed, and one
-// on several servers.
+// severalLocks returns the locks that are stored as a list or a counter, those with several keys, those that are
+// renewed, and one on several servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,

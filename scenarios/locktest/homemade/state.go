@@ -80,13 +80,13 @@ type Way struct {
 	checker.Cause
 }
 
-// Showing describes a run that shows a mistake.
+// Showing describes a run in which the mistake of a broken lock leads to a violation.
 type Showing struct {
 	// Plan, Clients, Cycles and Hold are fields of locktest.Config. An empty plan means no faults.
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is the number of seeds of which at least one shows the mistake. 0 means that every seed shows it.
+	// Seeds is a number of runs. At least one of these runs must show the mistake. 0 means that every run must show it.
 	Seeds int
 	Way
 	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are

@@ -27,7 +27,6 @@ var (
 // ownDeletion is the name by which a fault refers to the script of deleteOwn.
 const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
 
-// del deletes the key.
 func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
 
 // get reads the key and returns its value, or "" if the key does not exist.
@@ -37,7 +36,7 @@ func (c *Call) get() (string, error) {
 	return value, err
 }
 
-// ifRead reads the key, and carries out the step then if the key has the owner value.
+// ifRead reads the key. If the key has the owner value, ifRead carries out the given step.
 func ifRead(then Step) Step {
 	return func(c *Call) (bool, error) {
 		value, err := c.get()
@@ -70,7 +69,7 @@ func (c *Call) transaction(commands ...[]string) ([]any, error) {
 	return replies, err
 }
 
-// deleteRead reads the key and, if it has the owner value, deletes it in a transaction.
+// deleteRead reads the key. If the key has the owner value, deleteRead deletes it in a transaction.
 func deleteRead(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil {
@@ -172,8 +171,8 @@ return 1`, "version", version))
 	}
 }
 
-// beat writes the next version of the client's own record. deleteVersion deletes the client's record, whatever its
-// version is. A version is the owner value followed by any number of "+".
+// beat writes the next version of the client's own record. deleteVersion deletes the client's record, regardless of its
+// version. A version is the owner value followed by any number of "+".
 var (
 	beat = script(`
 local version = redis.call('get', @lock)
@@ -386,8 +385,8 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's key."), Found: []Family{Quiet}},
 }
 
-// brokenRecords returns broken locks on a string that states that the lock is free, or since when or until when it is
-// held.
+// brokenRecords returns broken locks whose string states that the lock is free, when it was acquired, or when its lease
+// ends.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {

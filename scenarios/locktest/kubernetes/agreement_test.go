@@ -33,17 +33,17 @@ var differs = map[string]checker.Law{
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter maps scenarios to the duration of a fault, and to the shorter one that is needed for client-go. The comments
-// give the reasons.
+// shorter maps scenarios to a fault's duration in the scenario and the shorter duration that client-go needs. The
+// comments give the reasons.
 var shorter = map[string][2]string{
-	// The simulated client already has a connection, but client-go must dial at about 16 s. It sends SYNs then and at
-	// 17, 19, 23 and 31 s, and gives up the release at 26 s.
+	// The simulated client already has a connection, but client-go must dial at about 16 s. It sends a SYN at 16, 17,
+	// 19, 23 and 31 s, and gives up the release at 26 s.
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 
 var (
 	lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
-	// overrides are settings of a single client.
+	// overrides matches the settings of a single client.
 	overrides = regexp.MustCompile(`(?m)^overrides:\n  (client-\d+): \{lock: \{(.*)\}\}$`)
 )
 
@@ -102,7 +102,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf parses the settings of a simulated election. It takes the settings that text does not name from s.
+// settingsOf returns s with the changes in text, which lists settings of a simulated election.
 func settingsOf(t *testing.T, s settings, text string) settings {
 	t.Helper()
 	for _, setting := range strings.Split(text, ", ")[1:] {

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// asking is an elector that first provokes those answers to which client-go reacts in different ways.
+// asking is an elector that first provokes the kinds of answers that client-go must tell apart.
 type asking struct{ *elector }
 
 // TestAnswersAreThoseThatClientGoTellsApart checks that client-go recognizes the answers for conflicts, missing objects

@@ -60,7 +60,8 @@ func (s settings) requestTimeout() time.Duration { return s.timeout + time.Micro
 
 // TestNoRequestEndsAtTheRenewDeadline checks requests that get no answer and are sent one after another from the
 // beginning of a renewal. None of them may time out exactly at the renew deadline. Otherwise equal seeds would give
-// different runs: in a bubble, the order of two timers that fire at the same instant differs between processes.
+// different runs: in a synctest bubble, the order of two timers that fire at the same instant differs between
+// processes.
 func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	for _, s := range []settings{defaults, releasing} {
 		if s.renewDeadline%s.requestTimeout() == 0 {

@@ -132,7 +132,7 @@ type until struct{ at time.Time }
 func (u *until) ValidUntil() time.Time { return u.at }
 func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 
-// begun records that the TTL began no earlier than at the time asked.
+// begun sets the end of the validity to one TTL after the time at which the lock was requested.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
 // within dials with a timeout, which should equal the timeout of the library's own dialer.

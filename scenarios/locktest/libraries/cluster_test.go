@@ -63,8 +63,8 @@ func impatient(c *locktest.Client) redis.UniversalClient {
 }
 
 // TestEqualSeedsOnAClusterGiveEqualRuns: redirections, elections and reloads of the slots are the same in equal runs.
-// The runs are short, because a minute after it has read the slots, a ClusterClient puts its members in the order of a
-// map, which is random.
+// The runs are short, because a ClusterClient sorts its members by the random order of a map one minute after it has
+// read the slots.
 func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
 	c := onCluster(t)
 	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }

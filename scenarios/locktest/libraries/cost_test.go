@@ -46,9 +46,9 @@ func open(dial dialer) (*redsync.Mutex, []*redis.Client) {
 	return redsync.New(pools...).NewMutex("lock", redsync.WithExpiry(TTL)), all
 }
 
-// TestCost runs the workload with simulated servers, and with servers in the same bubble that answer immediately. It
-// logs the processor time per request in both cases. The difference is what the simulation adds to the library's own
-// cost.
+// TestCost runs the workload with simulated servers, and with servers in the same synctest bubble that answer
+// immediately. It logs the processor time per request in both cases. The difference is what the simulation adds to the
+// library's own cost.
 func TestCost(t *testing.T) {
 	runs := 20
 	if testing.Short() {

@@ -20,7 +20,8 @@ import (
 
 // driver is a client for one server, with the default timeouts of its library.
 type driver interface {
-	// session calls use with a command that sends all its requests on one connection.
+	// session opens one connection and calls the function use. It passes a command that sends all its requests on this
+	// connection.
 	session(ctx context.Context, use func(do command) error) error
 	Close() error
 }
@@ -188,7 +189,7 @@ func byScript(do command, key, value string) (int, error) {
 	return number(do("EVAL", compareAndDelete, "1", key, value))
 }
 
-// byGetAndDel is a release that compares first and deletes in a second request.
+// byGetAndDel is a release that compares the value in one request and deletes the key in another.
 func byGetAndDel(do command, key, value string) (int, error) {
 	if owner, err := do("GET", key); owner != value || err != nil {
 		return 0, err
@@ -216,7 +217,7 @@ func number(text string, err error) (int, error) {
 }
 
 // TestPausesFindWhatChecksAndThenActs checks that a pause between two requests exposes a lock that checks in one
-// request and acts in the next, whatever the timeouts of its driver are. A lock that does both in one request passes.
+// request and acts in the next, no matter which timeouts its driver has. A lock that does both in one request passes.
 func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("400 runs of each of twelve locks")

@@ -41,7 +41,7 @@ type defect struct {
 	cause   checker.CauseKind
 }
 
-// defects maps the known defects of the libraries to the reasons.
+// defects maps the known defects of the libraries to their explanations.
 var defects = map[defect]string{
 	{"redsync-redigo", checker.DeadlockFreedom, checker.StuckWithoutHolder}:    noDialLimit,
 	{"redsync-redigo", checker.FaultTolerance, checker.TooSlow}:                noDialLimit,
@@ -60,7 +60,8 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known returns the reason why a library violates a law by this cause, or "" if that is not a known defect.
+// known returns the explanation of a known defect: a library violates a law by the given cause. It returns "" if the
+// violation is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why

@@ -200,10 +200,11 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets its own paragraph. It does not if two clients are in the critical section at
-// the same time because a paused client could not know that its lease had ended, or because their leases overlapped,
-// since lease-exclusion describes that. For replicated servers, it does not if a validity was counted wrongly or the
-// cause was not recorded: if one of two masters granted an extension, the checker does not report what happened to it.
+// described reports whether a breach gets its own paragraph. A breach of mutual-exclusion gets one only if slow work
+// caused it, because its other causes are described under lease-exclusion. A miscounted validity gets one only under
+// lease-exclusion, and not if the faults are pauses. On replicated servers, miscounted validities and breaches without
+// a recorded cause get none: if one of two masters granted an extension, the checker does not report what happened to
+// that extension.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -262,7 +263,7 @@ func (m *matrix) write() {
 	save(m.t, "testdata", m.Library+".json", string(text)+"\n")
 }
 
-// clearFindings removes the findings that a library's stored result lists from a folder.
+// clearFindings removes a library's findings from a folder. The library's stored result lists them.
 func clearFindings(t *testing.T, folder, library string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, library+".json"))

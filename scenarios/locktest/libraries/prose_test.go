@@ -174,7 +174,7 @@ reached for 5 s uses up most of the validity before Lock returns, and a client w
 the TTL outlives it, unless it looks at Until for the whole of its work and not only before it
 writes.`
 
-// noLimit describes the same defect in redsync's first version.
+// noLimit describes the defect of noDialLimit in redsync's first version.
 const noLimit = `The library's: a round has no time limit of its own (mutex.go, acquire), and redigo dials for 30 s
 (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
@@ -250,7 +250,7 @@ go-redis' repetition of it prolonged the key while the same client was asking fo
 speaks of
 servers that restart (redsync.go, lines 93 to 96), not of extensions that are late.`
 
-// sameToken describes the problem of sameValue in redislock.
+// sameToken describes what late requests do in redislock if an owner value is reused.
 const sameToken = `The user's: the token must be unique (redislock.go, the comment of Options.Token), and a
 client's name is not, if the client takes the lock twice. A release that is late deletes the key of its next lock, and
 Obtain takes over a key that a request of the client's earlier Obtain has set (luaObtain).`

@@ -14,7 +14,7 @@ import (
 
 // radixLock is a lock that uses SET NX PX and a script for the release, on one connection of radix. radix has no lock
 // of its own. The lock does not use radix's pool, because the pool waits for the network while it holds a mutex, which
-// stops the clock of a bubble.
+// stops the clock of a synctest bubble.
 type radixLock struct {
 	conn radix.Conn // nil: no connection is open
 	c    *locktest.Client

@@ -126,8 +126,8 @@ var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:
 // short returns a list of versions in which modules have only their names and not their paths.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
-// summary returns the letters of the promises that were broken under a family of faults. It returns a dot if none was
-// broken, and "" if the family was not tried.
+// summary returns one letter for each promise that was broken under a family of faults. It returns a dot if no promise
+// was broken, and "" if the family was not tried.
 func summary(r result, family string) string {
 	letters := ""
 	for _, v := range views {
@@ -217,8 +217,7 @@ func differing(all []result) string {
 		strings.Join(list, ", ")+". The tables count the first run.")
 }
 
-// sum returns the number of schedules under a family that broke the law, and the number of schedules that could be
-// judged.
+// sum returns how many schedules under a family of faults broke the law, and how many could be judged.
 func (v *view) sum(r result, family string) (broken, judged int) {
 	for _, c := range r.Cells {
 		if c.Family == family && (v.protection == "" || c.Protection == v.protection) {
@@ -254,8 +253,8 @@ func (v *view) cell(r result, family string) string {
 	return words
 }
 
-// TestNoCellIsABareZero checks that no cell contains just 0. It must state the number of schedules, or an upper bound
-// of the rate.
+// TestNoCellIsABareZero checks that no cell contains just 0. Each cell must state the number of schedules, or an upper
+// bound of the rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, protection string, runs, stopped, leases int) counts {
 		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,

@@ -180,7 +180,7 @@ func (l *redsyncLock) Close() error {
 	return all
 }
 
-// redsyncV1 is a mutex of redsync's first version, which does not report until when a lock is valid.
+// redsyncV1 is a mutex of redsync's first version, which does not report how long a lock is valid.
 type redsyncV1 struct {
 	mutex *redsyncv1.Mutex
 	fence

@@ -20,8 +20,8 @@ import (
 )
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
-// mistakes. The watchdog extends the key whoever holds the lock, so a holder never learns that it has lost the lock.
-// Unlock also deletes the key whoever holds the lock.
+// mistakes. First, the watchdog extends the key no matter which client holds the lock, so a holder never learns that it
+// has lost the lock. Second, Unlock deletes the key no matter which client holds the lock.
 type watchdog struct {
 	client *redis.Client
 	key    string

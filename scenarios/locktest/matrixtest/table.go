@@ -17,7 +17,7 @@ import (
 // library's documentation says about it.
 type Reasons map[string]string
 
-// of returns the key of a finding's reason in r.
+// of returns the key in r under which the reason for a finding is stored.
 func (r Reasons) of(client string, f *Finding) (key string) {
 	if r[f.Name] != "" {
 		return f.Name

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// mostBody is the API server's limit for a body, and mostHead that for the head of a request, in bytes.
+// mostBody and mostHead are the API server's limits for the body and the head of a request, in bytes.
 const (
 	mostBody = 3 << 20
 	mostHead = 1 << 20

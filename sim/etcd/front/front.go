@@ -1,6 +1,6 @@
-// Package front lets clients that do not run as tasks of a world use its etcd members by gRPC. It decodes the calls in
-// the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and encodes a
-// member's responses as frames.
+// Package front lets clients that do not run as tasks of a world use the world's etcd members through gRPC. It decodes
+// the calls in the bytes of an HTTP/2 connection, sends each gRPC message as a message on the simulated network, and
+// encodes a member's responses as frames.
 //
 // Flow-control windows, settings and the compression of headers are handled at the client's end and need no message.
 // The same holds for a ping that immediately follows an arrival. The preface and all other pings are sent to the
@@ -55,8 +55,8 @@ func (c *callers) Recorded(e *history.Event) {
 
 // caller is a client. It decides to which attempt each call belongs. A call that concerns a lease belongs to the
 // attempt to which the lease was granted. A call that deletes the client's own key belongs to the attempt that put the
-// key, because a session that finds the key of an earlier attempt of the same client uses it as its own. All other
-// calls belong to the latest attempt.
+// key, because a session may find, and use, the key of an earlier attempt of the same client. All other calls belong to
+// the latest attempt.
 type caller struct {
 	attempt history.Attempt
 	since   sim.Time

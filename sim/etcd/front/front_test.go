@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt: if several attempts of a client tried to put the same key, the
-// deletion belongs to the attempt that the members have recorded as the one that put it. If they have recorded none,
+// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt: several attempts of a client have tried to put the same key. The
+// deletion belongs to the attempt that has put the key, according to the members' records. If there is no such record,
 // the deletion belongs to the latest attempt.
 func TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt(t *testing.T) {
 	put := etcd.Call{Path: "/etcdserverpb.KV/Put", Message: "\n\x01k"}

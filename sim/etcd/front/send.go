@@ -31,7 +31,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.flush(l)
 }
 
-// ample is the number of bytes by which the client's send windows are enlarged at the start.
+// ample is the number of bytes that is added to the client's send windows at the start.
 const ample = 1 << 20
 
 func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {

@@ -26,18 +26,18 @@ type wire struct {
 	streams []*stream
 	latest  uint32 // number of the newest stream
 
-	// The fields below are for what the client sends.
+	// The fields below are used for data from the client.
 	decoder *hpack.Decoder
 	fields  []hpack.HeaderField
 	block   []byte // the incomplete header block; CONTINUATION frames add to it
 	opening *frame // the HEADERS frame whose block is incomplete, or nil
 	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is a method that the client has called since the last report, and that real members have but
-	// simulated ones do not.
+	// unsimulated is a method that the client has called since the last report. Real members have this method, but
+	// simulated members do not.
 	unsimulated string
 
-	// The fields below are for what the client receives.
+	// The fields below are used for data to the client.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
 	window  int // number of bytes that the client still accepts on the connection
@@ -131,8 +131,8 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass sends the member the requests that were written together. It sorts them by stream, because the order in which
-// the client's goroutines wrote them is random. Pings (stream 0) come last.
+// pass sends the member the requests that were written together. It sorts them by stream, because the client's
+// goroutines write them in a random order. Pings (stream 0) come last.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
 	for _, r := range w.asked {
@@ -145,7 +145,8 @@ func (w *wire) pass(l sim.Line) {
 const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n" +
 	"X-Content-Type-Options: nosniff\r\nContent-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
 
-// mostLine and mostHTTP1 limit an HTTP/1 request: the length in bytes of its first line, and of its head.
+// mostLine is the maximum length in bytes of the first line of an HTTP/1 request, and mostHTTP1 is the maximum length
+// of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
 // stranger answers a client that uses another protocol. It waits for a complete line, because only that shows whether
@@ -213,8 +214,8 @@ func (w *wire) takeSettings(f *frame) error {
 	return nil
 }
 
-// takePing handles a ping. A ping that immediately follows an arrival measures the bandwidth; it is answered with the
-// next arrival. Any other ping checks whether the member is alive; it is sent to the member.
+// takePing handles a ping. A ping that immediately follows an arrival measures the bandwidth, and is answered with the
+// next arrival. Any other ping checks whether the member is alive, and is sent to the member.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:

@@ -257,7 +257,8 @@ func TestAStreamThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestPings: a ping that follows an arrival is answered with the next arrival; any other ping is sent to the member.
+// TestPings: if the client sends a ping right after data has arrived, the wire answers the ping together with the next
+// data that arrives. Any other ping is sent to the member.
 func TestPings(t *testing.T) {
 	c, w := opened(t)
 	ping := appendFrame(nil, framePing, 0, 0, []byte("12345678"))

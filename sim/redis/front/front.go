@@ -1,5 +1,5 @@
-// Package front lets clients that do not run as tasks of a world use its Redis servers and Sentinels. It splits the
-// bytes that a client writes into requests, and determines to which attempt each request belongs.
+// Package front lets clients that do not run as tasks of a world use the world's Redis servers and Sentinels. It splits
+// the bytes that a client writes into requests, and determines to which attempt each request belongs.
 package front
 
 import (
@@ -35,7 +35,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	return k
 }
 
-// Recorded passes a recorded change of a key to the client whose request has made it.
+// Recorded passes the record of a change to a key to the client whose request has made the change.
 func (c *callers) Recorded(e *history.Event) {
 	for _, k := range c.all {
 		if k.mine[e.By] {
@@ -55,7 +55,7 @@ type caller struct {
 	wrote map[string]history.Attempt
 }
 
-// task is what one task of a client does.
+// task is the state of one task of a client.
 type task struct {
 	number  int
 	attempt history.Attempt // the current attempt
@@ -64,7 +64,7 @@ type task struct {
 	round   round // the requests that were sent while asking is true
 }
 
-// task returns the task with a number.
+// task returns the task with the given number. It adds the task if the number is new.
 func (k *caller) task(number int) *task {
 	for _, t := range k.tasks {
 		if t.number == number {
@@ -76,7 +76,7 @@ func (k *caller) task(number int) *task {
 	return t
 }
 
-// Turn says which task acts next.
+// Turn implements [sim.Tasks].
 func (k *caller) Turn(number int, calling bool) {
 	if k.turn, k.calling = nil, calling; number > 0 {
 		k.turn = k.task(number)
@@ -93,16 +93,17 @@ func (k *caller) Begin(a history.Attempt, now sim.Time) {
 	k.mine[a] = true
 }
 
-// Try ends the requests for the lock. It returns when the round of requests that acquired the lock began, and which
-// servers granted the lock in that round.
+// Try is called when the task stops requesting the lock. It returns the time at which the round of requests that
+// acquired the lock began, and the servers that granted the lock in that round.
 func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	k.turn.asking = false
 	return k.turn.round.acquired(k.turn.begun)
 }
 
 // behalf returns the attempt to which a request belongs. While the client requests the lock, this is always the current
-// attempt, because a client may use the same value for all its attempts. What a call of one of several tasks sends
-// belongs to the attempt of that task, even if it contains the value of another.
+// attempt, because a client may use the same value for all its attempts. If the client has several tasks, a request
+// that is sent during a call of a task belongs to the attempt of that task, even if it contains the value of another
+// attempt.
 func (k *caller) behalf(args []string) (history.Attempt, error) {
 	t := k.turn
 	if t != nil && (k.calling || t.asking && t.number == 0) {
@@ -119,8 +120,9 @@ func (k *caller) behalf(args []string) (history.Attempt, error) {
 	return k.sole(args)
 }
 
-// sole returns the attempt of a request that no call of a task is known to send: the only one that is requesting the
-// lock. It is an error if there are several, unless the request cannot concern a key.
+// sole returns the attempt of a request if it is not known which task's call has sent the request. It returns the only
+// attempt that is requesting the lock. If several attempts are requesting it, sole returns an error, unless the request
+// cannot concern a key.
 func (k *caller) sole(args []string) (of history.Attempt, err error) {
 	asking := 0
 	if k.turn != nil {
@@ -140,12 +142,12 @@ func (k *caller) sole(args []string) (of history.Attempt, err error) {
 	return of, nil
 }
 
-// keyless lists the commands that a client library sends for its connections.
+// keyless lists commands that concern no key. A client library sends them to manage its connections.
 var keyless = []string{"hello", "ping", "client", "auth", "select", "command", "info", "cluster", "readonly", "role",
 	"script", "function", "sentinel", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe",
 	"sunsubscribe", "quit"}
 
-// requesting returns the task that is requesting the lock in an attempt, or nil.
+// requesting returns the task that is requesting the lock in the given attempt, or nil if there is none.
 func (k *caller) requesting(a history.Attempt) *task {
 	for _, t := range k.tasks {
 		if t.asking && t.attempt == a {
@@ -182,8 +184,8 @@ type wire struct {
 	half   []byte
 }
 
-// Written sends each complete request to the server. It returns [sim.ErrProtocol], or an error if several tasks may
-// have sent a request.
+// Written sends each complete request to the server. It returns [sim.ErrProtocol] if the bytes are malformed. It also
+// returns an error if it cannot tell which of several tasks sent a request.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	w.half = append(w.half, b...)
 	for len(w.half) > 0 {

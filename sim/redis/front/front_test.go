@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage has clients, and servers whose part the test plays.
+// stage is a front with clients. The test plays the part of the servers.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -85,8 +85,8 @@ func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
 	s.wires[at].Arrived(s.lines[at], []byte(reply), to)
 }
 
-// TestAConnectionBelongsToAClient: a request belongs to the client of its connection, whatever it contains. If it
-// contains a value that an earlier attempt of that client has written, it belongs to that attempt, except while the
+// TestAConnectionBelongsToAClient: a request belongs to the client of its connection, whatever the request contains. If
+// it contains a value that an earlier attempt of the client has written, it belongs to that attempt, except while the
 // client requests the lock.
 func TestAConnectionBelongsToAClient(t *testing.T) {
 	s := newStage(t)
@@ -123,10 +123,11 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/3", "PING")
 }
 
-// TestARequestBelongsToItsTask: a client has several tasks. A request that a call of a task sends belongs to that
-// task's attempt, even if it contains another task's value. A request that is sent by code that runs on after a call
-// belongs to the attempt whose value it contains or, if there is none, to the only attempt that requests the lock. If
-// several attempts do, the request is refused unless it concerns no key.
+// TestARequestBelongsToItsTask: a client has several tasks. A request that is sent during a call of a task belongs to
+// that task's attempt, even if it contains another task's value. Code that an earlier call has left running may also
+// send requests. Such a request belongs to the attempt whose value it contains. If it contains no such value, it
+// belongs to the only attempt that requests the lock. If several attempts do, the request is refused unless it concerns
+// no key.
 func TestARequestBelongsToItsTask(t *testing.T) {
 	s := newStage(t)
 	a := s.client("a").(sim.Tasks)
@@ -168,8 +169,8 @@ func TestARequestBelongsToItsTask(t *testing.T) {
 	of(2, true, "a/2", "DEL", "lock")
 }
 
-// TestTheRoundThatAcquires: only the last round of requests counts. The effects of the requests show which requests
-// belong to it.
+// TestTheRoundThatAcquires checks that only the last round of requests counts. The effects of the requests determine
+// which of them belong to that round.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	set := []string{"SET", "lock", "v", "NX"}

@@ -11,8 +11,8 @@ import (
 )
 
 // round contains the requests that a client has sent since it began to request the lock. A library may retry several
-// times, each time at several servers or for several keys. A request counts as one for the lock if any request of the
-// same kind has acquired a key of the lock.
+// times, each time at several servers or for several keys. A request counts as a request for the lock if any request of
+// the same kind has acquired one of the lock's keys.
 type round []*request
 
 // request is a request that a client has sent while it was requesting a lock.
@@ -57,8 +57,9 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// took marks the request that has acquired a key of the lock. If several requests were sent to that server at the same
-// time, it marks the last one, because a transaction acquires its keys when its EXEC is executed.
+// took marks the request that has acquired a key of the lock. e is the record of the acquired key. If the client sent
+// several requests to the same server at the same time, took marks the last one, because a transaction acquires its
+// keys when its EXEC is executed.
 func (r round) took(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -79,8 +80,8 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 }
 
 // acquired returns when the first request of the last round was sent, and which servers granted the lock in that round.
-// If no key was acquired, it returns begun and no servers. If no reply granted the lock, it returns the servers whose
-// replies were lost, because the client must then have found its key on them.
+// If no key was acquired, it returns the time begun and no servers. If no reply granted the lock, it returns the
+// servers whose replies were lost, because the client must then have found its key on them.
 func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
 	since = begun
@@ -100,8 +101,8 @@ func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// latest returns the requests of the last round. If a request was refused or not answered and is sent again, this does
-// not begin a new round.
+// latest returns the requests of the last round. Sending a refused or unanswered request again does not begin a new
+// round.
 func (r round) latest() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {

@@ -87,7 +87,7 @@ func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	return t, line
 }
 
-// atoi parses an integer of a reply.
+// atoi parses an integer in a reply.
 func atoi(b []byte) int64 {
 	v := int64(0)
 	for _, c := range b {

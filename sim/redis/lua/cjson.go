@@ -16,8 +16,8 @@ import (
 // maxNesting is the maximum depth of nested arrays and objects, both for encoding and for decoding.
 const maxNesting = 1000
 
-// These limits decide whether a table with gaps is encoded as an array. It is not if its largest index is above
-// safeIndex and also above gapRatio times the number of its elements.
+// These limits decide whether a table with gaps is encoded as an array. It is not encoded as an array if its largest
+// index is above safeIndex and also above gapRatio times the number of its elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2
@@ -156,8 +156,8 @@ func (j *jsonWriter) key(k lua.LValue) {
 	j.b.WriteByte(':')
 }
 
-// length returns the largest index of a table that is an array. It returns 0 if the table is empty, and -1 if a key is
-// not a positive integer.
+// length returns the largest index of a table whose keys are all positive integers. It returns 0 if the table is empty,
+// and -1 if it has any other key.
 func (j *jsonWriter) length(t *lua.LTable) int {
 	greatest, items := 0.0, 0.0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {

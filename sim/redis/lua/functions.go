@@ -44,7 +44,8 @@ func checkName(name string) string {
 }
 
 // Load runs the code of a library, without its first line, and returns the functions that it registers. While the code
-// runs, the only global that it can use is redis. The functions can use the local variables of the code later.
+// runs, the only global that it can use is redis. The functions can still use the local variables of the code when they
+// are called later.
 func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	f, err := e.compile(code, functionChunk)
 	if err != nil {
@@ -283,7 +284,7 @@ func (l *Library) Describe(w *resp.Writer, withCode bool) {
 }
 
 // lineOf returns the line number at the start of an error message ("user_script:3: …"). If there is none, it returns
-// otherwise.
+// the given default.
 func lineOf(message string, otherwise int) int {
 	rest, ok := strings.CutPrefix(message, chunk+":")
 	if !ok {

@@ -67,7 +67,7 @@ func toNumber(L *lua.LState) int {
 }
 
 // readInBase parses an integer like C's strtoul. A negative number counts down from 2^64. A number that is too large
-// becomes the largest one.
+// becomes the largest possible number.
 func readInBase(s string, base int) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -91,8 +91,8 @@ func readInBase(s string, base int) (lua.LNumber, bool) {
 	return lua.LNumber(v), true
 }
 
-// takesNumbers changes a library function so that it converts arguments that are strings to numbers by Lua's rules. It
-// converts the arguments from number first on.
+// takesNumbers changes a library function so that it converts string arguments to numbers by Lua's rules. first is the
+// number of the first argument that it converts.
 func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	inner := library.RawGetString(name).(*lua.LFunction).GFunction
 	library.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {

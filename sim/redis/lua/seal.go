@@ -22,8 +22,8 @@ var notProvided = map[string][]string{
 		"encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"},
 }
 
-// withhold adds a stand-in to a library for each function that is not provided. The stand-in raises an error that says
-// so.
+// withhold adds a stand-in to a library for each function that is not provided. A stand-in raises an error that names
+// the missing function.
 func (e *Engine) withhold(library string, t *lua.LTable) {
 	for _, name := range notProvided[library] {
 		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -33,7 +33,8 @@ func (e *Engine) withhold(library string, t *lua.LTable) {
 	}
 }
 
-// seal returns a table through which the fields of what can be read but not written.
+// seal returns a read-only view of a table. Scripts can read the table's fields through the view but cannot write to
+// them.
 func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	L := e.state
 	front, meta := L.NewTable(), L.NewTable()

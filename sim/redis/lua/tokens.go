@@ -37,8 +37,8 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall recognizes the four tokens of `redis . call (`. read is the number of them read so far. readCall returns
-// this number after another token.
+// readCall recognizes the four tokens of `redis . call (`. read is the number of these tokens that come before token.
+// readCall returns this number plus one if token is the next of the four, and 0 otherwise.
 func readCall(read int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
 	if read < len(want) && token == want[read] {

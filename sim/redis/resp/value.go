@@ -131,7 +131,7 @@ func (v Value) Texts() (list []string) {
 	return list
 }
 
-// Number returns the value as an integer. It may be encoded as an integer or as text.
+// Number returns the value as an integer, whether it is encoded as an integer or as text.
 func (v Value) Number() int64 {
 	n, _ := strconv.ParseInt(v.Text, 10, 64)
 	return n

@@ -11,16 +11,16 @@ type look struct {
 	absent       bool
 }
 
-// Command begins a command. check says what the command checks before it changes its key. CheckNotRecorded means that
-// records do not state this.
+// Command is called when a command begins. check states what the command checks before it changes its key.
+// CheckNotRecorded means that records do not state this check.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends adds a check that the current command makes before its change. It is called when the command's arguments show
-// this.
+// Depends adds a check that the current command makes before its change. It is called if the command's arguments show
+// that the command makes this check.
 func (d *Data) Depends(on history.Check) { d.check = max(d.check, on) }
 
-// Look records that the current script or transaction has looked at a key or member. Its later commands may depend on
-// what it saw.
+// Look records that the current script or transaction has looked at a key or member. Later commands of the script or
+// transaction may depend on this.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {
@@ -31,14 +31,15 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks returns the number of recorded looks.
+// Looks returns the number of recorded looks at keys.
 func (d *Data) Looks() int { return len(d.looks) }
 
-// Forget drops all looks except the first n.
+// Forget drops all recorded looks at keys except the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request has checked before it changes a key or a member. by is the attempt to which the
-// request belongs, and of is the owner of the key or member. A look at another member of the same owner counts too.
+// checked returns what a request has checked before it changes a key or a member. The argument by is the attempt to
+// which the request belongs, and of is the owner of the key or member. A look at another member of the same owner
+// counts too.
 func (d *Data) checked(by history.Attempt, name, member string, of history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || by == "" {

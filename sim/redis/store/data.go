@@ -35,10 +35,11 @@ type Entry struct {
 	lent    bool             // miniredis has a copy of the string, with the same value
 }
 
-// Data is the data of a node. Strings, deadlines and owners are in keys. All other values are in miniredis.
+// Data is the data of a node. Strings, deadlines and owners are stored in the map keys, and all other values in
+// miniredis.
 //
-// Invariant: a key that exists in miniredis is in keys. A key in keys exists in miniredis, unless it is a string that
-// is not lent, or a hash whose fields are all hidden. miniredis itself has no deadlines.
+// Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, except for a string
+// that is not lent, and for a hash whose fields are all hidden. miniredis itself has no deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
@@ -78,11 +79,11 @@ type Data struct {
 
 // Server is the node that owns the data.
 type Server interface {
-	// Replica reports whether the node is a replica. Its master then decides which keys expire, and records the changes
-	// of keys.
+	// Replica reports whether the node is a replica. If it is, its master decides which keys expire, and records the
+	// changes to keys.
 	Replica() bool
-	// Log logs an effect of the current turn for the file and for the replicas. LogCommand logs a command in the same
-	// way.
+	// Log logs an effect of the current turn of the event loop, for the file and for the replicas. LogCommand logs a
+	// command in the same way.
 	Log(e Effect)
 	LogCommand(args []string)
 	// Changed is called after each change of a key. It is also called, with expired true, after an expired key was
@@ -90,7 +91,7 @@ type Server interface {
 	Changed(name string, expired bool)
 	// Flushed is called before all keys are removed.
 	Flushed()
-	// Watches reports whether the client of the current request watches a key although it is not in a transaction.
+	// Watches reports whether the client of the current request watches a key but is not in a transaction.
 	Watches(name string) bool
 	// ListMade is called when a list has been created.
 	ListMade(name string)
@@ -108,8 +109,8 @@ type Onlooker interface {
 	Due(d time.Duration) history.Time
 }
 
-// maxMade is the number of created keys after which miniredis is replaced, because it keeps a version number for each
-// removed key forever.
+// maxMade is the number of created keys after which miniredis is replaced with a new one, because miniredis keeps a
+// version number for each removed key forever.
 const maxMade = 1 << 16
 
 // appender is a writer that appends to a slice of bytes.
@@ -127,8 +128,8 @@ func New(node Server) *Data {
 	return d
 }
 
-// renew creates a new miniredis. It connects to it once, because miniredis registers its commands only for a
-// connection.
+// renew creates a new miniredis. It also opens a connection to it, because miniredis registers its commands only when
+// there is a connection.
 func (d *Data) renew() {
 	d.mini = miniredis.NewMiniRedis()
 	conn, err := d.mini.Dial()
@@ -171,7 +172,7 @@ func (d *Data) Quietly(f func()) {
 	d.Loading = was
 }
 
-// Size returns the number of keys as Redis counts them, which includes hidden ones.
+// Size returns the number of keys, including hidden keys, as Redis counts them.
 func (d *Data) Size() int { return len(d.keys) + len(d.hidden) }
 
 // Peek returns the entry of a key, or nil if the key does not exist or is hidden. Unlike Find, it deletes nothing.
@@ -235,7 +236,7 @@ func (d *Data) put(name string, k *Entry, value string) {
 	}
 }
 
-// drop removes the value of a key from miniredis, if it has the key.
+// drop removes the value of a key from miniredis, if miniredis stores it.
 func (d *Data) drop(name string, k *Entry) {
 	if !k.Text || k.lent {
 		d.DB.Del(name)

@@ -20,8 +20,8 @@ const (
 	OpShardPublish               // SPUBLISH key value; only for replicas
 )
 
-// Effect is one change of the data as stored in the append-only file. Its times are absolute and its result is certain.
-// It also states the attempt that made the change. Replaying all effects of a node in order gives its data.
+// Effect is one change to the data as stored in the append-only file. It uses absolute times and has a fixed outcome,
+// so replaying all effects of a node in order gives the node's data. It also states the attempt that made the change.
 type Effect struct {
 	Op      Op
 	Key     string
@@ -32,8 +32,8 @@ type Effect struct {
 	At      int64 // when the change was made, in ns on the node's monotonic clock
 }
 
-// Apply makes the change of an effect, on a replica or on a node that loads its file. It does not use a clock and
-// writes no records.
+// Apply applies an effect, on a replica or on a node that loads its file. It does not use a clock and writes no
+// records.
 func (d *Data) Apply(e *Effect) {
 	d.Attempt = e.Attempt
 	k := d.keys[e.Key]

@@ -15,7 +15,7 @@ const Never int64 = math.MaxInt64
 // stored and returned as given, but no timer is set for them.
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
-// EndOf returns the wall-clock time, in ns, at which a key with a deadline of when (in ms) has expired. The key exists
+// EndOf returns the wall-clock time, in ns, at which a key with the given deadline (in ms) has expired. The key exists
 // until the millisecond of its deadline has passed.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
@@ -87,7 +87,7 @@ func (h *deadlines) sift(i int) {
 	}
 }
 
-// keep removes the entries for which valid returns false.
+// keep keeps only the entries that the callback accepts.
 func (h *deadlines) keep(valid func(deadline) bool) {
 	*h = slices.DeleteFunc(*h, func(d deadline) bool { return !valid(d) })
 	for i := len(*h)/2 - 1; i >= 0; i-- {

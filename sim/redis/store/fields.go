@@ -9,9 +9,9 @@ import (
 )
 
 // A field of a hash may have a deadline of its own (HPEXPIRE, HSETEX). After the deadline, the field is hidden, like an
-// expired key: commands do not see it, but it exists until a command accesses it or the background cycle deletes it.
-// Until then, HLEN counts it, and a hash whose fields are all hidden still exists. A replica waits for its master's
-// HDEL. Any other write to a field removes its deadline.
+// expired key: commands do not see it. It still exists until a command accesses it or the background cycle deletes it.
+// Until then, HLEN counts the field, and a hash whose fields are all hidden still exists. A replica waits for its
+// master's HDEL. Any other write to a field removes its deadline.
 
 // timer is the deadline of a field.
 type timer struct {
@@ -28,7 +28,8 @@ type HiddenField struct {
 // Timed reports whether any field of a hash has a deadline or is hidden.
 func (k *Entry) Timed() bool { return len(k.timers)+len(k.past) > 0 }
 
-// FieldDeadline returns the deadline of a field, which may be hidden. It returns Never if the field has none.
+// FieldDeadline returns the deadline of a field, even if the field is hidden. It returns Never if the field has no
+// deadline.
 func (k *Entry) FieldDeadline(field string) int64 {
 	if t, is := k.timers[field]; is {
 		return t.when
@@ -55,7 +56,7 @@ func (k *Entry) pastAt(field string) int {
 	return slices.IndexFunc(k.past, func(f HiddenField) bool { return f.Name == field })
 }
 
-// endOf returns the time at which a member ends: its own deadline or the deadline of its key (when), whichever is
+// endOf returns the time at which a member expires: its own deadline or the deadline of its key (when), whichever is
 // earlier.
 func (k *Entry) endOf(member string, when int64) int64 {
 	if t, is := k.timers[member]; is {
@@ -179,8 +180,8 @@ func (d *Data) reapFields() {
 	}
 }
 
-// DropField deletes a field, which may be hidden, because the current request gives it a deadline that has passed. If
-// overdue is set, the request named a time of day, and the record says that the field expired. Otherwise the record
+// DropField deletes a field, even a hidden one, because the current request gives it a deadline that has passed. If
+// overdue is true, the request named an absolute time, and the record says that the field expired. Otherwise the record
 // says that the request deleted the field.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {
@@ -206,7 +207,8 @@ func (d *Data) DropField(name string, k *Entry, field string, when int64, overdu
 	}
 }
 
-// logDeletion logs that an attempt deleted a field. by is empty if no attempt did.
+// logDeletion logs the deletion of a field. The argument by is the attempt that deleted the field, or empty if no
+// attempt did.
 func (d *Data) logDeletion(name, field string, by history.Attempt) {
 	asking := d.Attempt
 	d.Attempt = by

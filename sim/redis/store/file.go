@@ -12,13 +12,14 @@ const (
 )
 
 // File is the append-only file and its state. Effects are appended to a buffer. The buffer is then written with
-// write(2), after which its effects survive the end of the process. An fsync follows, after which they survive a power
-// loss.
+// write(2). From then on, its effects survive the end of the process. An fsync follows. From then on, they also survive
+// a power loss.
 //
 // The file schedules no events. Its state is computed from times when it is needed. Times are in ns on the node's
-// monotonic clock, except two that are on the wall clock. Redis 7.0 counts them in whole seconds (server.unixtime, in
-// flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the wall clock starts.
-// Redis 8 counts them in milliseconds (server.mstime), and an fsync starts a second after the last one.
+// monotonic clock, except two times that are on the wall clock. Redis 7.0 counts these two in whole seconds
+// (server.unixtime, in flushAppendOnlyFile of aof.c). Therefore the fsync of each second starts when a second of the
+// wall clock starts. Redis 8 counts them in milliseconds (server.mstime), and an fsync starts a second after the last
+// fsync.
 type File struct {
 	effects []Effect
 	words   []string // memory for the args of the effects
@@ -28,8 +29,9 @@ type File struct {
 	unit      int64 // the unit in which Redis counts times of the wall clock, in ns
 	offset    int64 // wall clock minus monotonic clock
 
-	// These are numbers of effects: synced <= covered <= written <= appended <= len(effects). All five are at the end
-	// of a turn of the event loop, so that a transaction or script is either kept or lost completely.
+	// The fields below are numbers of effects: synced <= covered <= written <= appended <= len(effects). All five
+	// numbers are counted at the end of a turn of the event loop, so that a transaction or script is either kept or
+	// lost completely.
 	appended, written, covered, synced int
 
 	running bool  // an fsync of the first covered effects is running
@@ -41,8 +43,8 @@ type File struct {
 	waitStart int64 // wall clock when waiting became true, in units
 }
 
-// Start is called when the process starts. It keeps the effects that are on disk. unit is a second for Redis 7.0 and a
-// millisecond for Redis 8.
+// Start is called when the process starts. All effects that are still in the file count as on disk. unit is a second
+// for Redis 7.0 and a millisecond for Redis 8.
 func (a *File) Start(policy Policy, fsyncTime, unit time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),
@@ -60,7 +62,7 @@ func (a *File) Forget() {
 // All returns all effects, including those that are not on disk yet.
 func (a *File) All() []Effect { return a.effects }
 
-// Add appends an effect made at now. It is not written to the file before Commit.
+// Add appends an effect that was made at the time now. The effect is not written to the file before Commit.
 func (a *File) Add(e Effect, now int64) {
 	e.At = now
 	a.effects = append(a.effects, e)
@@ -73,7 +75,8 @@ func (a *File) Keep(name string, args []string) []string {
 	return a.words[from:len(a.words):len(a.words)]
 }
 
-// Replace replaces all effects by those in list. They count as made at now and as already on disk.
+// Replace replaces all effects in the file with those in list. The new effects count as added at the time now, and as
+// already on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -81,7 +84,8 @@ func (a *File) Replace(list []Effect, now int64) {
 	}
 }
 
-// Commit commits the effects added at now, if there are any.
+// Commit writes the effects that were added since the last Commit, if there are any. While an fsync is running, it may
+// postpone the write. The argument now is the current time.
 func (a *File) Commit(now int64) {
 	if len(a.effects) == a.appended {
 		return
@@ -132,7 +136,8 @@ func (a *File) stepEverysec(now int64) bool {
 		return true
 	}
 	if forced := max(a.since, a.after(a.waitStart, postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
-		// Redis writes now although the fsync is still running. It counts this as the fsync of this second.
+		// Redis writes now although the fsync is still running. It counts this write as the fsync of the current
+		// second.
 		a.write(forced)
 		a.lastFsync = max(a.lastFsync, a.wallUnits(forced))
 		return true
@@ -155,7 +160,7 @@ func (a *File) begin(now int64) {
 	a.lastFsync, a.runEnd = a.wallUnits(now), now+a.fsyncTime
 }
 
-// wallUnits returns the wall clock at the time now in units, rounded down.
+// wallUnits returns the wall-clock time at now, in units of a.unit, rounded down.
 func (a *File) wallUnits(now int64) int64 {
 	wall := now + a.offset
 	units := wall / a.unit
@@ -170,7 +175,7 @@ func (a *File) wallUnits(now int64) int64 {
 func (a *File) after(units int64, d time.Duration) int64 { return units*a.unit + int64(d) - a.offset }
 
 // SyncAlways starts the fsync that the policy Always requires. wait reports whether replies must wait for an fsync.
-// began reports whether the fsync is a new one, for which the caller must call Finish when it ends.
+// began reports whether a new fsync has begun. In this case, the caller must call Finish when the fsync ends.
 func (a *File) SyncAlways(now int64) (wait, began bool) {
 	switch {
 	case a.written == a.synced:
@@ -189,7 +194,7 @@ func (a *File) SyncAlways(now int64) (wait, began bool) {
 // IsRunning reports whether an fsync is under way.
 func (a *File) IsRunning() bool { return a.running }
 
-// Takes returns how long an fsync takes that begins now.
+// Takes returns the duration of an fsync that begins now.
 func (a *File) Takes() time.Duration { return time.Duration(a.fsyncTime) }
 
 // Len returns the number of effects in the file.
@@ -222,7 +227,7 @@ func (a *File) ClockChanged(mono, wall int64) {
 	a.since = max(a.since, mono) // after a forward jump, nothing may begin before the jump
 }
 
-// Slow makes fsyncs that begin after now take longer by the given time.
+// Slow adds the given time to the duration of each fsync that begins after now.
 func (a *File) Slow(now int64, by time.Duration) {
 	a.advance(now)
 	a.fsyncTime += int64(by)
@@ -247,24 +252,24 @@ func (a File) Settled(now int64) []time.Duration {
 	return at
 }
 
-// Crash removes all effects that are not on disk when the power is lost at now.
+// Crash removes all effects that are not on disk at the time now, when the power is lost.
 func (a *File) Crash(now int64) {
 	a.advance(now)
 	clear(a.effects[a.synced:])
 	a.effects = a.effects[:a.synced]
 }
 
-// Policy says when data is written to disk.
+// Policy determines when data is written to disk.
 type Policy uint8
 
 const (
 	// None means that the node has no file. It restarts empty, even after a clean shutdown (save "", appendonly no).
 	None Policy = iota
-	// Everysec writes to the file before the reply, and fsyncs in the background once per second of the wall clock. If
-	// there was no fsync in the current second, a write is synced at once, and otherwise when the next second begins.
+	// Everysec writes to the file before the reply, and fsyncs in the background once per second of the wall clock. A
+	// write is synced at once if there was no fsync in the current second, and otherwise when the next second begins.
 	// While an fsync is running, writes wait for it for up to about two seconds, but replies do not wait.
 	Everysec
-	// Always fsyncs before the reply. Requests that arrive during an fsync share the next one.
+	// Always fsyncs before the reply. Requests that arrive during an fsync share the next fsync.
 	Always
 	// No never calls fsync. The operating system writes the data to disk about 30 s later.
 	No

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// slowFile repeats flushAppendOnlyFile (aof.c) of Redis line by line. It is called every millisecond and after every
-// write.
+// slowFile reimplements flushAppendOnlyFile (aof.c) of Redis line by line. It is called every millisecond and after
+// every write.
 type slowFile struct {
 	now, offset              int64 // in ms; offset is the wall clock minus now
 	buffered                 int

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// An expired key is hidden: commands do not see it, but it exists until it is deleted. A master deletes it when a
-// command accesses it, or in its background cycle. If the master's clock is set back before that, the key is visible
-// again. A replica does not delete a hidden key: it waits for its master's DEL. The master's effects apply to hidden
-// keys too.
+// An expired key is hidden: commands do not see it, but it exists until it is deleted. A master deletes a hidden key
+// when a command accesses the key, or in its background cycle. If the master's clock is set back while the key is
+// hidden, the key can become visible again. A replica does not delete a hidden key, but waits for its master's DEL.
+// Effects from the master apply to hidden keys too.
 //
-// A master's records follow what its clients can see. When a key becomes hidden, it is recorded as gone, and if it
-// becomes visible again, it is recorded as set again.
+// A master records what its clients can see. When a key becomes hidden, the master records it as gone. When the key
+// becomes visible again, the master records it as set again.
 
 // hiddenKey is a key that exists but is not visible. Its value is stored here and not in miniredis.
 type hiddenKey struct {
@@ -66,7 +66,7 @@ func (d *Data) Revive() {
 	d.reviveFields()
 }
 
-// show makes a hidden key visible without a record. The caller removes it from hidden.
+// show makes a hidden key visible but does not record this. The caller must remove the key from d.hidden.
 func (d *Data) show(h *hiddenKey) {
 	d.Quietly(func() {
 		for _, e := range h.Remake(nil) {
@@ -101,7 +101,7 @@ func (d *Data) NoteEnds() {
 }
 
 // Find returns the entry of a key, or nil if the key does not exist or is hidden. On a master, it deletes a hidden key.
-// The deletion is logged before anything that the command does.
+// It does so before the current command makes changes, so the deletion is logged first.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
 		if i := d.hiddenAt(name); i >= 0 {

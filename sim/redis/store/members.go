@@ -16,11 +16,11 @@ import (
 // which is the attempt that last set it (but see [Entry.keeps]), and its own records. The key itself has no records.
 //
 // This has three consequences. First, a deadline belongs to the key, so when one holder moves it, it moves for all
-// holders. The records of the other holders name the client that moved it only if the deadline became earlier, or if
-// that client holds nothing in the key. Second, when an owner deletes a field of a hash, everything else that it has
-// set in the hash, such as the mode of a read-write lock, loses its owner. This is recorded as setting it again without
-// an owner. Third, if members are removed by their score, as semaphores remove holders whose time has passed, they are
-// recorded as expired.
+// holders. The records of the other holders name the client that moved it in only two cases: if the deadline became
+// earlier, or if that client holds nothing in the key. Second, when an owner deletes a field of a hash, everything else
+// that it has set in the hash, such as the mode of a read-write lock, loses its owner. This is recorded as setting it
+// again without an owner. Third, members that are removed by their score are recorded as expired. Semaphores remove
+// holders in this way when their time has passed.
 
 // Member is a field of a hash, an element of a list, or a member of a set or a sorted set.
 type Member struct {
@@ -73,8 +73,8 @@ func Elements(values []string) (list []Member) {
 }
 
 // elements returns names for the elements of a list. The name is the value; further elements with the same value are
-// named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which one, so the
-// last one is assumed.
+// named "value#2", "value#3" and so on. If one of several equal elements is removed, it is not known which of them it
+// was, so the last one is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
@@ -87,7 +87,8 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change states what a command has done to a key, as far as a comparison of the data before and after cannot show it.
+// Change describes the effect of a command on a key, as far as a comparison of the data before and after the command
+// does not show it.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before
@@ -97,8 +98,8 @@ type Change struct {
 	When     int64    // deadline of each field in Set; 0: the deadlines do not change
 }
 
-// NotYetDue lists the members of a sorted set whose score is a time after now: a time of day in seconds, milliseconds,
-// microseconds or nanoseconds. The unit is the one in which the score is closest to now.
+// NotYetDue lists the members of a sorted set whose score is a time after now. The score may be in seconds,
+// milliseconds, microseconds or nanoseconds since 1970. The unit is the one in which the score is closest to now.
 func (d *Data) NotYetDue(name string) (list []string) {
 	k := d.keys[name]
 	if k == nil || d.Type(name) != "zset" || d.Now <= 0 {
@@ -165,17 +166,17 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// disown records that a member no longer has an owner. Its owner has deleted another of its own fields, and so has
-// given up its hold.
+// disown records that a member no longer has an owner. This happens when the owner deletes another of its fields and so
+// gives up the lock.
 func (d *Data) disown(name string, k *Entry, m Member) {
 	k.members[m.Name], m.Owner = "", ""
 	d.recordMember(name, m, k, d.Attempt)
 }
 
-// keeps reports whether a field stays with its owner although a command has set it again, to the same value. This is so
-// if the owner also has another member, which the command has not set. Example: each reader of a read-write lock sets
-// the field "mode" to "read". An owner without another member may have lost the lock to a client that uses the same
-// value.
+// keeps reports whether a field keeps its owner although a command has set it again, to the same value. This is the
+// case if the owner also has another member, which the command has not set. For example, each reader of a read-write
+// lock sets the field "mode" to "read". An owner without another member may have lost the lock to a client that uses
+// the same value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false
@@ -189,7 +190,7 @@ func (k *Entry) keeps(m Member, c Change) bool {
 }
 
 // overwrite records that the owners have lost a key because a command replaces it. If neither the old key nor the new
-// one has members, it records nothing, because the record of the new key is enough.
+// key has members, it records nothing, because the record of the new key is enough.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
@@ -198,7 +199,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created or set again. was is its previous owner.
+// recordMember records that a member was created or set again. The member's previous owner is passed as was.
 func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -296,7 +297,8 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// holding returns the holding of a member.
+// holding returns a member of the key as a Holding. Its deadline is the deadline of the key or of the member, whichever
+// is earlier.
 func (k *Key) holding(m Member, ended bool) Holding {
 	h := Holding{k.Name, m.Name, m.Owner, m.Value, true, k.Deadline, ended}
 	if m.When != 0 {
@@ -322,8 +324,8 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair compares two lists that are sorted by key and member. It calls take for each key or member in either list;
-// before or after is nil if it is not in that list.
+// Pair compares two lists that are sorted by key and member. It calls take once for each key or member that is in at
+// least one of the lists. An argument of take is nil if the key or member is missing from that list.
 func Pair(before, after []Holding, take func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0
@@ -346,8 +348,8 @@ func Pair(before, after []Holding, take func(before, after *Holding)) {
 	}
 }
 
-// OwnerOf returns the current owner of a key or a member. there is false if the key or member does not exist or is
-// hidden.
+// OwnerOf returns the current owner of a key or a member. The second result is false if the key or member does not
+// exist or is hidden.
 func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	k := d.keys[h.Name]
 	switch {

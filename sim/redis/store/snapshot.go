@@ -46,7 +46,7 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// NewestFirst returns the names of the keys for which in returns true, including hidden keys. The key that was created
+// NewestFirst returns the names of the keys that the callback selects, including hidden keys. The key that was created
 // last is the first.
 func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 	type birth struct {

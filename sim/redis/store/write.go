@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// All changes of the data are made by the few functions below. So no change can lack its record, its log entry, or the
-// notice to transactions that watch the key.
+// All changes to the data are made by the few functions below. This ensures that each change has its record and its log
+// entry, and that transactions that watch the key are notified.
 
 // timeUntil returns the time from now until at (both in ns), or zero if at has passed.
 func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0)) }
 
-// SetString sets the key name to a string, whatever its type was.
+// SetString sets a key to a string, regardless of the key's previous type.
 func (d *Data) SetString(name, value string, when int64) {
 	k := d.Find(name)
 	was := history.Attempt("")
@@ -37,7 +37,7 @@ func (d *Data) SetString(name, value string, when int64) {
 	d.Notify(String, "set", name)
 }
 
-// Duplicate copies the value, the owners and the deadline of the key from to the key to.
+// Duplicate copies the value, the owners and the deadline of one key to another.
 func (d *Data) Duplicate(to, from string, k *Entry) {
 	t := d.Find(to)
 	was := history.Attempt("")
@@ -64,15 +64,15 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 }
 
-// Rename renames the key from to to.
+// Rename gives a key a new name. k is the key's entry.
 func (d *Data) Rename(to, from string, k *Entry) {
 	d.Duplicate(to, from, k)
 	d.drop(from, k)
 	d.gone(from, k, history.Deleted, d.Attempt)
 }
 
-// SetNumber sets the value of a counter. The effect must have been logged. k is the counter's entry, or nil if it does
-// not exist. An existing counter keeps its owner and its deadline.
+// SetNumber sets the value of a counter. The effect must have been logged. k is the counter's entry, or nil if the
+// counter does not exist. An existing counter keeps its owner and its deadline.
 func (d *Data) SetNumber(name, value string, k *Entry) {
 	made := k == nil
 	if made {
@@ -85,7 +85,8 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 	}
 }
 
-// Remove deletes an existing key. by is the attempt whose request deletes it, or empty if no request does.
+// Remove deletes an existing key. The argument by is the attempt whose request deletes the key, or empty if no request
+// does.
 func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	k := d.keys[name]
 	d.drop(name, k)
@@ -99,7 +100,7 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 }
 
 // Overdue deletes an existing key because its new deadline has already passed. Replicas receive only a deletion. The
-// record says that the deadline was moved and that the key then expired.
+// record states that the deadline was moved and that the key then expired.
 func (d *Data) Overdue(name string, when int64) {
 	k := d.keys[name]
 	d.recordProlonged(name, k, k.When, when)
@@ -147,7 +148,8 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that a key, or each of its members, was created or overwritten. was is the key's previous owner.
+// recordSet records that a key, or each of its members, was created or overwritten. The key's previous owner is passed
+// as was.
 func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -162,7 +164,7 @@ func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 		Checked: d.checked(d.Attempt, name, "", was), Value: value, Until: d.Until(k.When)})
 }
 
-// silent reports whether no records must be written. Replayed effects have been recorded before, and a replica's
+// silent reports whether the node must not write records. Replayed effects have been recorded before, and a replica's
 // changes are recorded by its master.
 func (d *Data) silent() bool { return d.Loading || d.node.Replica() }
 

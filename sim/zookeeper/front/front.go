@@ -1,5 +1,6 @@
-// Package front lets clients that do not run as tasks of a world use its ZooKeeper ensemble, with ZooKeeper's own
-// protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request belongs.
+// Package front lets clients that do not run as tasks of a world use the world's ZooKeeper ensemble, with ZooKeeper's
+// own protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request
+// belongs.
 package front
 
 import (
@@ -27,7 +28,7 @@ func (ZooKeeper) Begin() sim.Callers {
 	return &callers{znodes: map[string]history.Attempt{}}
 }
 
-// callers holds the clients of one run. They share it because a client may delete another client's znode.
+// callers holds the clients of one run. The clients share it because a client may delete another client's znode.
 type callers struct {
 	// znodes maps the znodes that clients have requested to the attempts that requested them. The keys are paths; for a
 	// sequential znode, the path without the number is also a key.
@@ -47,7 +48,8 @@ type caller struct {
 	since   sim.Time
 }
 
-// Begin begins an attempt. If the client does not request the lock, now counts as the time of its request.
+// Begin begins an attempt. If the client does not request the lock in this attempt, the given time is used as the time
+// of the request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
 // Try returns when the client last requested a sequential ephemeral znode in its attempt. It returns no servers,
@@ -111,8 +113,8 @@ func (w *wire) ask(l sim.Line, record string) error {
 	return nil
 }
 
-// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode of its own earlier
-// attempt, the operation belongs to that attempt.
+// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode of one of its earlier
+// attempts, the operation belongs to that attempt.
 func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	path := f.Text()
 	switch op {
@@ -129,8 +131,8 @@ func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	return w.attempt
 }
 
-// asksForLock reports whether a create request is for a sequential ephemeral znode. f contains the request from its
-// access list on.
+// asksForLock reports whether a create request is for a sequential ephemeral znode. The next field of f must be the
+// access list of the request.
 func asksForLock(f *jute.Fields) bool {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
 		f.Int()
@@ -151,7 +153,8 @@ func (c *callers) attemptOf(path string) (of history.Attempt, known bool) {
 	return of, known
 }
 
-// sameClient reports whether two attempts, such as "client-1/2", belong to the same client.
+// sameClient reports whether two attempts belong to the same client. For example, "client-1/2" is the second attempt of
+// client-1.
 func sameClient(a, b history.Attempt) bool {
 	x, _, _ := strings.Cut(string(a), "/")
 	y, _, _ := strings.Cut(string(b), "/")

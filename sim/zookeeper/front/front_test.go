@@ -68,7 +68,8 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame: if the bytes are not a frame, the member gets a request that makes it react like a real server.
+// TestWhatIsNoFrame checks bytes from a client that are not a frame. The member must get a request to which it reacts
+// like a real server.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},
@@ -110,7 +111,7 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 }
 
 // TestWhoseRequestsAre: when a client deletes its own znode, the request belongs to the attempt that created the znode.
-// When it deletes another client's znode, the request belongs to its own current attempt.
+// When it deletes another client's znode, the request belongs to the deleting client's current attempt.
 func TestWhoseRequestsAre(t *testing.T) {
 	all := ZooKeeper{}.Begin()
 	one, two := all.Caller("client-1"), all.Caller("client-2")

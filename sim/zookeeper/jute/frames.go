@@ -62,7 +62,7 @@ var words = map[string]bool{"conf": true, "cons": true, "crst": true, "dirs": tr
 	"gtmk": true, "hash": true, "isro": true, "lsnp": true, "mntr": true, "ruok": true, "srst": true, "srvr": true,
 	"stat": true, "stmk": true, "wchc": true, "wchp": true, "wchs": true}
 
-// Word returns the four-letter command at the start of b, or "" if b does not start with one.
+// Word returns the four-letter command at the start of b, or "" if b does not start with a command.
 func Word(b []byte) string {
 	if len(b) >= 4 && words[string(b[:4])] {
 		return string(b[:4])

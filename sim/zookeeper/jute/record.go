@@ -108,7 +108,7 @@ func (f *Fields) Path() string {
 	return s
 }
 
-// Texts reads a list of strings. If the list is null, Texts returns an empty one.
+// Texts reads a list of strings. If the list is null, Texts returns an empty list.
 func (f *Fields) Texts() (list []string) {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
 		list = append(list, f.Text())
@@ -125,7 +125,8 @@ const longest = 16 << 20
 // ErrNoFrame reports that the bytes from a server are not a frame.
 var ErrNoFrame = errors.New("jute: the bytes are not a frame of ZooKeeper's protocol")
 
-// ReadFrame reads the next record from a server. It returns ErrNoFrame or an error of in.
+// ReadFrame reads the next record from a server. It returns ErrNoFrame if the frame is too long. It also returns errors
+// of the reader.
 func ReadFrame(in io.Reader) (Fields, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

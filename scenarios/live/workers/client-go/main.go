@@ -119,8 +119,8 @@ func section(say func(...any) any, leases coordination.LeasesGetter, identity st
 	say("FENCEPOST", "RELEASED", name, identity)
 }
 
-// leads waits for the duration in an environment variable, and reports whether the client was still the leader at its
-// end.
+// leads waits for the time in an environment variable, and reports whether the client is still the leader after that.
+// If the client loses the lead before, leads returns false immediately.
 func leads(stopped <-chan struct{}, variable string) bool {
 	n, err := strconv.Atoi(env(variable))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Program does what its first argument says, and prints what comes of it, but no times.
+// Program does what its first argument says and prints the results. It prints no times.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// output makes other files its standard output and its standard error: a pipe, and a connection, which sends back what
-// is written to it. Other threads exist by then.
+// output redirects its standard output, first to a pipe and then to a connection that sends back what is written to it.
+// It then closes its standard error. Other threads already exist at this time.
 func output() {
 	fmt.Println("before")
 	var all sync.WaitGroup

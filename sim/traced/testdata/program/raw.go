@@ -100,7 +100,7 @@ func changes() {
 	fmt.Println(info.ModTime().UnixNano())
 }
 
-// rare makes calls that interpreters and libraries seldom make, such as older forms of others.
+// rare makes calls that interpreters and libraries seldom make, such as older variants of common calls.
 func rare() {
 	var ends [2]int32
 	_, e := raw(unix.SYS_PIPE, unsafe.Pointer(&ends))
@@ -147,7 +147,7 @@ func waits(fd int) (bool, int, int) {
 	return set.Bits[fd/64] != 0, selected, polled
 }
 
-// processes asks for processes, processors and times, and starts a process by fork.
+// processes makes calls about processes, processors and times, and forks a process.
 func processes() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -55,7 +55,8 @@ func absolute() {
 	took("sleep, for a time", sleep(wall, 0, &syscall.Timespec{Nsec: int64(wait)}))
 }
 
-// until waits for 10 s, or until the wall clock shows 10 s more than now, by a timer file if it is told so.
+// until waits for 10 s. If its argument says so, it instead uses a timer file to wait until the wall clock shows 10 s
+// more than now.
 func until() {
 	flags, ts := uintptr(0), syscall.Timespec{Sec: 10}
 	how, timer := strings.CutSuffix(os.Args[2], " by a timer file")
