@@ -154,7 +154,7 @@ func (j *liveJob) run() error {
 			j.Out = task.FolderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client+j.servers)
 		}
 	}
-	debug.SetGCPercent(100) // a run may last for hours, and its history keeps growing
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // a run may last for hours, and its history keeps growing
 	defer j.Close()
 	if err := j.Open("run"); err != nil {
 		return err
