@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,15 +24,7 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 	for _, row := range documented(t) {
 		for _, short := range shorts {
 			for _, d := range locks.Definitions() {
-				base := minimal[d.Name]
-				for _, with := range []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"},
-					{"network.delay", "0s"}, {"lock.extension", "{}"}, {"servers.replicas", "1"}} {
-					if row.key != with.key && !strings.HasPrefix(with.key, row.key+".") {
-						if changed := withKey(t, base, with.key, with.value); valid(changed) {
-							base = changed
-						}
-					}
-				}
+				base := crowded(t, d.Name, row.key)
 				text := withKey(t, base, row.key, short)
 				s, err := Parse("x.yaml", []byte(text))
 				if err != nil {
@@ -50,6 +44,33 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 	if len(refused) != 6 || tried < 15*len(shorts) {
 		t.Errorf("%v were refused, %d runs made", refused, tried)
 	}
+}
+
+// crowds are the keys that crowded sets.
+var crowds = []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
+	{"lock.extension", "{}"}, {"servers.replicas", "1"}}
+
+// bases contains what crowded has returned, by the protocol and the keys that it set.
+var bases = map[string]string{}
+
+// crowded returns the minimal file of a protocol, with the keys of crowds that it accepts, except the key under test.
+func crowded(t *testing.T, protocol locks.Protocol, tested string) string {
+	t.Helper()
+	others := slices.DeleteFunc(slices.Clone(crowds), func(with struct{ key, value string }) bool {
+		return tested == with.key || strings.HasPrefix(with.key, tested+".")
+	})
+	made := fmt.Sprint(protocol, others)
+	if bases[made] != "" {
+		return bases[made]
+	}
+	base := minimal[protocol]
+	for _, with := range others {
+		if changed := withKey(t, base, with.key, with.value); valid(changed) {
+			base = changed
+		}
+	}
+	bases[made] = base
+	return base
 }
 
 func valid(text string) bool {

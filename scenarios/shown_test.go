@@ -235,12 +235,12 @@ func (c *change) shows(j format.Judgment) bool {
 // of the test (short, default or full).
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
-	seeds := uint64(4)
-	if testkit.Full() && !raceEnabled {
-		seeds = 100
+	seeds := testkit.Size(2, 100)
+	if raceEnabled {
+		seeds = 2
 	}
 	r := NewRunner(s)
-	for seed := range seeds {
+	for seed := range uint64(seeds) {
 		plan := s.Plan(seed + 1)
 		plan.Faults = faults
 		result, err := r.Run(plan)

@@ -58,7 +58,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 					continue // the word requires other settings
 				}
 				r := NewRunner(s)
-				for seed := range uint64(testkit.Size(2, 8)) {
+				for seed := range uint64(testkit.Size(1, 8)) {
 					result, err := r.Run(nemesis.Plan{Seed: seed})
 					if err != nil {
 						t.Fatal(err)
@@ -104,11 +104,8 @@ func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, seeds := NewRunner(s), uint64(60)
-			if testkit.Full() {
-				seeds = 1000
-			}
-			for seed := range seeds {
+			r := NewRunner(s)
+			for seed := range uint64(testkit.Size(25, 1000)) {
 				p := nemesis.Plan{Seed: seed, Faults: random.Draw(seed)}
 				result, err := r.Run(p)
 				if err != nil {

@@ -22,7 +22,7 @@ const (
 // each sentence of a remedy. In 98 % of the cases, this must help, and no remedy may be in force already. With
 // FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
-	from, enough, each := uint64(everydayAssembly), 60, 2
+	from, enough, each := uint64(everydayAssembly), 25, 2
 	if testkit.Full() {
 		from, enough, each = fullAssembly, 1000, 25
 	}

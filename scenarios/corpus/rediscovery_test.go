@@ -154,12 +154,12 @@ func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 				t.Fatalf("%s has no row of %s", rediscoveryFile, v.scenario)
 			}
 			mean := interval.FindString(rows[at])
-			soon = soon && mean != "" && ends(mean)[1] < 100
+			soon = soon && mean != "" && ends(mean)[1] < 20
 		}
 		if soon {
 			easy++
 		}
-		if !testkit.Full() && (!soon || easy%16 != 0) {
+		if !testkit.Full() && (!soon || easy%11 != 0) {
 			continue
 		}
 		found, err := rediscover(t.Context(), s, rediscoveryStarts)

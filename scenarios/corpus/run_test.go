@@ -18,6 +18,17 @@ import (
 // few are options for a short run of the corpus.
 var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
+// someMutants leaves out most mutants until the test ends, unless tests run at full size.
+func someMutants(t *testing.T) {
+	t.Helper()
+	all := mutants
+	t.Cleanup(func() { mutants = all })
+	mutants = nil
+	for i := 0; i < len(all); i += testkit.Size(5, 1) {
+		mutants = append(mutants, all[i])
+	}
+}
+
 func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	t.Helper()
 	sent, err := json.Marshal(o)
@@ -86,6 +97,7 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 
 // The result is the same for any number of workers, in this process or in other processes.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
+	someMutants(t)
 	o := few
 	if testkit.Full() {
 		o.Starts, o.Unaimed = 2, true
@@ -122,6 +134,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 // If the search for a mutant was lost, the mutant counts as neither caught nor escaped, and the report says that the
 // search was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
+	someMutants(t)
 	o := few
 	o.Sound = len(names)
 	hands := strangers(t, o)
@@ -152,6 +165,7 @@ func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 
 // If other processes are interrupted, their results so far are kept, and there is no error.
 func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
+	someMutants(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := few
 	hands := strangers(t, o)
@@ -173,6 +187,7 @@ func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
 }
 
 func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
+	someMutants(t)
 	for name, change := range map[string]func(campaign.Stage, campaign.Part) campaign.Part{
 		"empty":   func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = nil; return p },
 		"beyond":  func(s campaign.Stage, p campaign.Part) campaign.Part { p.First += s.Size; return p },
