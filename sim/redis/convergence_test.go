@@ -91,7 +91,7 @@ func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string
 // TestNodesConverge exposes groups to random faults. In the end, one node is the master, all nodes have its data, and
 // no key is gone without a record.
 func TestNodesConverge(t *testing.T) {
-	seeds := uint64(20)
+	seeds := uint64(8)
 	if testkit.Full() {
 		seeds = 100
 	}

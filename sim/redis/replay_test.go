@@ -200,7 +200,7 @@ func (s *groupOfThree) step(v vocabulary) {
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {
-		groups = 50
+		groups = 20
 	}
 	restarts, promotions := 0, 0
 	for seed := range uint64(groups) {
@@ -222,7 +222,7 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 // TestLogGivesTheDataAgain executes random commands while some expired keys have not been deleted yet. It then replays
 // the node's log on an empty node, which must have the same data.
 func TestLogGivesTheDataAgain(t *testing.T) {
-	rounds := 4000
+	rounds := 1000
 	if testkit.Full() {
 		rounds = 100_000
 	}

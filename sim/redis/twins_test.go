@@ -88,7 +88,7 @@ func compareTwins(t *testing.T, seed uint64) {
 
 // TestTwinsEqualLua: every twin has the same replies, data, records and log as its Lua script.
 func TestTwinsEqualLua(t *testing.T) {
-	seeds := uint64(150)
+	seeds := uint64(50)
 	if testkit.Full() {
 		seeds = 1500
 	}
