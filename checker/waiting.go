@@ -34,7 +34,7 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 		unreleased: t.leftToExpire(a.Lock, since, now.at), heldUp: t.outlasted(a.Lock, since, now.at),
 		away: t.serverAway(now.at), struck: len(t.Faults) > 0 && t.Faults[0].Start < now.at}
 	switch {
-	case t.facts.silent && asked == 0 && h.Asked[a.Process] > 0:
+	case t.facts.silent && asked <= t.firstAsked(a.Process) && h.Asked[a.Process] > 0:
 		return sentence(" No request of %s for it reached a server until %v.", a.Process, h.Quiet[a.Process].To)
 	case t.facts.silent && asked == 0:
 		return sentence(" No request of %s for it reached a server.", a.Process)
@@ -46,6 +46,12 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 		return sentence(" No acquire of %s lasted longer than %v, which is less than the TTL.", a.Process, longest)
 	}
 	return ""
+}
+
+// firstAsked returns the time at which a client first called acquire.
+func (t *judge) firstAsked(client history.Process) history.Time {
+	n := slices.IndexFunc(t.Asks, func(a trace.Ask) bool { return a.Process == client })
+	return t.Time(t.Asks[n].Call)
 }
 
 // longestTry returns the longest time for which a waiter kept requesting the lock without giving up. It considers only

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,9 +35,9 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, each with the attempt that sent it first
 	scripts map[string]*script         // keyed by the hash of the script's text
 	conns   map[uint64]*connection
-	// see the field of the same name in history.Header
-	asked map[history.Process]history.Time
-	quiet map[history.Process]history.Span
+	asked   map[history.Process]history.Time // Header.Asked
+	first   map[history.Process]history.Time // when each client's first request reached a server
+	between map[history.Process]history.Span // the longest time between two requests of each client
 }
 
 // connection holds the transaction state of a connection.
@@ -49,16 +50,35 @@ type connection struct {
 func newRequestReader(isLock func(key string) bool) *requestReader {
 	return &requestReader{isLock: isLock, shown: map[history.Measure]showing{}, values: map[string]history.Attempt{},
 		scripts: map[string]*script{}, conns: map[uint64]*connection{}, asked: map[history.Process]history.Time{},
-		quiet: map[history.Process]history.Span{}}
+		first: map[history.Process]history.Time{}, between: map[history.Process]history.Span{}}
 }
 
 // reached records that a client's request for a lock reached a server.
 func (r *requestReader) reached(client history.Process, now history.Time) {
-	last, q := r.asked[client], r.quiet[client]
-	if now-last > q.To-q.From {
-		r.quiet[client] = history.Span{From: last, To: now}
+	if _, later := r.first[client]; !later {
+		r.first[client] = now
+	} else if q := r.between[client]; now-r.asked[client] > q.To-q.From {
+		r.between[client] = history.Span{From: r.asked[client], To: now}
 	}
 	r.asked[client] = now
+}
+
+// quiet returns Header.Quiet for a run with the given events.
+func (r *requestReader) quiet(events []history.Event) map[history.Process]history.Span {
+	longest := maps.Clone(r.between)
+	seen := make(map[history.Process]bool)
+	for i := range events {
+		e := &events[i]
+		if e.Type != history.Invoke || e.F != history.Acquire || seen[e.Process] {
+			continue
+		}
+		seen[e.Process] = true
+		first, some := r.first[e.Process]
+		if q := longest[e.Process]; some && first-e.Time > q.To-q.From {
+			longest[e.Process] = history.Span{From: e.Time, To: first}
+		}
+	}
+	return longest
 }
 
 // note records what a request shows about a measure. Once a request has shown that the lock does not apply the measure,

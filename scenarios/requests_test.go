@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -134,5 +135,23 @@ func TestAScriptIsKnownByItsHash(t *testing.T) {
 	r.read(request{Conn: 2, Args: []string{"EVALSHA", strings.ToUpper(hash), "1", "lock", "v1"}})
 	if got := r.shown[history.OwnerCheck]; got != shownApplied {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestTheLongestTimeWithoutARequestBeginsWhenTheClientFirstAsks(t *testing.T) {
+	asks := func(client history.Process, at history.Time) history.Event {
+		return history.Event{Type: history.Invoke, F: history.Acquire, Process: client, Time: at}
+	}
+	events := []history.Event{asks("a", 0), asks("late", 20), asks("silent", 20), asks("late", 45)}
+	r := newRequestReader(func(string) bool { return true })
+	for _, reached := range []struct {
+		client history.Process
+		at     history.Time
+	}{{"a", 7}, {"a", 9}, {"late", 22}, {"late", 30}, {"late", 33}, {"a", 12}} {
+		r.reached(reached.client, reached.at)
+	}
+	want := map[history.Process]history.Span{"a": {From: 0, To: 7}, "late": {From: 22, To: 30}}
+	if got := r.quiet(events); !maps.Equal(got, want) {
+		t.Errorf("the longest times without a request are %v, want %v", got, want)
 	}
 }

@@ -285,7 +285,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	h.Header.Attempts, h.Header.Taken = attempts, taken
 	if seen != nil {
 		h.Header.Measures, h.Header.Unknown = s.foreignMeasures(seen, h.Events)
-		h.Header.Lapses, h.Header.Asked, h.Header.Quiet = seen.lapses, seen.asked, seen.quiet
+		h.Header.Lapses, h.Header.Asked, h.Header.Quiet = seen.lapses, seen.asked, seen.quiet(h.Events)
 	}
 	missed, err := plan.Missed()
 	result := Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited, Missed: missed}
