@@ -206,12 +206,15 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now),
 			[]int{x.set, x.prolonged, x.left}
 	}
-	t.facts.spent = t.Spent(a.Lock, now.at)
-	story := "No living process held it."
+	story, taken := "No living process held it.", t.Spent(a.Lock, now.at)
+	t.facts.spent = taken >= 0
 	if g != nil {
 		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key "+
 			"is gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 		about = g.Process
+	}
+	if lost := t.takenInVain(taken); lost != "" {
+		story, witness = story+lost, append(witness, taken)
 	}
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }

@@ -184,7 +184,12 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 			t.Time(key.set), t.History.Events[key.set].Process, a.Process)
 		w = append(w, key.set)
 	}
-	t.facts.spent = op == history.Acquire && t.Spent(a.Lock, end)
+	if taken := t.Spent(a.Lock, end); op == history.Acquire && taken >= 0 {
+		t.facts.spent = true
+		if lost := t.takenInVain(taken); lost != "" {
+			story, w = story+lost, append(w, taken)
+		}
+	}
 	t.facts.far = t.fastest(a) > t.History.Header.Bound/6
 	t.facts.refused = refused
 	t.facts.unanswered = answered && op == history.Release && outcome == history.Info

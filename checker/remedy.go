@@ -39,7 +39,9 @@ const (
 	pxNotPXAT     = "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT)."
 	keptExtension = "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop " +
 		"working once the key is given up."
-	withExpiry  = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
+	withExpiry    = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
+	keyNotElement = "Let a client take the lock by setting a key that expires (SET NX PX), and not by taking out an " +
+		"element: if the client that took it out fails or misses the answer, nobody puts it back."
 	slowNetwork = "Give a request far more time than a round trip takes, and a lease far more than that: no " +
 		"fault delays these requests."
 )
@@ -396,7 +398,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Ask again when the holder's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
 			unless: history.LooksAgain, only: oneRedis,
-			when: all(not(isFar), not(isTurnedAway), not(isUngranted))},
+			when: all(not(isFar), not(isTurnedAway), not(isUngranted), not(isSpent))},
 		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 			unless: history.ShortTimeout, only: byMajority, when: func(s *situation) bool {
 				return s.heldUp && !s.far || against(history.Kills, history.ShutsDown, history.Parts, history.Stops)(s)
@@ -407,7 +409,7 @@ var remedies = map[CauseKind][]advice{
 			only: byMajority, when: all(not(isFar), contended, not(isUnreleased))},
 		{text: "Release on every server, also after an attempt that did not succeed.",
 			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
-		{text: withExpiry, unless: history.Expiry, when: isSpent},
+		{text: keyNotElement, unless: history.Expiry, when: isSpent},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn), not(isSpent))},
 		{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must " +
 			"be over: no fault delays these requests, and a message that gets lost wakes nobody.",
@@ -437,7 +439,7 @@ var remedies = map[CauseKind][]advice{
 		"that no single failure affects a majority."}},
 	TooSlow: {
 		{text: "Remove the place of a client that gives up.", when: all(leavesPlaces, not(isFar))},
-		{text: withExpiry, unless: history.Expiry, when: isSpent},
+		{text: keyNotElement, unless: history.Expiry, when: isSpent},
 		{text: findNode, only: onZooKeeper, when: isEarlierTry},
 		{text: undoTry, when: isEarlierTry},
 		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",

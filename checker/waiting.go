@@ -102,6 +102,21 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	return sentence(" Requests of %s for it reached the servers%s, and no server had a key of it.", client, last)
 }
 
+// takenInVain returns a sentence about the attempt that took the last element of a lock at a position, if that attempt
+// was never granted the lock. Otherwise, and if the position is negative, it returns "".
+func (t *judge) takenInVain(taken int) string {
+	if taken < 0 {
+		return ""
+	}
+	e := &t.History.Events[taken]
+	if _, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; granted {
+		return ""
+	}
+	client := t.ProcessOf(e.By)
+	return sentence(" A request of %s took the key of %s at %v, and %s never got the lock with it.", client,
+		quoted(e.Lock), e.Time, client)
+}
+
 // isFree reports whether no server had a key of a lock in the period that begins after a given time and ends before the
 // given position.
 func (t *judge) isFree(lock int32, since history.Time, at int) bool {

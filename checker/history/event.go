@@ -208,6 +208,12 @@ type Event struct {
 	Fault *Fault
 }
 
+// Takes reports whether a key-gone event removes a key that any client may take. A request that pops an element of a
+// list does this: it deletes the key after checking only that there is one.
+func (e *Event) Takes() bool {
+	return e.F == KeyGone && e.Why == Deleted && e.Checked == CheckedPresence && e.By != ""
+}
+
 // Grant is a lease as it was reported to its holder.
 type Grant struct {
 	Since Time // when the winning attempt sent its first request

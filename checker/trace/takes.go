@@ -6,13 +6,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// takes reports whether the event at a position removes a key that any client may take, after checking only that the
-// key exists. An example is a request that pops an element of a list.
-func (t *Trace) takes(at int) bool {
-	e := &t.History.Events[at]
-	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
-}
-
 // LastTaken returns the position at which an attempt last removed a key of a lock before the given position. It
 // considers only the servers of one unit, which share a copy of the lock. It returns -1 if there is no such position.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
@@ -32,7 +25,7 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 // such a key, and then put it back.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
-	if !t.takes(c.At) || !t.AskedWhenSent(c) {
+	if !e.Takes() || !t.AskedWhenSent(c) {
 		return false
 	}
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -50,24 +43,27 @@ func (t *Trace) PutsBack(at int, n int32) bool {
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent reports whether, at a position, a lock has no element left that a client could take: each element was taken and
-// not put back, or was lost. It returns false for locks that clients do not get by taking an element. If an attempt
-// that was never granted the lock takes an element, this counts as taking it to get the lock, even if the request
-// arrived late.
-func (t *Trace) Spent(lock int32, at int) bool {
-	taken := false
+// Spent returns the position at which the last element of a lock was taken, if the lock then had no element left that a
+// client could take: each element was taken and not put back, or was lost. It considers only the events before the given
+// position. It returns -1 if an element is left, and for locks that clients do not get by taking an element. If an
+// attempt that was never granted the lock takes an element, this counts as taking it to get the lock, even if the
+// request arrived late.
+func (t *Trace) Spent(lock int32, at int) (last int) {
+	last = -1
 	for k, i := range t.Keys {
 		e := &t.History.Events[i]
 		if n, is := t.LockNumber[e.Lock]; !is || n != lock || int(i) >= at {
 			continue
 		}
 		if e.F == history.KeySet && t.stays(k, at) {
-			return false
+			return -1
 		}
 		_, granted := t.Owner[Title{e.Lock, e.By}]
-		taken = taken || t.takes(int(i)) && (!granted || t.AskedWhenSent(Change{At: int(i), By: e.By}))
+		if e.Takes() && (!granted || t.AskedWhenSent(Change{At: int(i), By: e.By})) {
+			last = int(i)
+		}
 	}
-	return taken
+	return last
 }
 
 // LastSet returns the position at which the owner last set its key in the same place before a change. It returns -1 if

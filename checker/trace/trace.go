@@ -158,7 +158,7 @@ func (t *Trace) Read(h *history.History) {
 		switch e.F {
 		case history.KeySet, history.KeyGone, history.KeyProlonged:
 			t.Keys = append(t.Keys, int32(i))
-			if t.takes(i) {
+			if e.Takes() {
 				t.taken = append(t.taken, int32(i))
 			}
 			t.Expiries = t.Expiries || e.Why == history.Expired || e.Why == history.NotRecorded

@@ -281,6 +281,9 @@ func (t *describer) key(e *history.Event, where string) string {
 	case e.F == history.KeyProlonged:
 		return fmt.Sprintf("%s: %s of %s is prolonged%s%s", where, key, of, t.byOther(e), t.due(e))
 	}
+	if e.Takes() && e.By != e.Of {
+		return fmt.Sprintf("%s: %s of %s is taken by %s", where, key, of, e.By)
+	}
 	switch e.Why {
 	case history.Expired:
 		return fmt.Sprintf("%s: %s of %s expires", where, key, of)

@@ -75,6 +75,8 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		{describer{}, key(history.KeyProlonged, "", "y/1", ""),
 			"redis-1: the key of nobody is prolonged by y/1, without expiry"},
 		{describer{}, key(history.KeyGone, "", "y/1", history.Deleted), "redis-1: the key of nobody is deleted by y/1"},
+		{describer{}, &history.Event{Process: "redis-1", F: history.KeyGone, Of: "x/1", By: "y/1", Why: history.Deleted,
+			Checked: history.CheckedPresence}, "redis-1: the key of x/1 is taken by y/1"},
 		{describer{Locks: []history.Lock{"orders"}}, &history.Event{Process: "redis-1", F: history.KeySet,
 			Type: history.OK, Lock: "orders:signal", Of: "x/1", By: "x/1", Until: history.Never},
 			`redis-1: the key "orders:signal" is set for x/1, without expiry`},

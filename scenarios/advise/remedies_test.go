@@ -72,6 +72,8 @@ var confirmations = []confirmation{
 		changes: []string{"lock.token: own-node", "lock.read-token: in-step",
 			"servers.persistence.append-fsync: always", "lock.value: per-acquire and lock.resource-version: compared",
 			"lock.protocol: etcd"}},
+	{text: "Let a client take the lock by setting a key that expires (SET NX PX), and not by taking out an element: " +
+		"if the client that took it out fails or misses the answer, nobody puts it back.", reason: librariesOnly},
 	{text: "The checker knows no remedy against this.", none: true, reason: "it asks for no change"},
 	{text: "Count the validity from before the first request and refuse the lock if none of it is left.",
 		changes: []string{"lock.elapsed-check: on"}},
