@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -31,6 +32,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	for _, p := range h.Header.Servers {
 		a.server(p)
 	}
+	a.replicas()
 	for pos := range h.Events {
 		a.event(pos, &h.Events[pos])
 	}
@@ -159,6 +161,9 @@ func (a *arranger) event(pos int, e *history.Event) {
 	if e.Process == history.Nemesis {
 		if e.Type == history.Invoke && e.Fault != nil && e.Fault.Loses == history.LosesEverything {
 			a.forget(pos, e)
+		}
+		if e.Type == history.Invoke && e.F.Does() == history.Promotes {
+			a.promote(pos, e)
 		}
 		return
 	}
@@ -394,6 +399,49 @@ func (a *arranger) forget(pos int, e *history.Event) {
 			k.Why = history.LostDisk
 			delete(a.keys, key)
 		}
+	}
+}
+
+// replicas notes which servers are replicas when the recording begins: in each group, all but the first.
+func (a *arranger) replicas() {
+	if a.l.history.Header.Service.Kind().OneLog {
+		return
+	}
+	for _, group := range a.l.history.Header.Groups {
+		for _, p := range group[min(1, len(group)):] {
+			lane := &a.l.servers[a.server(p)]
+			lane.Copies = append(lane.Copies, a.begin(0, 0))
+		}
+	}
+}
+
+// promote gives the keys of a master to the replica that replaces it. If the replica lacks some of them, later events
+// say that these were lost.
+func (a *arranger) promote(pos int, e *history.Event) {
+	f := e.Fault
+	if f == nil || len(f.On) == 0 || len(f.To) == 0 || a.l.history.Header.Service.Kind().OneLog {
+		return
+	}
+	from, to := a.server(f.On[0]), a.server(f.To[0])
+	for i := range a.l.servers[to].Copies {
+		if c := &a.l.servers[to].Copies[i]; c.Last == open {
+			c.end(pos, e.Time)
+		}
+	}
+	a.l.servers[from].Copies = append(a.l.servers[from].Copies, a.begin(pos, e.Time))
+	for key, r := range a.keys {
+		if r.lane == to {
+			a.l.servers[to].Keys[r.i].end(pos, e.Time)
+			delete(a.keys, key)
+		}
+	}
+	kept := slices.DeleteFunc(slices.Collect(maps.Keys(a.keys)), func(k keyOn) bool { return a.keys[k].lane != from })
+	slices.SortFunc(kept, func(x, y keyOn) int { return a.keys[x].i - a.keys[y].i })
+	for _, key := range kept {
+		k := a.l.servers[from].Keys[a.keys[key].i]
+		k.span = a.begin(pos, e.Time)
+		a.keys[keyOn{f.To[0], key.lock, key.member}] = ref{to, len(a.l.servers[to].Keys)}
+		a.l.servers[to].Keys = append(a.l.servers[to].Keys, k)
 	}
 }
 

@@ -114,6 +114,7 @@ type call struct {
 type serverLane struct {
 	Process history.Process
 	Keys    []keySpan
+	Copies  []span // when the server is a replica; the copies that it has then are not recorded
 	Down    []span
 	Pauses  []span
 	Clock   []int // faults that changed the clocks of this process, as indices in Lanes.faults

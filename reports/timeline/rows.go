@@ -13,7 +13,8 @@ import (
 // produced only when it is shown.
 type row struct {
 	at     history.Time
-	pos    int      // the row shows the state right after the event at this position
+	pos    int      // the row shows the clients right after the event at this position
+	keys   int      // the row shows the servers' keys right after the event at this position
 	other  *unusual // set unless the row is about the event at pos and nothing else
 	weight int16
 	tone   text.Style

@@ -54,6 +54,7 @@ func (l *Lanes) draw(p *text.Writer) {
 // body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
 // are heavy enough to be counted as omissions.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
+	t.lanes.settle(shown)
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
 	least := lightest(shown)
@@ -73,19 +74,32 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 		hidden += skipped
 		if i > 0 {
 			if gap := r.at - shown[i-1].at; gap >= breakAt || skipped > 0 {
-				body = append(body, d.gap(&shown[i-1], gap, skipped))
+				body = append(body, d.gap(&shown[i-1], r.pos-1, gap, skipped))
 			}
 		} else if skipped > 0 {
-			body = append(body, d.gap(nil, r.at, skipped))
+			body = append(body, d.gap(nil, 0, r.at, skipped))
 		}
 		body = append(body, d.row(r, s.words(r))...)
 	}
 	if n := skip(len(s.rows)); n > 0 && len(shown) > 0 {
 		hidden += n
 		last := &shown[len(shown)-1]
-		body = append(body, d.gap(last, t.lanes.end-last.at, n))
+		body = append(body, d.gap(last, len(t.lanes.history.Events)-1, t.lanes.end-last.at, n))
 	}
 	return body, hidden
+}
+
+// settle sets the positions whose keys the rows show. A row shows the keys after all events that happen at the same
+// instant and that no later row shows.
+func (l *Lanes) settle(shown []row) {
+	for i := range shown {
+		r, end := &shown[i], len(l.history.Events)
+		if i+1 < len(shown) {
+			end = shown[i+1].pos
+		}
+		for r.keys = r.pos; r.keys+1 < end && l.history.Events[r.keys+1].Time <= r.at; r.keys++ {
+		}
+	}
 }
 
 // near returns a copy of the lanes that contains only the sections, waits, operations and keys that some row shows. A
@@ -94,8 +108,12 @@ func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
 	for i := range shown {
-		positions, times = append(positions, shown[i].pos), append(times, shown[i].at)
+		positions, times = append(positions, shown[i].pos, shown[i].keys), append(times, shown[i].at)
+		if i > 0 {
+			positions = append(positions, shown[i].pos-1) // for a gap before the row
+		}
 	}
+	positions = append(positions, len(l.history.Events)-1) // for a gap after the last row
 	slices.Sort(positions)
 	slices.Sort(times)
 	during := func(s span) bool {
@@ -169,11 +187,13 @@ type drawing struct {
 	leased map[[2]int]bool
 }
 
-// gap draws a break in the scale if much time passes or rows are omitted.
-func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
+// gap draws a break in the scale if much time passes or rows are omitted. It shows the clients as in the row before it,
+// and the keys right after the event at position keys.
+func (d *drawing) gap(after *row, keys int, long history.Time, skipped int) *text.Line {
 	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
 		still := after.continued()
+		still.keys = max(still.keys, keys)
 		d.state(ln, &still, true)
 	}
 	words := text.Lasting(long) + " later"
@@ -187,7 +207,7 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 }
 
 // continued returns a row that shows the same state as r but describes no event.
-func (r *row) continued() row { return row{at: r.at, pos: r.pos, other: &unusual{}} }
+func (r *row) continued() row { return row{at: r.at, pos: r.pos, keys: r.keys, other: &unusual{}} }
 
 // row draws one row. Its words are wrapped beside the lanes.
 func (d *drawing) row(r *row, words string) []*text.Line {
@@ -242,7 +262,7 @@ func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	for _, lock := range d.keys {
 		ln.To(col)
 		for k, s := range d.servers {
-			signs, tone := d.keysOn(&d.near.servers[s], lock, r.pos)
+			signs, tone := d.keysOn(&d.near.servers[s], lock, r.keys)
 			ln.To(col+k*d.cell).Add(tone, string(signs))
 		}
 		col += d.block
@@ -339,8 +359,8 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 }
 
 // keysOn returns the keys of a lock on one server, in at most t.depth signs: the owner's number, then the numbers of
-// the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, and "✗" if the server is
-// down.
+// the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, a blank if the server is a
+// replica, and "✗" if the server is down.
 func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		return []rune{'✗'}, text.Red
@@ -361,7 +381,11 @@ func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, te
 		}
 		signs = append(signs, sign)
 	}
-	if len(signs) == 0 {
+	switch {
+	case len(signs) > 0:
+	case slices.ContainsFunc(lane.Copies, func(s span) bool { return s.covers(pos) }):
+		signs = append(signs, ' ')
+	default:
 		signs = append(signs, '·')
 	}
 	return signs, text.Plain

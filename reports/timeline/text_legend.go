@@ -74,7 +74,7 @@ func (t *table) keyLegend(c int) []string {
 		return t.lanes.clients[two].Process != t.lanes.clients[c].Process
 	})
 	if t.depth == 1 || another < 0 {
-		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process), "· no key"}
+		return append([]string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process)}, t.noKey()...)
 	}
 	two := t.clients[another]
 	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two),
@@ -82,7 +82,16 @@ func (t *table) keyLegend(c int) []string {
 	if t.lanes.depth() > t.depth {
 		signs = append(signs, "+ more behind them")
 	}
-	return append(signs, "· no key")
+	return append(signs, t.noKey()...)
+}
+
+// noKey explains the signs of servers that have no key.
+func (t *table) noKey() []string {
+	signs := []string{"· no key"}
+	if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Copies) > 0 }) {
+		signs = append(signs, "blank: a replica, whose keys are not recorded")
+	}
+	return signs
 }
 
 func (t *table) any(f func(*clientLane) bool) bool {
