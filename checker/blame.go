@@ -76,12 +76,18 @@ func (t *judge) blameFor(l lateness) blame {
 }
 
 // stayedFor finds out why a client was still inside after its lease had ended. A client whose lease was already over
-// when it was granted should not have entered. In that case, it does not matter what kept the client inside.
+// when it was granted should not have entered. In that case, it does not matter what kept the client inside. A client
+// that was told no end of its lease could not check it, so its library miscounted the lease.
 func (t *judge) stayedFor(l lateness) blame {
-	if g := &t.Grants[l.grant]; g.Lease != nil && l.ended <= g.Lease.Granted {
-		return blame{cause: Cause{Kind: LeaseNotRechecked}, faults: t.madeEmpty(l.grant)}
+	g := &t.Grants[l.grant]
+	if g.Lease == nil || l.ended > g.Lease.Granted {
+		return t.blameFor(l)
 	}
-	return t.blameFor(l)
+	cause := Cause{Kind: LeaseNotRechecked}
+	if g.Lease.Open {
+		cause.Kind = ValidityMiscounted
+	}
+	return blame{cause: cause, faults: t.madeEmpty(l.grant)}
 }
 
 // madeEmpty finds the fault that delayed a grant so much that its lease was already over at the time of the grant. This

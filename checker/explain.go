@@ -140,9 +140,9 @@ func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 		return sentence("The lease of %s was over at %v: its session had ended early%s. %s was still "+
 			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
 	}
-	if why.cause.Kind == LeaseNotRechecked {
+	if k := why.cause.Kind; k == LeaseNotRechecked || k == ValidityMiscounted {
 		return sentence("The lease of %s was already over when it was granted the lock at %v: it had ended at %v%s. "+
-			"%s entered anyway.", g.Process, g.Lease.Granted, min(g.Lease.Until, l.ended), t.faultText(why.faults...),
+			"%s entered anyway.", g.Process, g.Lease.Granted, min(g.Until, l.ended), t.faultText(why.faults...),
 			capital(string(g.Process)))
 	}
 	if reason := t.blameStory(g.Process, why); reason != "" {

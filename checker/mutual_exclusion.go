@@ -178,7 +178,7 @@ func (t *judge) overstayed(c *clash, holder trace.Span, ended history.Time, repo
 		why = blame{cause: on.cause}
 	}
 	if b := report(why.cause); b != nil {
-		t.facts.gaveUp = t.gaveUp(holder.Grant, left)
+		t.facts.gaveUp, t.facts.untold = t.gaveUp(holder.Grant, left), why.cause.Kind == ValidityMiscounted
 		seen := append(t.witness(c, nil), append(why.witness(), left)...)
 		if lost {
 			t.facts, seen = t.leaseFacts(&on.leases, on.records), append(seen, t.witness(&on.leases, on.records)...)

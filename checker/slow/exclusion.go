@@ -300,6 +300,9 @@ func (r *reading) sectionCause(a, b *section) string {
 		return "granted by no server"
 	}
 	if holder.lease != nil && ended <= holder.lease.Granted {
+		if holder.lease.Open {
+			return "validity miscounted"
+		}
 		return "lease not rechecked"
 	}
 	for _, o := range r.asks {
