@@ -146,6 +146,10 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	}
 	story := sentence("On %s, a request of %s %s the lock %s at %v although it belonged to %s.",
 		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(owner))
+	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: owner}]; ok && t.Grants[g].Release < at {
+		story += sentence(" %s had called release at %v, but its key was still there.", capital(t.name(owner)),
+			t.Time(t.Grants[g].Release))
+	}
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; ok && t.Grants[g].OK < at {
 		w = append(w, t.Grants[g].OK)
 		last := t.LastWindow(t.Grants[g].Lock, g)

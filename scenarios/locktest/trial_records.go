@@ -360,7 +360,9 @@ func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
 	switch {
-	case own != "" && own != other && strings.HasPrefix(other, own): // it may have compared only the beginning
+	case own != "" && own == other: // the value does not name an owner
+		return fmt.Sprintf("Let each Lock set a value of its own, and compare it and %s in one step", do)
+	case own != "" && strings.HasPrefix(other, own): // it may have compared only the beginning
 		return fmt.Sprintf("%s, and compare all of it: %q begins with %q", compare, other, own)
 	case e.Checked == history.CheckedValue && e.F != history.KeySet:
 		return fmt.Sprintf("It looked at the value of the key, but did not compare it with the value that its own "+
