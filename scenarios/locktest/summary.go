@@ -109,6 +109,20 @@ func (p *parent) listedLaws() campaign.Laws {
 	})
 }
 
+// open returns a sentence for each law that no run decided. The sentence gives the reason why the first run did not
+// decide it.
+func (p *parent) open() (sentences []string) {
+	for _, l := range p.listedLaws() {
+		i := slices.IndexFunc(p.runs, func(r ran) bool { return r.Open[l.Law] != "" })
+		if i < 0 || l.Exercised() > 0 {
+			continue
+		}
+		sentences = append(sentences, fmt.Sprintf("%s is undecided in %s. With seed %d: %s", l.Law,
+			text.Count(l.Undecided, "run"), p.runs[i].Seed, p.runs[i].Open[l.Law]))
+	}
+	return sentences
+}
+
 // ignored returns the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
 func (p *parent) ignored() (n int) {
 	for _, r := range p.runs {
@@ -139,6 +153,9 @@ func (p *parent) summary() string {
 				text.Count(len(p.runs), "run"), checker.ExcuseUnless)
 			d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 		}
+	}
+	for _, words := range p.open() {
+		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 	}
 	refused := p.unsimulated()
 	for _, name := range slices.Sorted(maps.Keys(refused)) {

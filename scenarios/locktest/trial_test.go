@@ -448,6 +448,21 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
+// TestALawThatNoRunDecidesSaysWhy: the work takes longer than the limit of a run.
+func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
+	p := examine(t, Config{New: making(func(c *Client) Lock { return &plain{c: c, ttl: 30 * time.Second} }),
+		Plan: []string{nothing}, Seeds: 2, TTL: 30 * time.Second, Hold: 25 * time.Second, Cycles: 3})
+	if p == nil {
+		return
+	}
+	summary := strings.Join(strings.Fields(p.summary()), " ")
+	want := regexp.MustCompile(`deadlock-freedom is undecided in 2 runs\. With seed 1: When the run ended, \S+ .*` +
+		`The run reached its limit of 2m0s: lower Config\.Hold or Config\.Cycles\.`)
+	if !want.MatchString(summary) {
+		t.Errorf("%s", p.summary())
+	}
+}
+
 // TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary is only ten lines long.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
 	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})

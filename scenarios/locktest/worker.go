@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand"
 	mathrand "math/rand/v2"
@@ -99,10 +100,12 @@ type report struct {
 
 // ran is the result of the run of one seed.
 type ran struct {
-	Seed       uint64
-	Digest     sim.Digest
-	Outcomes   []checker.Outcome // outcome of each law, in the order of checker.Laws
-	Guided     bool              `json:",omitempty"` // whether the plan depends on other runs
+	Seed     uint64
+	Digest   sim.Digest
+	Outcomes []checker.Outcome // outcome of each law, in the order of checker.Laws
+	// Open gives, for each undecided law, the reason why it is undecided.
+	Open       map[checker.Law]string `json:",omitempty"`
+	Guided     bool                   `json:",omitempty"` // whether the plan depends on other runs
 	Broken     []broken
 	Excused    []checker.Law      `json:",omitempty"` // laws that were violated only by causes that break no promise
 	Closest    search.Closest     `json:",omitempty"` // close calls of the run
@@ -505,6 +508,9 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 		if out.Outcomes = append(out.Outcomes, f.Outcome); w.promise.ExcusesAll(f) {
 			out.Excused = append(out.Excused, f.Law)
 		}
+		if f.Outcome == checker.Undecided {
+			out.leaveOpen(f, result.Limited, w.scenario.Limit)
+		}
 		for b := range f.Breaches() {
 			if w.promise.Covers(b.Law, b.Cause) {
 				kind, why := findingOf(result.History, v, *b)
@@ -513,6 +519,17 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 		}
 	}
 	return out, v
+}
+
+// leaveOpen notes why a law is undecided. limited is set if the run reached the given limit before its work was done.
+func (r *ran) leaveOpen(f *checker.Finding, limited bool, limit time.Duration) {
+	if r.Open == nil {
+		r.Open = map[checker.Law]string{}
+	}
+	r.Open[f.Law] = f.Explanation
+	if limited {
+		r.Open[f.Law] += fmt.Sprintf(" The run reached its limit of %v: lower Config.Hold or Config.Cycles.", limit)
+	}
 }
 
 // shrinkRuns is the maximum number of runs used to shrink a violation. That many runs take about ten seconds.
