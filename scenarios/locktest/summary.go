@@ -123,6 +123,23 @@ func (p *parent) open() (sentences []string) {
 	return sentences
 }
 
+// unrenewed returns a sentence about the runs in which the work outlived a lease that no request had renewed, if mutual
+// exclusion is not promised.
+func (p *parent) unrenewed() []string {
+	n := 0
+	for _, r := range p.runs {
+		if r.Unrenewed {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("two clients were inside at once in %d of %s because the work took longer than a lease "+
+		"that no request renewed. This breaks no promise, since Config.Laws does not contain mutual-exclusion: let the "+
+		"lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))}
+}
+
 // ignored returns the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
 func (p *parent) ignored() (n int) {
 	for _, r := range p.runs {
@@ -154,7 +171,7 @@ func (p *parent) summary() string {
 			d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 		}
 	}
-	for _, words := range p.open() {
+	for _, words := range append(p.open(), p.unrenewed()...) {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 	}
 	refused := p.unsimulated()

@@ -463,6 +463,29 @@ func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	}
 }
 
+// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned: LeaseLaws does not promise mutual exclusion, and with SkipTrial
+// nothing else shows that the lock never renews its lease.
+func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
+	for _, test := range []struct {
+		hold      time.Duration
+		mentioned bool
+	}{{4 * time.Second, false}, {20 * time.Second, true}} {
+		t.Run(test.hold.String(), func(t *testing.T) {
+			p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2, Hold: test.hold, Laws: LeaseLaws,
+				SkipTrial: true})
+			if p == nil {
+				return
+			}
+			summary := strings.Join(strings.Fields(p.summary()), " ")
+			want := "two clients were inside at once in 2 of 2 runs because the work took longer than a lease that no " +
+				"request renewed."
+			if strings.Contains(summary, want) != test.mentioned || !strings.Contains(summary, "promises kept") {
+				t.Errorf("%s", p.summary())
+			}
+		})
+	}
+}
+
 // TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary is only ten lines long.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
 	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})

@@ -104,9 +104,11 @@ type ran struct {
 	Digest   sim.Digest
 	Outcomes []checker.Outcome // outcome of each law, in the order of checker.Laws
 	// Open gives, for each undecided law, the reason why it is undecided.
-	Open       map[checker.Law]string `json:",omitempty"`
-	Guided     bool                   `json:",omitempty"` // whether the plan depends on other runs
-	Broken     []broken
+	Open   map[checker.Law]string `json:",omitempty"`
+	Guided bool                   `json:",omitempty"` // whether the plan depends on other runs
+	Broken []broken
+	// Unrenewed is set if mutual exclusion is not promised and was violated because no request renewed a lease.
+	Unrenewed  bool               `json:",omitempty"`
 	Excused    []checker.Law      `json:",omitempty"` // laws that were violated only by causes that break no promise
 	Closest    search.Closest     `json:",omitempty"` // close calls of the run
 	Situations []features.Feature `json:",omitempty"` // situations that occurred
@@ -512,7 +514,10 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 			out.leaveOpen(f, result.Limited, w.scenario.Limit)
 		}
 		for b := range f.Breaches() {
-			if w.promise.Covers(b.Law, b.Cause) {
+			covered := w.promise.Covers(b.Law, b.Cause)
+			out.Unrenewed = out.Unrenewed || !covered && b.Law == checker.MutualExclusion &&
+				b.Cause.Kind == checker.NeverRenewed
+			if covered {
 				kind, why := findingOf(result.History, v, *b)
 				out.Broken = append(out.Broken, broken{kind, b.Explanation, why})
 			}
