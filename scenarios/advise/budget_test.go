@@ -132,6 +132,12 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 			t.Errorf("%s: %s", d.Name, words)
 		}
 		a := &Advice{Base: &Tried{Cost: base}}
+		notes := (&Report{Advice: a}).remarks(&Tried{Cost: of})
+		if !slices.ContainsFunc(notes, func(p document.Paragraph) bool {
+			return p.Words == "! a holder that crashes blocks the others forever"
+		}) {
+			t.Errorf("%s: notes %v", d.Name, notes)
+		}
 		dear := &Tried{Cost: Cost{Acquire: time.Minute, Requests: 100, Servers: 99, Lease: time.Hour}}
 		if a.compare(&Tried{Cost: of}, dear) <= 0 || a.compare(dear, &Tried{Cost: of}) >= 0 {
 			t.Errorf("%s comes before a lock that expires", d.Name)

@@ -383,7 +383,8 @@ func (a *Report) changes() []document.Block {
 	blocks := []document.Block{t}
 	if n := len(a.Mending) - mostAdvised; n > 0 {
 		blocks = append(blocks, document.Paragraph{
-			Words: fmt.Sprintf("and %d more that fix something; --json lists all", n)})
+			Words: fmt.Sprintf("and %s more that %s something; --json lists all", text.Grouped(n),
+				map[bool]string{true: "fixes", false: "fix"}[n == 1])})
 	}
 	return append(blocks, document.InText{Block: t.Key()})
 }
@@ -402,8 +403,8 @@ func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 		strconv.Itoa(c.Servers))...)
 }
 
-// remarks returns the notes below a change in the table: what it breaks, what it leaves broken, and whether it is
-// confirmed.
+// remarks returns the notes below a change in the table: what it breaks, what it leaves broken, whether it makes a lock
+// last forever, and whether it is confirmed.
 func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	add := func(tone document.Tone, mark, words string) {
 		all = append(all, document.Paragraph{Words: mark + " " + words, Tone: tone})
@@ -418,6 +419,9 @@ func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 		if c.Given.violated(b.Law) == 0 {
 			add(document.Plain, "·", breach(b))
 		}
+	}
+	if c.Cost.Lease == forever && a.Base.Cost.Lease != forever {
+		add(document.Open, "!", "a holder that crashes blocks the others forever")
 	}
 	if a.seemsToKeep(c) && !a.keeps(c) {
 		add(document.Plain, "·", "not confirmed: tried in "+text.CountGrouped(c.wasMet(), "run")+" only")
@@ -438,8 +442,8 @@ func (a *Report) trials() (all document.Facts) {
 		add("faults", plan)
 	}
 	add("tried", fmt.Sprintf("%s and %s. A change is marked ✓ if the law held %s; ! if it breaks a law that held "+
-		"before, also in %s under faults of all kinds; · if a law still breaks that broke before, or that no lock "+
-		"can keep.",
+		"before, also in %s under faults of all kinds, or if a crashed holder now keeps the lock forever; · if a law "+
+		"still breaks that broke before, or that no lock can keep.",
 		text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"), a.marked(), text.Count(a.others(), "run")))
 	return all
 }
