@@ -114,7 +114,7 @@ type call struct {
 type serverLane struct {
 	Process history.Process
 	Keys    []keySpan
-	Copies  []span // when the server is a replica; the copies that it has then are not recorded
+	Copies  []span // when the server is or may be a replica, whose keys are not recorded
 	Down    []span
 	Pauses  []span
 	Clock   []int // faults that changed the clocks of this process, as indices in Lanes.faults

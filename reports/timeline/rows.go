@@ -15,6 +15,7 @@ type row struct {
 	at     history.Time
 	pos    int      // the row shows the clients right after the event at this position
 	keys   int      // the row shows the servers' keys right after the event at this position
+	after  int      // like keys, for the gap after the row
 	other  *unusual // set unless the row is about the event at pos and nothing else
 	weight int16
 	tone   text.Style

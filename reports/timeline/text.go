@@ -74,30 +74,44 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 		hidden += skipped
 		if i > 0 {
 			if gap := r.at - shown[i-1].at; gap >= breakAt || skipped > 0 {
-				body = append(body, d.gap(&shown[i-1], r.pos-1, gap, skipped))
+				body = append(body, d.gap(&shown[i-1], gap, skipped))
 			}
 		} else if skipped > 0 {
-			body = append(body, d.gap(nil, 0, r.at, skipped))
+			body = append(body, d.gap(nil, r.at, skipped))
 		}
 		body = append(body, d.row(r, s.words(r))...)
 	}
 	if n := skip(len(s.rows)); n > 0 && len(shown) > 0 {
 		hidden += n
 		last := &shown[len(shown)-1]
-		body = append(body, d.gap(last, len(t.lanes.history.Events)-1, t.lanes.end-last.at, n))
+		body = append(body, d.gap(last, t.lanes.end-last.at, n))
 	}
 	return body, hidden
 }
 
-// settle sets the positions whose keys the rows show. A row shows the keys after all events that happen at the same
-// instant and that no later row shows.
+// settle sets the positions whose keys the rows and the gaps after them show. A row shows the keys after all events
+// that happen at the same instant and that no later row shows. A gap shows the keys that were there for the longest
+// time.
 func (l *Lanes) settle(shown []row) {
+	events := l.history.Events
 	for i := range shown {
-		r, end := &shown[i], len(l.history.Events)
+		r, end, until := &shown[i], len(events), l.end
 		if i+1 < len(shown) {
-			end = shown[i+1].pos
+			end, until = shown[i+1].pos, shown[i+1].at
 		}
-		for r.keys = r.pos; r.keys+1 < end && l.history.Events[r.keys+1].Time <= r.at; r.keys++ {
+		for r.keys = r.pos; r.keys+1 < end && events[r.keys+1].Time <= r.at; r.keys++ {
+		}
+		r.after = r.keys
+		from, longest := r.at, history.Time(-1)
+		for pos := r.keys; pos < end; pos++ {
+			to := until
+			if pos+1 < end {
+				to = events[pos+1].Time
+			}
+			if to-from > longest {
+				r.after, longest = pos, to-from
+			}
+			from = to
 		}
 	}
 }
@@ -108,12 +122,9 @@ func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
 	for i := range shown {
-		positions, times = append(positions, shown[i].pos, shown[i].keys), append(times, shown[i].at)
-		if i > 0 {
-			positions = append(positions, shown[i].pos-1) // for a gap before the row
-		}
+		positions = append(positions, shown[i].pos, shown[i].keys, shown[i].after)
+		times = append(times, shown[i].at)
 	}
-	positions = append(positions, len(l.history.Events)-1) // for a gap after the last row
 	slices.Sort(positions)
 	slices.Sort(times)
 	during := func(s span) bool {
@@ -187,13 +198,12 @@ type drawing struct {
 	leased map[[2]int]bool
 }
 
-// gap draws a break in the scale if much time passes or rows are omitted. It shows the clients as in the row before it,
-// and the keys right after the event at position keys.
-func (d *drawing) gap(after *row, keys int, long history.Time, skipped int) *text.Line {
+// gap draws a break in the scale if much time passes or rows are omitted.
+func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
 		still := after.continued()
-		still.keys = max(still.keys, keys)
+		still.keys = after.after
 		d.state(ln, &still, true)
 	}
 	words := text.Lasting(long) + " later"
@@ -359,8 +369,8 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 }
 
 // keysOn returns the keys of a lock on one server, in at most t.depth signs: the owner's number, then the numbers of
-// the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, a blank if the server is a
-// replica, and "✗" if the server is down.
+// the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, a blank if the server
+// may be a replica, and "✗" if it is down.
 func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		return []rune{'✗'}, text.Red

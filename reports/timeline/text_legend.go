@@ -89,7 +89,7 @@ func (t *table) keyLegend(c int) []string {
 func (t *table) noKey() []string {
 	signs := []string{"· no key"}
 	if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Copies) > 0 }) {
-		signs = append(signs, "blank: a replica, whose keys are not recorded")
+		signs = append(signs, "blank: no keys recorded there")
 	}
 	return signs
 }
