@@ -284,8 +284,8 @@ type Header struct {
 	// Requests that only keep a connection or a session alive do not count. Asked is nil if the requests of the run
 	// were not inspected.
 	Asked map[Process]Time `json:"asked,omitzero"`
-	// Quiet gives, for each client in Asked that sent such a request, the longest time without one: between two of them,
-	// or between the client's first call of acquire and the first of them.
+	// Quiet gives, for each client in Asked that sent such a request, the longest time without one: between two of
+	// them, or between the client's first call of acquire and the first of them.
 	Quiet map[Process]Span `json:"quiet,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording

@@ -135,9 +135,9 @@ func (p *parent) unrenewed() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("two clients were inside at once in %d of %s because the work took longer than a lease "+
-		"that no request renewed. This breaks no promise, since Config.Laws does not contain mutual-exclusion: let the "+
-		"lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))}
+	return []string{fmt.Sprintf("two clients were inside at once in %d of %s because the work took longer than a "+
+		"lease that no request renewed. This breaks no promise, since Config.Laws does not contain mutual-exclusion: "+
+		"let the lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))}
 }
 
 // ignored returns the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.

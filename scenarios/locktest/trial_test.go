@@ -463,8 +463,8 @@ func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	}
 }
 
-// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned: LeaseLaws does not promise mutual exclusion, and with SkipTrial
-// nothing else shows that the lock never renews its lease.
+// TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned: LeaseLaws does not promise mutual exclusion, and with
+// SkipTrial nothing else shows that the lock never renews its lease.
 func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 	for _, test := range []struct {
 		hold      time.Duration
@@ -477,8 +477,8 @@ func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 				return
 			}
 			summary := strings.Join(strings.Fields(p.summary()), " ")
-			want := "two clients were inside at once in 2 of 2 runs because the work took longer than a lease that no " +
-				"request renewed."
+			want := "two clients were inside at once in 2 of 2 runs because the work took longer than a lease that " +
+				"no request renewed."
 			if strings.Contains(summary, want) != test.mentioned || !strings.Contains(summary, "promises kept") {
 				t.Errorf("%s", p.summary())
 			}
