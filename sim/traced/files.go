@@ -25,6 +25,7 @@ type heldFile struct {
 	each    uint64 // 1 if reading an eventfd takes one from its count
 	content []byte // of a pipe
 	watched []watchedFile
+	twin    int // earlier descriptor of the same open file; -1: none
 }
 
 // mostContent is the maximum number of unread bytes in a pipe. A process with more than that in a pipe is not copied.
@@ -92,6 +93,11 @@ func (p *Process) held() (files []heldFile, err error) {
 		}
 		files = append(files, f)
 	}
+	for i := range files {
+		if files[i].twin, err = p.twin(files[:i], &files[i]); err != nil {
+			return nil, err
+		}
+	}
 	for _, f := range files {
 		for _, w := range f.watched {
 			if !slices.ContainsFunc(files, func(o heldFile) bool { return o.fd == w.fd && o.kind != kindEpoll }) {
@@ -100,6 +106,24 @@ func (p *Process) held() (files []heldFile, err error) {
 		}
 	}
 	return files, nil
+}
+
+// twin returns the descriptor among earlier that refers to the same open file as f, or -1 if there is none. Pipes and
+// devices need none: restore treats their descriptors one by one.
+func (p *Process) twin(earlier []heldFile, f *heldFile) (int, error) {
+	for _, o := range earlier {
+		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
+			continue
+		}
+		how, _, err := unix.Syscall6(unix.SYS_KCMP, uintptr(p.pid), uintptr(p.pid), 0, uintptr(o.fd), uintptr(f.fd), 0)
+		if err != 0 {
+			return 0, fmt.Errorf("%s cannot be compared: %w", f.kind, err)
+		}
+		if how == 0 {
+			return o.fd, nil
+		}
+	}
+	return -1, nil
 }
 
 // parse reads the kernel's description of an open file (/proc/PID/fdinfo).
@@ -197,6 +221,9 @@ func (c *filesOf) restore(files []heldFile) error {
 		f := &files[i]
 		var fd uint64
 		switch {
+		case f.twin >= 0:
+			c.moves(uint64(f.twin), f)
+			continue
 		case strings.HasPrefix(f.kind, kindPipe):
 			if !pipes[f.kind] {
 				c.pipe(files, f.kind)
@@ -222,6 +249,9 @@ func (c *filesOf) restore(files []heldFile) error {
 		c.call(unix.SYS_CLOSE, fd)
 	}
 	for _, f := range files {
+		if f.twin >= 0 {
+			continue // the other descriptor's watches are its own
+		}
 		for _, w := range f.watched {
 			event := le.AppendUint64(le.AppendUint32(nil, w.events), w.data)
 			if !poke(c.pid, c.spare, event) {

@@ -111,7 +111,7 @@ func TestACopyHasThreadsAndFiles(t *testing.T) {
 		}
 	}
 	for _, c := range s.tracer.checkpoints {
-		if one := c.members[0]; len(c.members) != 1 || len(one.others) != 4 || len(one.files) != 8 {
+		if one := c.members[0]; len(c.members) != 1 || len(one.others) != 4 || len(one.files) != 10 {
 			t.Errorf("a copy has %d more threads and %d files", len(one.others), len(one.files))
 		}
 	}

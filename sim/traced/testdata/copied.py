@@ -19,6 +19,7 @@ events, empty = os.eventfd(3, os.EFD_SEMAPHORE | os.EFD_NONBLOCK), os.eventfd(0,
 watched = select.epoll()
 watched.register(r, select.EPOLLIN)
 watched.register(empty, select.EPOLLIN)
+again, also = os.dup(events), select.epoll.fromfd(os.dup(watched.fileno()))  # of the same open files
 late, late_w = os.pipe()
 page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 page.madvise(mmap.MADV_DONTFORK)
@@ -63,7 +64,7 @@ main = state()
 
 s = socket.socket()
 print(state() == main, own.readline() != line, os.get_blocking(r), os.get_blocking(late), os.get_inheritable(r))
-print(os.read(r, 9), os.eventfd_read(events), os.eventfd_read(events), os.eventfd_read(events))
+print(os.read(r, 9), os.eventfd_read(events), os.eventfd_read(again), os.eventfd_read(events))
 try:
     os.eventfd_read(events)
 except BlockingIOError as e:
@@ -77,6 +78,8 @@ os.eventfd_write(empty, 1)
 for t in threads:
     t.join()
 print(sorted(done), watched.poll(0) == [(empty, select.EPOLLIN)])
+also.unregister(empty)
+print(watched.poll(0))
 host, port = sys.argv[1].split(":")
 s.connect((host, int(port)))
 s.sendall(b"one\n")
